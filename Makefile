@@ -26,7 +26,7 @@ export MPLBACKEND := Agg
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test $(PARTS) lint docs compiled tensors tensors-ready bench deep fuzz mutants oldest soak release clean
+.PHONY: help setup demo lab test $(PARTS) lint docs tensors tensors-ready bench deep fuzz mutants oldest soak release clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
@@ -79,10 +79,6 @@ lint: $(READY)
 docs: $(READY)
 	$(BIN)/mkdocs build --strict
 
-# The loops that most tests need, which else the first two parts would compile both.
-compiled: $(READY)
-	$(BIN)/cotas warmup
-
 PYTEST := $(BIN)/python -m pytest
 
 test-contract-a: $(READY)
@@ -105,8 +101,8 @@ test-others: $(READY)
 # the other part would take an eighth of all the time.
 TOGETHER = $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 test: $(READY)
-	+@$(TOGETHER) lint docs compiled; before=$$?; OPENBLAS_NUM_THREADS=1 $(TOGETHER) $(PARTS); after=$$?; \
-		test $$before = 0 || echo "lint, docs or compiled failed: see above the tests."; test $$before$$after = 00
+	+@$(TOGETHER) lint docs; before=$$?; OPENBLAS_NUM_THREADS=1 $(TOGETHER) $(PARTS); after=$$?; \
+		test $$before = 0 || echo "lint or docs failed: see above the tests."; test $$before$$after = 00
 
 # The tests on the tensors of PyTorch, which is too large to be installed for all the others.
 tensors: tensors-ready

@@ -276,7 +276,8 @@ class BlockPoint(Parametric):
     def check_all(cls, points: Sequence[Self], source: Source, each: Each = map) -> list[Any]:
         """The certificates of several classes of one fit, the blocks being read for all at once."""
         one = points[0]
-        read = Signs(tuple(point.positive for point in points), one._class_factors())
+        factors = class_factors(one.labels, one.factors)
+        read = Signs(tuple(point.positive for point in points), factors)
         watched = Watched.over(source, read, each)
         claims = Claims(
             risk_of(one.problem),
@@ -309,11 +310,6 @@ class BlockPoint(Parametric):
         if sizes[0].shape != (len(self.biases), len(self.coef)) or len(sizes[2]) != len(sizes[1]):
             raise ValueError("The rounds of the witness are of another size than its model.")
         return DualOfRounds(Rounds(*(np.asarray(part, np.float64) for part in sizes)))
-
-    def _class_factors(self) -> tuple[tuple[Any, float], ...]:
-        if self.labels is None or self.factors is None:
-            return ()
-        return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
 
     def _conclude(
         self, found: Bounds | Objection, sketch: Sketch, weights: FloatArray

@@ -42,6 +42,11 @@ def mean_of(point: Any) -> str:
     weights = point.weights
     if weights is not None and getattr(point, "subject", None):
         weights = weights[weights > 0]
+    return mean_in_words(weights)
+
+
+def mean_in_words(weights: FloatArray | None) -> str:
+    """The mean with these weights."""
     equal = weights is None or (weights == weights[:1]).all()
     return say("mean" if equal else "weighted mean")
 

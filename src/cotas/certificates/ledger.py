@@ -27,10 +27,11 @@ def _plain(value: Any) -> Any:
 class Parametric:
     """A witness, always a dataclass, that has the parameters of its model among its fields."""
 
-    def about(self, coef: FloatArray, intercept: float) -> Self:
-        """The same witness, said to belong to other parameters."""
+    def about(self, coef: FloatArray, intercept: Any) -> Self:
+        """The same witness, said to belong to other parameters, of one class or of several."""
         this: Any = self
-        moved: Self = replace(this, coef=np.array(coef), intercept=float(intercept))
+        bias = np.array(intercept) if np.ndim(intercept) else float(intercept)
+        moved: Self = replace(this, coef=np.array(coef), intercept=bias)
         return moved
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -16,13 +16,13 @@ from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.duality import (
     OPTIMIZATION_ONLY,
     conclude_duality,
-    mean_of,
+    mean_in_words,
     penalty_figures,
     penalty_in_words,
     regularizer_of,
     rows_of,
 )
-from cotas.certificates.ledger import plain_fields
+from cotas.certificates.ledger import Parametric, plain_fields
 from cotas.certificates.presentation import at_least, at_most, other_rows
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
 from cotas.problem import SoftmaxRisk
@@ -30,7 +30,7 @@ from cotas.words import say
 
 
 @dataclass(frozen=True)
-class SoftmaxPoint:
+class SoftmaxPair(Parametric):
     """A softmax regression, and the one whose probabilities are the dual point.
 
     Attributes
@@ -39,7 +39,6 @@ class SoftmaxPoint:
     coef, intercept : the model that is measured, a row and a number for each class
     classes : the labels, in the order of the rows
     reference_coef, reference_intercept : a model near the optimum; any will do
-    weights : sᵢ, which sum to one
     """
 
     problem: SoftmaxRisk
@@ -48,37 +47,11 @@ class SoftmaxPoint:
     classes: AnyArray
     reference_coef: FloatArray = field(repr=False)
     reference_intercept: FloatArray = field(repr=False)
-    weights: FloatArray = field(repr=False)
 
-    def check(
-        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+    def _conclude(
+        self, found: Bounds | Objection, sketch: Sketch, weights: FloatArray
     ) -> Certificate:
-        """Both values, recomputed from the data; `facts` are those of it, if they are known."""
-        y, classes = np.asarray(y), list(self.classes)
-        rows = rows_of(X, self.problem.free_bias, facts, each)
-        if rows.n != len(self.weights):
-            raise other_rows(rows.n, len(self.weights))
-        if not np.isin(y, self.classes).all() or len(set(classes)) < len(classes):
-            raise ValueError("y holds labels that the certificate does not know.")
-        truth = np.stack([signs_of(y, label) > 0 for label in classes], axis=1).astype(np.float64)
-        found = self._bounds(rows, truth)
-        return self._conclude(found, joint_sketch((facts or gather_facts(X, y, classes)).sketches))
-
-    def _bounds(self, rows: Any, truth: FloatArray) -> Bounds | Objection:
-        coef, intercept = (np.asarray(a, np.float64) for a in (self.coef, self.intercept))
-        try:
-            with np.errstate(all="ignore"):
-                given = np.asarray(self.reference_coef, np.float64).T
-                scores, _, _ = rows.scores(given, [(b,) for b in self.reference_intercept])
-                p = np.asarray(softmax(scores, axis=1))
-            problem = self.problem
-            model = (coef.T, intercept, p, problem.free_bias, self.weights)
-            return softmax_bounds(regularizer_of(problem), rows, truth, *model)
-        except Objection as objection:
-            return objection
-
-    def _conclude(self, found: Bounds | Objection, sketch: Sketch) -> Certificate:
-        """Put both values and what follows from them into words."""
+        """Put both values and what follows from them into words; these are some weights."""
         problem = self.problem
         bias = say("the biases are free" if problem.free_bias else "without biases")
         lower, upper = found.lower, found.upper
@@ -87,7 +60,7 @@ class SoftmaxPoint:
             statement=say(
                 "No softmax regression has a smaller {mean} log loss + {penalty} ({bias}) than "
                 "{lower}; this one has {upper}.",
-                mean=mean_of(self),
+                mean=mean_in_words(weights),
                 penalty=penalty_in_words(problem, "W"),
                 bias=bias,
                 lower=at_least(lower),
@@ -104,13 +77,49 @@ class SoftmaxPoint:
             sketch=sketch,
         )
 
-    def about(self, coef: FloatArray, intercept: Any) -> Self:
-        """The same dual point, said to measure other parameters."""
-        return replace(self, coef=np.array(coef), intercept=np.array(intercept))
-
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
-        return {**plain_fields(self), "problem": plain_softmax(self.problem)}
+        return {**super().to_dict(), "problem": plain_softmax(self.problem)}
+
+
+@dataclass(frozen=True)
+class SoftmaxPoint(SoftmaxPair):
+    """Both, on rows in memory.
+
+    Attributes
+    ----------
+    weights : sᵢ, which sum to one
+    """
+
+    weights: FloatArray = field(repr=False)
+
+    def check(
+        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+    ) -> Certificate:
+        """Both values, recomputed from the data; `facts` are those of it, if they are known."""
+        y, classes = np.asarray(y), list(self.classes)
+        rows = rows_of(X, self.problem.free_bias, facts, each)
+        if rows.n != len(self.weights):
+            raise other_rows(rows.n, len(self.weights))
+        if not np.isin(y, self.classes).all() or len(set(classes)) < len(classes):
+            raise ValueError("y holds labels that the certificate does not know.")
+        truth = np.stack([signs_of(y, label) > 0 for label in classes], axis=1).astype(np.float64)
+        found = self._bounds(rows, truth)
+        sketch = joint_sketch((facts or gather_facts(X, y, classes)).sketches)
+        return self._conclude(found, sketch, self.weights)
+
+    def _bounds(self, rows: Any, truth: FloatArray) -> Bounds | Objection:
+        coef, intercept = (np.asarray(a, np.float64) for a in (self.coef, self.intercept))
+        try:
+            with np.errstate(all="ignore"):
+                given = np.asarray(self.reference_coef, np.float64).T
+                scores, _, _ = rows.scores(given, [(b,) for b in self.reference_intercept])
+                p = np.asarray(softmax(scores, axis=1))
+            problem = self.problem
+            model = (coef.T, intercept, p, problem.free_bias, self.weights)
+            return softmax_bounds(regularizer_of(problem), rows, truth, *model)
+        except Objection as objection:
+            return objection
 
 
 def plain_softmax(problem: SoftmaxRisk) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from cotas.arrays import AnyArray, Each, FloatArray
+from cotas.arrays import Each, FloatArray
 from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import Claims
@@ -15,29 +15,20 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Margin, Risk
 from cotas.certificates.core.softmax_blocks import softmax_in_blocks
 from cotas.certificates.duality import regularizer_of
-from cotas.certificates.ledger import plain_fields
-from cotas.certificates.softmax import SoftmaxPoint, joint_sketch, plain_softmax
-from cotas.problem import SoftmaxRisk
+from cotas.certificates.softmax import SoftmaxPair, joint_sketch
 
 
 @dataclass(frozen=True)
-class SoftmaxInBlocks:
-    """A softmax regression whose rows come in blocks; its dual point as in `SoftmaxPoint`.
+class SoftmaxInBlocks(SoftmaxPair):
+    """A softmax regression whose rows come in blocks, and its dual point.
 
     Attributes
     ----------
-    problem, coef, intercept, classes, reference_coef, reference_intercept : as in `SoftmaxPoint`
     factors : the weight that each class has besides those of its rows; None for ones
     """
 
     takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
 
-    problem: SoftmaxRisk
-    coef: FloatArray
-    intercept: FloatArray
-    classes: AnyArray
-    reference_coef: FloatArray = field(repr=False)
-    reference_intercept: FloatArray = field(repr=False)
     factors: FloatArray | None = None
 
     def check(self, X: Any, y: Any = None, each: Each = map) -> Certificate:
@@ -54,10 +45,7 @@ class SoftmaxInBlocks:
         factors = () if self.factors is None else class_factors(self.classes, self.factors)
         watched = Watched.over(source, Signs(tuple(classes), factors), each)
         found = self._bounds(watched)
-        sketch, ends = joint_sketch(watched.sketches()), watched.ends_of_weights()
-        given = (self.classes, self.reference_coef, self.reference_intercept, ends)
-        point = SoftmaxPoint(self.problem, self.coef, self.intercept, *given)
-        return replace(point._conclude(found, sketch), witness=self)
+        return self._conclude(found, joint_sketch(watched.sketches()), watched.ends_of_weights())
 
     def _bounds(self, watched: Watched) -> Bounds | Objection:
         coef, near = (np.asarray(a, np.float64) for a in (self.coef, self.reference_coef))
@@ -73,11 +61,3 @@ class SoftmaxInBlocks:
             return softmax_in_blocks(watched, claims, None if same else (near.T, near_bias))
         except Objection as objection:
             return objection
-
-    def about(self, coef: FloatArray, intercept: Any) -> Self:
-        """The same dual point, said to measure other parameters."""
-        return replace(self, coef=np.array(coef), intercept=np.array(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return {**plain_fields(self), "problem": plain_softmax(self.problem)}

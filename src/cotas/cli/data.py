@@ -13,7 +13,9 @@ from cotas.cli.exits import UsageError
 from cotas.cli.models import task_of
 from cotas.cli.options import Columns
 from cotas.datasets import HOUSE_COLUMNS, houses
+from cotas.files.csv_tables import Wishes
 from cotas.files.frames import polars
+from cotas.files.limits import Limits
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -64,7 +66,9 @@ def open_table(
     else:
         # What is dropped is not looked at, so it may hold anything.
         text = [*(columns.category or []), *drop, *options.pop("categories", [])]
-        table = read_coded(name, **columns.reading(), categories=text, **options)
+        given = columns.reading()
+        limits = Limits(columns=given.pop("max_columns"), memory=given.pop("max_memory"))
+        table = read_coded(name, Wishes(**given, words=tuple(text)), limits, **options)
         table, target = _with_a_target(table, _by_number(table, target), drop)
         table = table.with_target(target, columns.rows_without_target)
     return table.without(drop) if drop else table

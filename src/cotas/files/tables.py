@@ -264,41 +264,21 @@ def read_table(
     >>> table.names, table.features["area"].to_list(), table.target.tolist()
     (['area', 'rooms'], [106.5, 80.0], [210000, 150500])
     """
-    table = read_coded(
-        path,
-        format=format,
-        separator=separator,
-        header=header,
-        encoding=encoding,
-        missing=missing,
-        categories=categories,
-        n_features=n_features,
-        zero_based=zero_based,
-        max_bytes=max_bytes,
-        max_columns=max_columns,
-        max_memory=max_memory,
-    ).in_words()
+    wishes = Wishes(separator, header, encoding, tuple(missing), tuple(categories))
+    limits = Limits(max_bytes, max_columns, max_memory)
+    table = read_coded(path, wishes, limits, format, n_features, zero_based).in_words()
     return table if target is None else table.with_target(target, without_target)
 
 
 def read_coded(
     path: str | Path,
-    *,
+    wishes: Wishes = Wishes(),  # noqa: B008  # frozen
+    limits: Limits = USUAL,
     format: str | None = None,
-    separator: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    missing: Sequence[str] = (),
-    categories: Sequence[str] = (),
     n_features: int | None = None,
     zero_based: bool | str = "auto",
-    max_bytes: int = MAX_BYTES,
-    max_columns: int | None = None,
-    max_memory: int | None = None,
 ) -> Table:
     """What `read_table` reads, with words that repeat as codes, for who asks about them often."""
-    wishes = Wishes(separator, header, encoding, tuple(missing), tuple(categories))
-    limits = Limits(max_bytes, max_columns, max_memory)
     several = files_of(path)
     if several:
         parts = [_read(file, wishes, format, limits).in_words() for file in several]

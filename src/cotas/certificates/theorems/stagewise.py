@@ -38,6 +38,10 @@ OPEN = (
 )
 
 
+# The kind of a certificate, its two numbers, whether they say nothing, and what they say.
+_Shown = tuple[str, float, float, bool, str]
+
+
 @dataclass(frozen=True)
 class Item:
     """One item of a theorem at one iteration.
@@ -229,37 +233,20 @@ class StagewiseRun(Parametric):
         }
         if self.algorithm != "LS-Boost":
             figures["best iteration"] = float(first.iteration)
-        kind, vacuous, moved = "stagewise", first.vacuous, (0.0, 0.0)
         charge = 1024 * data.off * data.square / data.n
         if self.algorithm == "R-FS":
-            kind, bounds = "duality", _ball(data, trace, self.delta, apart)
-            lower, upper, moved = moved_apart(*bounds, charge)
-            vacuous, figures["δ"] = lower < 0.01 * upper, self.delta
-            statement = say(
-                "No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
-                "error L_n below {lower}; this one has {upper}.",
-                lower=at_least(lower),
-                upper=at_most(upper),
-            )
+            figures["δ"] = self.delta
+            lower, upper, moved = moved_apart(*_ball(data, trace, self.delta, apart), charge)
+            empty = lower < 0.01 * upper
+            shown: _Shown = ("duality", lower, upper, empty, _of_the_ball(lower, upper))
         else:
             # The model is the last iteration, but for the rounding of its coefficients.
             far = math.sqrt(above(float(s.excess()[k]))) + apart
-            lower = above(far * far / (2 * data.n), 8)
-            text = "After {k} iterations the training error is {beyond}; {allowed}."
+            last, moved = above(far * far / (2 * data.n), 8), (0.0, 0.0)
             if self.algorithm == "FS":
-                figures["at the end, at most"], lower = lower, first.measured
-                text = (
-                    "After {k} iterations iteration {best} has a training error {beyond}; "
-                    "{allowed}."
-                )
-            told = first.holds and lower <= below(first.bound, 32 * k + 64)
-            # The bound of an open item is still one that the theorem allows, where it is finite.
-            upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
-            allowed = "the theorem allows {upper}" if told else "the theorem's bound is open"
-            beyond = say("at most {lower} above that of least squares", lower=at_most(lower))
-            allowed = say(allowed, upper=at_most(upper))
-            statement = say(text, k=k, best=first.iteration, beyond=beyond, allowed=allowed)
-            vacuous |= not told
+                figures["at the end, at most"] = last
+            shown = self._by_the_theorem(first, k, last)
+        kind, lower, upper, vacuous, statement = shown
         found = conclude(
             kind,
             lower,
@@ -277,6 +264,32 @@ class StagewiseRun(Parametric):
             sketch=data.sketch,
         )
         return StagewiseCertificate.of(found, proof)
+
+    def _by_the_theorem(self, first: Item, k: int, last: float) -> _Shown:
+        """The training error, of the last iteration or of the best one, against its bound."""
+        lower, text = last, "After {k} iterations the training error is {beyond}; {allowed}."
+        if self.algorithm == "FS":
+            lower, text = (
+                first.measured,
+                "After {k} iterations iteration {best} has a training error {beyond}; {allowed}.",
+            )
+        told = first.holds and lower <= below(first.bound, 32 * k + 64)
+        # The bound of an open item is still one that the theorem allows, where it is finite.
+        upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
+        allowed = "the theorem allows {upper}" if told else "the theorem's bound is open"
+        beyond = say("at most {lower} above that of least squares", lower=at_most(lower))
+        allowed = say(allowed, upper=at_most(upper))
+        statement = say(text, k=k, best=first.iteration, beyond=beyond, allowed=allowed)
+        return "stagewise", lower, upper, first.vacuous or not told, statement
+
+
+def _of_the_ball(lower: float, upper: float) -> str:
+    return say(
+        "No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
+        "error L_n below {lower}; this one has {upper}.",
+        lower=at_least(lower),
+        upper=at_most(upper),
+    )
 
 
 def _ball(data: UnitColumns, trace: Replayed, delta: float, apart: float) -> tuple[float, float]:

@@ -114,6 +114,14 @@ _LEDGER: dict[str, Field] = {
     "averaged_start": _given("e").or_none(),
     "separator": _given("e").or_none(),
 }
+_SOFTMAX: dict[str, Field] = {
+    "problem": SOFTMAX_RISK,
+    "classes": Labels("k"),
+    "coef": _given("k p"),
+    "intercept": _given("k"),
+    "reference_coef": _given("k p"),
+    "reference_intercept": _given("k"),
+}
 _MISTAKES = "cotas.certificates.theorems.mistakes"
 _MIXTURE: dict[str, Field] = {
     **_THETA,
@@ -244,27 +252,11 @@ WITNESS = Family(
         ),
         "softmax point": Record(
             "cotas.certificates.softmax.SoftmaxPoint",
-            {
-                "problem": SOFTMAX_RISK,
-                "classes": Labels("k"),
-                "coef": _given("k p"),
-                "intercept": _given("k"),
-                "reference_coef": _given("k p"),
-                "reference_intercept": _given("k"),
-                "weights": _given("n"),
-            },
+            {**_SOFTMAX, "weights": _given("n")},
         ),
         "softmax point of blocks": Record(
             "cotas.certificates.softmax_blocks.SoftmaxInBlocks",
-            {
-                "problem": SOFTMAX_RISK,
-                "classes": Labels("k"),
-                "coef": _given("k p"),
-                "intercept": _given("k"),
-                "reference_coef": _given("k p"),
-                "reference_intercept": _given("k"),
-                "factors": _given("k").or_none(),
-            },
+            {**_SOFTMAX, "factors": _given("k").or_none()},
         ),
         "separation": Record(
             "cotas.certificates.theorems.separation.SeparationWitness",
