@@ -11,6 +11,7 @@ import typer
 import cotas
 from cotas.cli.codes import MEANINGS, NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
 from cotas.cli.help import SpokenGroup
+from cotas.cli.loading import loading
 from cotas.cli.streams import NotWrittenError, PipeClosedError, standard_streams
 from cotas.words import say
 
@@ -91,10 +92,11 @@ class Commands(SpokenGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        from cotas.cli.command import as_command
-
         module, _, function = COMMANDS[cmd_name][0].partition(":")
-        return as_command(cmd_name, getattr(import_module(f"cotas.cli.{module}"), function))
+        with loading():
+            from cotas.cli.command import as_command
+
+            return as_command(cmd_name, getattr(import_module(f"cotas.cli.{module}"), function))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section(say("Commands")):
