@@ -250,7 +250,9 @@ def few_enough(count: int, there: int) -> bool:
 def cells_in_words(name: str, count: int, some: str) -> str:
     """What is said of cells that were taken as missing."""
     return say(
-        "Column {name!r}: {count} cells that are no numbers are taken as missing ({some}).",
+        "Column {name!r}: {count} cells that are no numbers are taken as missing ({some})."
+        if count != 1
+        else "Column {name!r}: {count} cell that is no number is taken as missing ({some}).",
         name=name,
         count=count,
         some=some,

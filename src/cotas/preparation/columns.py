@@ -18,6 +18,7 @@ from cotas.files.frames import is_category, polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
+from cotas.fitting.certified import outside
 from cotas.words import in_one, say
 
 # Words with more distinct values than FEW_WORDS, in more than half of the rows, are free text.
@@ -267,7 +268,7 @@ def refuse_odd_cells(column: Any, found: Any, name: str, expected: str) -> None:
     cells = [say("row {row}: {value!r}", row=row + 1, value=column[row][:40]) for row in rows]
     some = in_one(cells, "; ")
     if few_enough(count, there):
-        warnings.warn(cells_in_words(name, count, some), ColumnWarning, stacklevel=4)
+        warnings.warn(cells_in_words(name, count, some), ColumnWarning, stacklevel=outside())
         return
     raise ColumnError(
         say(
@@ -321,11 +322,14 @@ def warn_of_new(words: Any, codes: Any, name: str) -> None:
     warnings.warn(
         say(
             "Column {name!r}: {count} cells hold values that no row trained on had, such as "
-            "{some}; they count as none of the known ones.",
+            "{some}; they count as none of the known ones."
+            if len(new) != 1
+            else "Column {name!r}: {count} cell holds a value that no row trained on had, {some}; "
+            "it counts as none of the known ones.",
             name=name,
             count=len(new),
             some=some,
         ),
         ColumnWarning,
-        stacklevel=5,
+        stacklevel=outside(),
     )
