@@ -30,10 +30,10 @@ from cotas.preparation.columns import (
     warn_of_new,
     words_of,
 )
-from cotas.preparation.moments import MARKED, part_name, parts_of
+from cotas.preparation.moments import MARKED, WEEKDAYS, part_name, parts_of
 from cotas.preparation.statistics import Moments, WordCounts
 from cotas.source import in_pairs
-from cotas.words import english, say
+from cotas.words import Said, english, say
 
 # More columns than this, fewer than that part of them filled: the matrix is made sparse.
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
@@ -419,7 +419,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         missing = "{name} is missing"
         names += [say(missing, name=called[name]) for name, indicated in marked if indicated]
         for j, name in enumerate(self.category_names_):
-            block = [say("{name}={value}", name=called[name], value=v) for v in self.categories_[j]]
+            of_date = isinstance(called[name], Said)
+            values = [say(v) if of_date and v in WEEKDAYS else v for v in self.categories_[j]]
+            block = [say("{name}={value}", name=called[name], value=value) for value in values]
             block += [say("{name}=other", name=called[name])] * self.pooled_[j]
             block += [say(missing, name=called[name])] * self.category_missing_[j]
             names += block[1:] if self._one_column(j) else block
