@@ -55,7 +55,7 @@ def keeping_what_is_freed() -> Iterator[None]:
 
     Workers are started with `MALLOC_TRIM_THRESHOLD_`, by which glibc gives all that is freed back
     to the system, and each array of a megabyte that is made again is then paid for page by page:
-    more than half the time of a pass. What the environment asks for holds again after the last task.
+    more than half the time of a pass. What the environment asks for holds again after the task.
     """
     _USERS.change(1)
     try:
