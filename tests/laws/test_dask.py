@@ -1,5 +1,6 @@
 """Rows in partitions: the same fit and the same proof as from the same blocks in memory."""
 
+import contextlib
 import os
 import pickle
 import signal
@@ -21,7 +22,7 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
-from cotas.scale import from_dask  # noqa: E402
+from cotas.scale import allocation, from_dask  # noqa: E402
 from in_blocks import EVERY, TAKE, made, same_parameters  # noqa: E402
 
 N, D, CHUNK = 600, 4, 90
@@ -268,3 +269,31 @@ def test_columns_of_words_and_partitions_that_differ_are_refused():
     labels = dd.from_pandas(pd.Series(y), npartitions=4)
     with pytest.raises(ValueError, match="3 partitions, and y has 4"):
         cotas.LinearSVM().fit(rows, labels)
+
+
+def told_to_the_allocator(monkeypatch, **environment):
+    """What the allocator is told by two tasks at once, one of which fails."""
+    told = []
+    for name in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(allocation, "_mallopt", lambda: lambda *given: told.append(given))
+    with contextlib.suppress(ZeroDivisionError), allocation.keeping_what_is_freed():
+        with allocation.keeping_what_is_freed():
+            told.append("working")
+        told.append("working")
+        1 / 0  # noqa: B018
+    return told
+
+
+def test_freed_memory_is_kept_during_tasks_and_not_after_them(monkeypatch):
+    kept = [(allocation.MMAP, allocation.MOST_MMAP), (allocation.TRIM, allocation.MOST_TRIM)]
+    found = told_to_the_allocator(monkeypatch, MALLOC_TRIM_THRESHOLD_="65536")
+    back = [(allocation.MMAP, allocation.FIRST_MMAP), (allocation.TRIM, 65536)]
+    assert found == [*kept, "working", "working", *back]
+    both = {"MALLOC_TRIM_THRESHOLD_": "0", "MALLOC_MMAP_THRESHOLD_": "4096"}
+    found = told_to_the_allocator(monkeypatch, **both)
+    assert found[-2:] == [(allocation.MMAP, 4096), (allocation.TRIM, 0)]
+    for nothing in ({}, {"MALLOC_TRIM_THRESHOLD_": "much"}):
+        assert told_to_the_allocator(monkeypatch, **nothing) == ["working"] * 2

@@ -261,6 +261,7 @@ class BlockPoint(Parametric):
     """
 
     takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
+    shared: ClassVar[tuple[str, ...]] = ("problem", "labels", "factors")
 
     problem: RegularizedRisk
     coef: FloatArray

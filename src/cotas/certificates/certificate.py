@@ -212,18 +212,20 @@ class Certificate:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
         found = contradictions(self, replace(whole, charge=0.0))  # there is nothing to round
-        for part in self.parts:
-            found += [f"{part.label}: {words}" for words in part._against(rows, labels)]
+        at_once = checked_at_once([part.witness for part in self.parts], rows)
+        for part, fresh in zip(self.parts, at_once, strict=True):
+            found += [f"{part.label}: {words}" for words in part._against(rows, labels, fresh)]
         return found
 
-    def _against(self, X: Matrix, y: AnyArray) -> list[str]:
+    def _against(self, X: Matrix, y: AnyArray, fresh: Certificate | None = None) -> list[str]:
+        """What the data contradict of one part; `fresh` is computed unless it is given."""
         if self.witness is None:
             return [say("There is nothing to verify: {statement}", statement=self.statement)]
         if isinstance(X, Source) and not getattr(self.witness, "takes_blocks", False):
             return [say(NOT_IN_BLOCKS)]
         try:
             y = y if isinstance(X, Source) else as_meant(y, self.witness)
-            fresh = self.witness.check(X, y)
+            fresh = fresh or self.witness.check(X, y)
         except ValueError as error:
             return [str(error)]
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
@@ -304,6 +306,37 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         return as_html(self)
+
+
+# What a witness that was tampered with can raise.
+UNCHECKED = (ValueError, ArithmeticError, AttributeError, LookupError, TypeError)
+
+
+def checked_at_once(witnesses: Sequence[Any], X: Any) -> Sequence[Certificate | None]:
+    """Fresh certificates of all classes or targets of one fit, from the same passes over a source.
+
+    A witness names in `shared` what those of one fit have in common. None stands for each where
+    they differ in that, or cannot be checked: then each is checked by itself, and told about.
+    """
+    one, apart = witnesses[0], [None] * len(witnesses)
+    shared = getattr(one, "shared", None)
+    if not isinstance(X, Source) or shared is None or len(witnesses) == 1:
+        return apart
+    try:
+        alike = all(
+            type(other) is type(one)
+            and other.takes_blocks
+            and all(_same(getattr(one, name), getattr(other, name)) for name in shared)
+            for other in witnesses
+        )
+        return list(type(one).check_all(witnesses, X)) if alike else apart
+    except UNCHECKED:
+        return apart
+
+
+def _same(a: Any, b: Any) -> bool:
+    both = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+    return np.array_equal(a, b) if both else type(a) is type(b) and bool(a == b)
 
 
 def conclude(

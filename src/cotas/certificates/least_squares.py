@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -95,6 +95,8 @@ class SquaredLossPoint(Parametric):
     weights: FloatArray | None = field(default=None, repr=False)
     penalty_scale: FloatArray | None = field(default=None, repr=False)
     descent: Descent | None = None
+
+    shared: ClassVar[tuple[str, ...]] = ("lam", "penalty_scale", "free_bias")
 
     @property
     def takes_blocks(self) -> bool:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
-from cotas.certificates.certificate import CHANGED, NOT_IN_BLOCKS
+from cotas.certificates.certificate import CHANGED, NOT_IN_BLOCKS, checked_at_once
 from cotas.certificates.presentation import against_the_rest
 from cotas.certificates.verification import as_meant, read_labels, read_rows
 from cotas.files.models import save
@@ -207,7 +207,11 @@ class Certified:
         X, kept = self._in_numbers(X), self._measured_or_withdrawn()
         in_blocks = isinstance(X, Source)
         rows, labels = (X, y) if in_blocks else (read_rows(X), read_labels(y))
-        fresh = [_checked_again(certificate, rows, labels) for certificate in kept]
+        at_once = checked_at_once([certificate.witness for certificate in kept], rows)
+        fresh = [
+            found or _checked_again(certificate, rows, labels)
+            for certificate, found in zip(kept, at_once, strict=True)
+        ]
         witnesses = [c.witness for c in fresh]
         meant = y if in_blocks else as_meant(labels, witnesses[0])
         found = self._contradictions(witnesses, X, meant)

@@ -21,6 +21,7 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates.numbers import refuse_inexact
+from cotas.scale.allocation import keeping_what_is_freed
 from cotas.source import Block, Source, as_given, in_pairs
 
 T = TypeVar("T")
@@ -77,7 +78,7 @@ def _packed(function: Callable[[Any], Any]) -> Delayed:
 @delayed(pure=False)
 def _call(packed: bytes, start: int, X: Any, y: Any, weights: Any) -> Any:
     # The last digits of a product depend on how many threads BLAS has.
-    with one_thread_in_blas():
+    with one_thread_in_blas(), keeping_what_is_freed():
         return pickle.loads(packed)(as_block(start, X, y, weights))
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.design import as_design
 from cotas.rounds import Rounds
-from cotas.solvers.rounded_hinge import Response
+from cotas.solvers.rounded_hinge import Response, add_gram
 from cotas.source import Block, Source, Sums, double
 
 
@@ -73,7 +74,7 @@ def _add_gram(gram: FloatArray, X: Matrix, s: FloatArray, curved: IntArray) -> N
     gram[d, :d] += rows.T @ weights
     gram[d, d] += float(weights.sum())
     if sparse.issparse(X):
-        gram[:d, :d] += (rows.T @ sparse.diags(weights) @ rows).toarray()
+        add_gram(as_design(X), s, curved, gram[:d, :d])
     else:
         scaled = rows * np.sqrt(weights)[:, None]
         gram[:d, :d] += scaled.T @ scaled

@@ -28,6 +28,8 @@ SAMPLE_GAP = 0.01
 FEW_FEATURES = 300
 # With more than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
+# The same where each of the conjugate gradients would have to read all the rows again.
+LARGEST_IN_BLOCKS = 2000
 # Tables with up to so many entries and features are solved in one compiled call a round.
 SMALL, FEW_FOR_ONE_CALL = 1 << 16, 100
 # Where so many steps do not halve the gap, another method goes on.
@@ -108,7 +110,7 @@ def newton_over_blocks(
     `sample`. Each Newton step is one pass over the blocks or, where the line search shortens it, a
     few; with very many features each of the conjugate gradients is a pass too.
     """
-    rows, problem = BlockRows(source, total, LARGEST_SYSTEM), RoundedProblem(lam, bias, 0.0)
+    rows, problem = BlockRows(source, total, LARGEST_IN_BLOCKS), RoundedProblem(lam, bias, 0.0)
     found = None if sample is None else _rough(sample.X, sample.y, sample.shares(), lam, bias, 0.0)
     nu = SMOOTHING_FROM_START
     if found is None:
@@ -222,7 +224,7 @@ def _newton_step(
     """The step to the minimum of the parabola that the rounded objective is near by."""
     d, curved = rows.n_features, answer.curved
     own = np.append(np.full(d, problem.lam), problem.anchor if problem.bias else 1.0)
-    if d <= LARGEST_SYSTEM:
+    if d <= (LARGEST_IN_BLOCKS if isinstance(rows, BlockRows) else LARGEST_SYSTEM):
         system = rows.gram(curved) / (2.0 * nu)
         if problem.bias:
             # A bias that no curved row holds is held a little by itself.

@@ -50,7 +50,8 @@ from cotas.certificates.core.gap import (
 )
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, down, gamma, norm_up, sharp_total, total_down, total_up, up,
+    TINY, FloatArray, U, above, down, exact_sum, gamma, norm_up, sharp_parts, sharp_total,
+    total_down, total_up, up,
 )  # fmt: skip
 from cotas.certificates.core.rows import (
     BLOCK_ROWS,
@@ -61,6 +62,8 @@ from cotas.certificates.core.rows import (
     pairwise,
 )
 
+# Entries of c are products of rounded factors, whose sums were rounded too.
+LEFT = 8 * U
 Dual = Callable[[Any, FloatArray, FloatArray], FloatArray]
 # Gives the targets of a block, a column for each claim, and its weights; None for ones.
 Read = Callable[[Any], tuple[FloatArray, FloatArray | None]]
@@ -92,6 +95,39 @@ class Least(float):
 
     def __add__(self, other: float) -> Least:
         return Least(np.minimum(float(self), float(other)))
+
+
+class Sharp(NamedTuple):
+    """Σ aᵢ as two numbers, and how far they are off: for sums that nearly vanish."""
+
+    value: float
+    tail: float
+    off: float
+
+    @classmethod
+    def of(cls, a: Any) -> Sharp:
+        """Σ of some numbers."""
+        parts, off = sharp_parts(a)
+        value = exact_sum(parts)
+        tail = exact_sum([*parts, -value])
+        return cls(value, tail, up(off + U * abs(tail)) if tail or off else 0.0)
+
+    def __add__(self, other: Any) -> Sharp:
+        value = self.value + other.value
+        back = value - self.value
+        error = (self.value - (value - back)) + (other.value - back)  # exactly (Knuth)
+        size = abs(self.tail) + abs(other.tail) + abs(error)
+        off = self.off + other.off
+        off = up(up(off) + above(gamma(2) * size, 4)) if size or off else 0.0
+        return Sharp(value, self.tail + other.tail + error, off)
+
+    @property
+    def most(self) -> float:
+        """|Σ aᵢ|, rounded up."""
+        found = abs(self.value + self.tail)
+        if not math.isfinite(found + self.off):
+            return math.inf
+        return up(up(found) + self.off) if found or self.off else 0.0
 
 
 class Array(NamedTuple):
@@ -231,8 +267,8 @@ class Values(Reader):
                 f"plus {k}": Down(total_down(s[y > 0]) if margin else 0.0),
                 f"minus {k}": Down(total_down(s[y < 0]) if margin else 0.0),
                 # Guesses, which need not be accurate.
-                f"more {k}": float(c[c > 0].sum()),
-                f"less {k}": float(-c[c < 0].sum()),
+                f"more {k}": Sharp.of(c[c > 0]),
+                f"less {k}": Sharp.of(-c[c < 0]),
                 f"felt {k}": float(np.abs(s * loss.slope(y, z)) @ off),
             }
         )
@@ -268,13 +304,11 @@ class Pulls(Reader):
         whole = Tally(rows=len(s))
         for k, pull in enumerate(rows.pull(c)):
             used = np.flatnonzero(c[:, k])
-            value, off = sharp_total(c[:, k])
             whole |= {
                 f"u {k}": Array(pull.u),
                 f"off {k}": Up(pull.off),
                 f"mass {k}": Up(norm_up(pull.u / rows.unit)),
-                f"rest low {k}": Down(down(value - off)),
-                f"rest high {k}": Up(up(value + off)),
+                f"rest {k}": Sharp.of(c[:, k]),
                 f"least {k}": Least(np.abs(c[used, k]).min(initial=math.inf)),
             }
             for j, t in enumerate(self.multiples[k]):
@@ -381,16 +415,36 @@ class _Passes:
             self.second = self._second_pass()
 
     def _second_pass(self) -> Tally:
-        k, free, loss = len(self.claims.biases), self.claims.risk.free_bias, self.claims.risk.loss
+        k, free = len(self.claims.biases), self.claims.risk.free_bias
         shrink, centre = np.ones((k, 2)), np.zeros(k)
         for j in range(k if free else 0):
-            more, less = self.first[f"more {j}"], self.first[f"less {j}"]
-            if math.isinf(loss.reach) and not isinstance(loss, Margin):
+            more, less = self._signs(j)
+            if self._is_centred:
                 centre[j] = (more - less) / self.high
             else:
                 shrink[j] = _shrunk(more, less)
         given = (self.claims, *self.reader, shrink, centre, self.multiples)
         return counted(self.source.map_reduce(Pulls(*given)), self.claims.n)
+
+    @property
+    def _is_centred(self) -> bool:
+        """Whether c is moved to have no sum, and not shrunk."""
+        loss = self.claims.risk.loss
+        return math.isinf(loss.reach) and not isinstance(loss, Margin)
+
+    def _signs(self, k: int) -> tuple[float, float]:
+        """Σ of the positive entries of c, and of the negative ones, before any is shrunk."""
+        more, less = (self.first[f"{sign} {k}"] for sign in ("more", "less"))
+        return more.value, less.value
+
+    def _rest(self, k: int) -> float:
+        """|Σ cᵢ| at most, and no less than what rounding c leaves of it in any blocks.
+
+        Where the bias may be large, blocks in which less happens to be left would prove more.
+        """
+        more, less = self._signs(k)
+        mass = more + less if self._is_centred else min(more, less)
+        return max(float(self.second[f"rest {k}"].most), LEFT * mass)
 
     def _reach(self, k: int) -> float:
         """The largest multiple that the regularizer allows, one at most."""
@@ -430,8 +484,7 @@ class _Passes:
         risk, loss = claims.risk, claims.risk.loss
         value = objective(claim, float(first[f"losses {k}"]), self.low)
         pull, share, slip = self.pull(k), up(1.0 / self.low), 0.0
-        low, high = (float(self.second[f"rest {end} {k}"]) for end in ("low", "high"))
-        rest = max(abs(low), abs(high)) if risk.free_bias or risk.bias_scale else 0.0
+        rest = self._rest(k) if risk.free_bias or risk.bias_scale else 0.0
         if risk.free_bias and rest > 0:
             level = min(value, above(float(first[f"nothing {k}"]) / self.low, loss.ulps + 4))
             lighter = min(float(first[f"plus {k}"]), float(first[f"minus {k}"]))
@@ -453,7 +506,7 @@ class _Passes:
         felt = first[f"felt {k}"] / self.low + rounding
         charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
         # The same rows in other blocks prove a little more or less: there is room for that.
-        return Found(Bounds.proved(best, value, charge + APART * value), None, pull, t)
+        return Found(Bounds.proved(best, value, charge + APART * value, charge), None, pull, t)
 
 
 def _middle(low: float, high: float) -> tuple[float, float]:

@@ -29,14 +29,20 @@ class Objection(ValueError):
         self.code, self.details = code, details
 
 
-def moved_apart(lower: float, upper: float, charge: float) -> tuple[float, float, Sides]:
-    """Both bounds of an objective ≥ 0 a little apart, and by how much: less than rounding cost."""
+def moved_apart(
+    lower: float, upper: float, charge: float, room: float = 0.0
+) -> tuple[float, float, Sides]:
+    """Both bounds of an objective ≥ 0 a little apart, and by how much: less than rounding cost.
+
+    The lower one by as much as `room`, if that is more.
+    """
     if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
         return lower, upper, (0.0, 0.0)
     lower, upper = float(lower), float(upper)
     # Rounding may be as large as an objective that is nearly zero.
     near = charge if upper <= charge else APART * upper
-    moved = (max(0.0, min(charge, APART * abs(lower))), max(0.0, min(charge, near)))
+    below = min(charge, max(room, APART * abs(lower)))
+    moved = (max(0.0, below), max(0.0, min(charge, near)))
     apart = math.nextafter(lower - moved[0], -math.inf)
     low = max(0.0, apart) if lower >= 0.0 else apart
     return low, math.nextafter(upper + moved[1], math.inf), moved
@@ -56,13 +62,16 @@ class Bounds:
     moved: Sides = (0.0, 0.0)
 
     @classmethod
-    def proved(cls, lower: float, upper: float, charge: float = 0.0) -> Bounds:
-        """The one door: what is not finite is refused, and so are bounds that contradict."""
+    def proved(cls, lower: float, upper: float, charge: float = 0.0, room: float = 0.0) -> Bounds:
+        """The one door: what is not finite is refused, and so are bounds that contradict.
+
+        Another evaluation may prove a lower bound that is less by `room`.
+        """
         if not (math.isfinite(lower) and math.isfinite(upper) and charge >= 0.0):
             raise Objection("not finite")
         if lower > upper:
             raise Objection("contradiction")
-        low, high, moved = moved_apart(float(lower), float(upper), float(charge))
+        low, high, moved = moved_apart(float(lower), float(upper), float(charge), float(room))
         return cls(low, high, float(charge) + sum(moved), moved)
 
     @property

@@ -92,16 +92,20 @@ def compensated(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     return s, errors
 
 
-def sharp_total(a: Any) -> tuple[float, float]:
-    """Σ aᵢ as if in twice the precision, and how far it may be off: for sums that nearly vanish."""
+def sharp_parts(a: Any) -> tuple[list[float], float]:
+    """Fewer numbers with Σ aᵢ as if in twice the precision, and how far it is off."""
     a = np.asarray(a, dtype=np.float64).ravel()
     if len(a) <= SOME:
-        value, off = exact_sum(a.tolist()), 0.0
-    else:
-        s, errors = compensated(np.append(a, np.zeros(-len(a) % CHUNK)).reshape(CHUNK, -1))
-        value = exact_sum([*s.tolist(), *errors.tolist()])
-        mass = above(float(np.abs(a).sum()), len(a) + 1)
-        off = above(2 * gamma(CHUNK) * gamma(CHUNK) * mass, 4)
+        return a.tolist(), 0.0
+    s, errors = compensated(np.append(a, np.zeros(-len(a) % CHUNK)).reshape(CHUNK, -1))
+    mass = above(float(np.abs(a).sum()), len(a) + 1)
+    return [*s.tolist(), *errors.tolist()], above(2 * gamma(CHUNK) * gamma(CHUNK) * mass, 4)
+
+
+def sharp_total(a: Any) -> tuple[float, float]:
+    """Σ aᵢ as if in twice the precision, and how far it may be off: for sums that nearly vanish."""
+    parts, off = sharp_parts(a)
+    value = exact_sum(parts)
     if not (math.isfinite(value) and off < math.inf):
         return 0.0, math.inf
     return value, up(U * abs(value)) + off if value or off else 0.0

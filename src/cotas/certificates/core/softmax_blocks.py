@@ -18,6 +18,7 @@ from cotas.certificates.core.blocks import (
     Down,
     Most,
     Reader,
+    Sharp,
     Tally,
     Up,
     counted,
@@ -27,7 +28,7 @@ from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
 from cotas.certificates.core.gap import MULTIPLES
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    FloatArray, down, norm_up, sharp_total, total_down, total_up, up,
+    FloatArray, norm_up, total_down, total_up, up,
 )  # fmt: skip
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import (
@@ -118,14 +119,12 @@ class ClassPulls(ClassReader):
         reached = (s[:, None] * (p + truth)).T
         whole = Tally(rows=len(s))
         for j, (pull, sizes) in enumerate(zip(rows.pull(c), reached, strict=True)):
-            value, off = sharp_total(c[:, j])
             whole |= {
                 f"u {j}": Array(pull.u),
                 f"off {j}": Up(pull.off),
                 f"mass {j}": Up(norm_up(pull.u / rows.unit)),
                 f"reached {j}": Up(total_up(sizes * rows.lengths)),
-                f"rest low {j}": Down(down(value - off)),
-                f"rest high {j}": Up(up(value + off)),
+                f"rest {j}": Sharp.of(c[:, j]),
             }
         for j, t in enumerate(self.multiples):
             whole |= {f"gain {j}": Down(entropy_down(p, truth, s, t))}
@@ -171,7 +170,8 @@ def softmax_in_blocks(
             break
     lower, charge = dual.best(gains)
     # The same rows in other blocks prove a little more or less: there is room for that.
-    return Bounds.proved(lower, upper, 2 * charge + 2 * felt + APART * upper)
+    room = 2 * charge + 2 * felt
+    return Bounds.proved(lower, upper, room + APART * upper, room)
 
 
 def _pulls(claims: Claims, unit: FloatArray, second: Tally) -> tuple[list[Pull], float]:
@@ -183,6 +183,5 @@ def _pulls(claims: Claims, unit: FloatArray, second: Tally) -> tuple[list[Pull],
         off = up(up(off) + felt_of(k, claims.d, float(second[f"reached {j}"])))
         sound = np.isfinite(u.value.sum() + off)
         found.append(Pull(u.value if sound else np.zeros(claims.d), unit, off if sound else np.inf))
-        ends = (abs(float(second[f"rest {end} {j}"])) for end in ("low", "high"))
-        rest = up(rest + max(ends))
+        rest = up(rest + second[f"rest {j}"].most)
     return found, rest

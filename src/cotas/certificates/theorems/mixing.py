@@ -225,6 +225,7 @@ class MixtureLedger(Parametric):
     factors: FloatArray | None = None
 
     takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
+    shared: ClassVar[tuple[str, ...]] = ("bias", "ends", "labels", "factors")
     scales_rows: ClassVar[bool] = False
     squared: ClassVar[bool] = False
 
