@@ -305,10 +305,25 @@ def test_classes_that_do_not_belong_together_are_told_each_by_itself():
     labels = [part.label for part in (first, second, third)]
     other = cotas.LinearSVM(lam=0.1).fit(source).certificate_.parts[1]
     assert Certificate.of_parts([first, other, third], labels).discrepancies(source) == []
-    false = replace(second, witness=replace(second.witness, coef=np.zeros(D + 1)))
-    found = Certificate.of_parts([first, false, third], labels).discrepancies(source)
-    assert found
-    assert all(words.startswith(str(second.label)) for words in found)
+    for coef in (np.zeros(D + 1), np.full(D, np.nan)):
+        false = replace(second, witness=replace(second.witness, coef=coef))
+        found = Certificate.of_parts([first, false, third], labels).discrepancies(source)
+        assert found
+        assert all(words.startswith(str(second.label)) for words in found)
+
+
+def test_a_witness_does_not_say_itself_what_it_has_in_common():
+    source = Arrays(X, THREE, block_rows=170)
+    first, second, third = cotas.LinearSVM(lam=0.01).fit(source).certificate_.parts
+    problem = replace(second.witness.problem, lam=0.1)
+    false = replace(
+        second,
+        witness=replace(second.witness, problem=problem),
+        figures={**second.figures, "λ": 0.1},
+    )
+    object.__setattr__(first.witness, "shared", ())
+    parts = [first, false, third]
+    assert not Certificate.of_parts(parts, [part.label for part in parts]).verify(source)
 
 
 class Counted(Arrays):
