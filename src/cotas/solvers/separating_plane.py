@@ -256,7 +256,7 @@ def _separates(rows: Matrix, u: FloatArray) -> bool:
 
 def _rounding(rows: Matrix, u: FloatArray) -> FloatArray:
     """What rounding can change of each zᵢ·u."""
-    return rows.shape[1] * float(np.finfo(np.float64).eps) * np.asarray(abs(rows) @ np.abs(u))
+    return np.asarray(rows.shape[1] * np.finfo(np.float64).eps * (abs(rows) @ np.abs(u)))
 
 
 def _vanishes(rows: Matrix, alpha: FloatArray) -> bool:
