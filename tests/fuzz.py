@@ -49,7 +49,7 @@ from cotas.tables import PreparedModel
 from laws.test_model_files import CASES
 from problems import clouds, regression
 
-BATCH = 5000  # files for each child, which fits all the models once
+BATCH = 20_000  # files for each child, which fits all the models once
 TIME_LIMIT = 60.0  # seconds without a sign of life; the slowest trial takes a fraction of one
 MEMORY = 6 << 30  # bytes of address space
 METHODS = ("predict", "decision_function", "predict_proba")
@@ -190,7 +190,7 @@ def change_value(rng: random.Random, parts: dict[str, Any], tensors: dict[str, A
     elif chance < 0.2 and isinstance(here, dict):
         here[rng.choice(["order", "readonly", "x", "fitted", "coef", "kernel"])] = here.pop(key)
     elif chance < 0.3 and isinstance(here, dict):
-        here[rng.choice(["order", "readonly", "note"])] = rng.choice(STRANGE)
+        here[rng.choice(["order", "readonly", "note"])] = copy.deepcopy(rng.choice(STRANGE))
     elif chance < 0.5:
         here[key] = copy.deepcopy(at(part, rng.choice(found)))
     elif chance < 0.6:

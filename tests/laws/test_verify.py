@@ -112,6 +112,7 @@ FORGERIES = {
     "upper": lambda c: replace(c, upper=c.upper - 1e-3, charge=np.inf),
     "far below": lambda c: replace(c, lower=c.lower - 100, charge=np.inf),
     "far above": lambda c: replace(c, upper=c.upper + 100, charge=np.inf),
+    "a little above": lambda c: replace(c, upper=c.upper * 1.02, charge=np.inf),
     "statement": lambda c: replace(c, statement="No model on earth is better."),
     "a number in it": lambda c: replace(c, statement=_with_another_number(c.statement)),
     "reference": lambda c: replace(c, reference="a paper"),
@@ -150,6 +151,20 @@ def test_nothing_that_is_said_of_a_regression_can_be_replaced(model, forgery):
     assert certificate.verify(X, TARGET)
     forged = FORGERIES[forgery](certificate)
     assert forged == certificate or not forged.verify(X, TARGET)
+
+
+def test_a_better_model_is_another_one_however_far_the_best_is():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        poor = cotas.LeastSquares(solver="stochastic", max_iter=1, random_state=0).fit(X, TARGET)
+    certificate = poor.certificate_
+    assert certificate.relative_gap > 0.2
+    assert certificate.verify(X, TARGET)
+    best = cotas.LeastSquares().fit(X, TARGET)
+    for part in (0.05, 0.5, 1.0):
+        coef = (1 - part) * poor.coef_ + part * best.coef_
+        bettered = replace(certificate.witness, coef=coef)
+        assert not replace(certificate, witness=bettered).verify(X, TARGET)
 
 
 def test_what_the_estimator_says_is_told_apart_and_not_verified():

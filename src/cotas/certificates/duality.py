@@ -18,7 +18,7 @@ from cotas.certificates.core.rounding import above, below
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, at_most, in_words, other_rows
+from cotas.certificates.presentation import ends, in_words, other_rows
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.words import say
@@ -211,8 +211,7 @@ class DualPoint(Parametric):
                 loss=say(problem.loss.name),
                 penalty=penalty_in_words(problem),
                 bias=bias_in_words(problem.free_bias, problem.bias_scale),
-                lower=at_least(lower),
-                upper=at_most(upper),
+                **ends(lower, upper),
             ),
             reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
             figures=figures,
@@ -261,8 +260,7 @@ class HardMarginPoint(Parametric):
             statement=say(
                 "No separator with all margins at least 1 has ½‖θ‖² below {lower}; this one, "
                 "scaled to that, has {upper}.",
-                lower=at_least(lower),
-                upper=at_most(upper),
+                **ends(lower, upper),
             ),
             reference=SECTION,
             figures=figures,

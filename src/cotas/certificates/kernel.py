@@ -27,14 +27,7 @@ from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
 from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of, risk_of
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
-from cotas.certificates.presentation import (
-    against,
-    against_the_rest,
-    at_least,
-    at_most,
-    in_words,
-    other_rows,
-)
+from cotas.certificates.presentation import against, against_the_rest, ends, in_words, other_rows
 from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
 from cotas.problem import RegularizedRisk
 from cotas.words import english, in_one, say
@@ -248,8 +241,7 @@ class KernelSurvey:
             mean=mean_of(point),
             loss=say(problem.loss.name),
             bias=bias_in_words(problem.free_bias),
-            lower=at_least(lower),
-            upper=at_most(upper),
+            **ends(lower, upper),
         )
         figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
         more = (*remarks, OPTIMIZATION_ONLY)

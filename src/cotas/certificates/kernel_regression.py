@@ -33,7 +33,7 @@ from cotas.certificates.kernel import (
     proof_of,
 )
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, at_most, other_rows
+from cotas.certificates.presentation import ends, other_rows
 from cotas.certificates.sweep import ROUNDED, Sketch, as_rows, sketches_of
 from cotas.words import say
 
@@ -174,8 +174,7 @@ class _RegressionSurvey:
                 "No θ in the feature space of k has a smaller {objective} than {lower}; this one "
                 "has {upper}.",
                 objective=point.problem.in_words(mean_of(point)),
-                lower=at_least(lower),
-                upper=at_most(upper),
+                **ends(lower, upper),
             ),
             reference="weak duality in feature space, Fuentes-Pineda",
             figures={

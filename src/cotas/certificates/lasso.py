@@ -31,7 +31,7 @@ from cotas.certificates.duality import (
     rows_of,
 )
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, at_most, other_rows
+from cotas.certificates.presentation import ends, other_rows
 from cotas.certificates.sweep import (
     ROUNDED,
     Sketch,
@@ -224,8 +224,7 @@ def in_certificate(
         statement=say(
             "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
             objective=said,
-            lower=at_least(lower),
-            upper=at_most(upper),
+            **ends(lower, upper),
         ),
         reference="Proposition 2.2.2 of Rugeles Ospina"
         if problem.delta is not None

@@ -17,7 +17,7 @@ from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, at_most, in_words, other_rows
+from cotas.certificates.presentation import at_least, ends, in_words, other_rows
 from cotas.certificates.sweep import (
     EPS,
     ROUNDED,
@@ -233,8 +233,7 @@ def in_certificate(
             rho=at_least(within),
             mean=mean_of(point),
             penalty=penalty_in_words(point),
-            lower=at_least(lower),
-            upper=at_most(upper),
+            **ends(lower, upper),
         ),
         reference="P(θ) − P* ≤ ½ ∇PᵀH⁻¹∇P, docs/theory/least-squares.md",
         figures={

@@ -58,18 +58,16 @@ def apart(low: float, high: float, digits: int = 6) -> tuple[str, str]:
     return repr(float(low)), repr(float(high))
 
 
-def bounds_apart(certificate: Certificate) -> tuple[str, str]:
-    """Both bounds as a table has them."""
-    if certificate.kind in OPTIMIZATION:
-        return apart(certificate.lower, certificate.upper)
-    return bounds_in_digits(certificate)
+def ends(lower: float, upper: float) -> dict[str, str]:
+    """Both bounds of the best objective, for a sentence that has places for them."""
+    return dict(zip(("lower", "upper"), apart(lower, upper), strict=True))
 
 
 def bounds_in_digits(certificate: Certificate) -> tuple[str, str]:
-    """Both bounds as a sentence has them, each on its safe side; a measurement to nearest."""
-    lower = certificate.lower
-    measured = f"{lower:.6g}" if certificate.kind not in OPTIMIZATION else at_least(lower)
-    return measured, at_most(certificate.upper)
+    """Both bounds as they are printed, each on its safe side; a measurement to nearest."""
+    if certificate.kind in OPTIMIZATION:
+        return apart(certificate.lower, certificate.upper)
+    return f"{certificate.lower:.6g}", at_most(certificate.upper)
 
 
 def verdict(certificate: Certificate) -> str:
@@ -91,7 +89,7 @@ def percent(relative_gap: float) -> str:
 def lines(certificate: Certificate) -> list[tuple[str, str]]:
     """The numbers, each with its name."""
     below, above = map(say, BOUNDS[certificate.kind])
-    lower, upper = bounds_apart(certificate)
+    lower, upper = bounds_in_digits(certificate)
     table = [(above, upper), (below, lower)]
     if certificate.kind in OPTIMIZATION:
         table.append((say("gap"), _gap(certificate)))
@@ -160,7 +158,7 @@ def _heading() -> tuple[str, ...]:
 
 def _part(part: Certificate) -> tuple[str, ...]:
     gap = percent(part.relative_gap) if part.kind in OPTIMIZATION else "–"
-    bounds = ("–", "–") if part.kind == "none" else bounds_apart(part)
+    bounds = ("–", "–") if part.kind == "none" else bounds_in_digits(part)
     return (part.label, *bounds, gap, f"{say(part.kind)}, {verdict(part)}")
 
 

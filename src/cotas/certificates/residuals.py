@@ -20,7 +20,7 @@ from cotas.certificates.duality import (
     rows_of,
 )
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, at_most, other_rows
+from cotas.certificates.presentation import ends, other_rows
 from cotas.certificates.sweep import Sketch, sketches_in_passing, targets_of
 from cotas.words import say
 
@@ -94,8 +94,7 @@ class ResidualPoint(Parametric):
                 mean=mean_of(self),
                 loss=say(self.loss),
                 bias=bias_in_words(self.free_bias),
-                lower=at_least(lower),
-                upper=at_most(upper),
+                **ends(lower, upper),
             ),
             reference="weak duality, theory/robust.md",
             figures={

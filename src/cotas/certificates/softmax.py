@@ -23,7 +23,7 @@ from cotas.certificates.duality import (
     rows_of,
 )
 from cotas.certificates.ledger import Parametric, plain_fields
-from cotas.certificates.presentation import at_least, at_most, other_rows
+from cotas.certificates.presentation import ends, other_rows
 from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
 from cotas.problem import SoftmaxRisk
 from cotas.words import say
@@ -63,8 +63,7 @@ class SoftmaxPair(Parametric):
                 mean=mean_in_words(weights),
                 penalty=penalty_in_words(problem, "W"),
                 bias=bias,
-                lower=at_least(lower),
-                upper=at_most(upper),
+                **ends(lower, upper),
             ),
             reference="weak duality, theory/logistic.md",
             figures={

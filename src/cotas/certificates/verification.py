@@ -27,6 +27,8 @@ NUMBER = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?|\binf\b|\bnan\
 SAME = 1e-9
 # A wider interval is still true; so much wider it may be, where it was proved another way.
 WEAKER = 1e-5
+# The part of an objective that the rounding of single precision may cost a device.
+COARSE = 1e-3
 # The part of a measurement, or of a bound that was not moved, that rounding may change.
 ROUNDED = 1e-6
 # A sum of so little is what its terms are charged for underflow.
@@ -166,7 +168,10 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
     outside = (inside[0], inside[1] + fresh.moved[1])
     if fresh.kind in OPTIMIZATION:
         inside = [fresh.moved[0] * (1 - SAME), fresh.moved[1] * (1 - SAME)]
-        outside = (fresh.gap + WEAKER * abs(fresh.upper),) * 2
+        weaker = WEAKER * abs(fresh.upper)
+        # The model's own objective is computed, and only what rounding costs depends on the way.
+        coarse = max(fresh.charge, min(fresh.gap, COARSE * abs(fresh.upper)))
+        outside = (fresh.gap + weaker, coarse + weaker)
     found = []
     for name, more, less in (("lower", inside[0], outside[0]), ("upper", outside[1], inside[1])):
         said, right = getattr(claimed, name), getattr(fresh, name)

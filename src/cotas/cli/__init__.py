@@ -14,6 +14,9 @@ def main() -> None:
             f"cotas: the command line needs {' and '.join(missing)}: pip install 'cotas[cli]'.\n"
         )
         raise SystemExit(5)
-    from cotas.cli.app import run
+    from cotas.cli.loading import leave_at_once, loading
 
+    leave_at_once()
+    with loading():
+        from cotas.cli.app import run
     run()

@@ -69,7 +69,7 @@ def path(
         session.table(names, _lasso_rows(found))
         session.document(_lasso_document(found, preparation))
     if picture is not None:
-        _draw_path(found, preparation.get_feature_names_out().tolist(), picture)
+        _draw_path(found, preparation.shown_names(), picture)
         session.say(f"{say('picture')}: {picture}")
 
 

@@ -11,7 +11,9 @@ import typer
 import cotas
 from cotas.cli.codes import MEANINGS, NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
 from cotas.cli.help import SpokenGroup
+from cotas.cli.loading import loading
 from cotas.cli.streams import NotWrittenError, PipeClosedError, standard_streams
+from cotas.cli.usage import in_words, meant
 from cotas.words import say
 
 # The module and function of each command, and the first line of its help: with these at hand
@@ -81,8 +83,18 @@ class Commands(SpokenGroup):
                 from cotas.cli.session import Session
 
                 session = Session(ctx.invoked_subcommand or "", json=True)
-                session.document({"error": error.format_message(), "exit_code": WRONG_USE})
+                said = in_words(error.format_message())
+                session.document({"error": said, "exit_code": WRONG_USE})
                 session.close()
+            raise
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """An error for a name that there is not names the command that may have been meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            if hasattr(error, "message"):
+                error.message += meant(args[0], list(COMMANDS))
             raise
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -91,10 +103,11 @@ class Commands(SpokenGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        from cotas.cli.command import as_command
-
         module, _, function = COMMANDS[cmd_name][0].partition(":")
-        return as_command(cmd_name, getattr(import_module(f"cotas.cli.{module}"), function))
+        with loading():
+            from cotas.cli.command import as_command
+
+            return as_command(cmd_name, getattr(import_module(f"cotas.cli.{module}"), function))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section(say("Commands")):

@@ -99,7 +99,12 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
             say("it has one column only; there is nothing to learn from."), table.source
         )
     chosen = called[0] if len(called) == 1 else names[-1]
-    words = "No target was named: {name!r} is predicted (--target NAME for another column)."
+    words = (
+        "No target was named: {name!r} is predicted, for its name (--target NAME for another)."
+        if len(called) == 1
+        else "No target was named: {name!r} is predicted, the last column (--target NAME for "
+        "another)."
+    )
     remark = Remark("target", chosen, say(words, name=chosen))
     return replace(table, remarks=(remark, *table.remarks)), chosen
 

@@ -33,7 +33,7 @@ def explain(
     facts = facts_of(saved)
     session.say(*(f"{name}: {value}" for name, value in facts.items()))
     weights = weights_of(saved)
-    doubts = doubts_of(saved)
+    doubts, said = doubts_of(saved), shown_names(saved)
     for (label, whole), doubt in zip(weights.items(), doubts, strict=True):
         table = [entry for k, entry in enumerate(whole) if k == 0 or abs(entry[2]) > doubt]
         shown = table[: top or None]
@@ -41,7 +41,7 @@ def explain(
         against = len(saved.estimator.certificate_.singles) == len(weights)
         words = "class {label} against the rest" if against else "class {label}"
         title = None if label is None else say(words, label=label)
-        called = [say(CONSTANT), *(name for name, _, _ in shown[1:])]
+        called = [say(CONSTANT), *(said[name] for name, _, _ in shown[1:])]
         rows = [
             [name, f"{theta:+.6g}", f"{effect:+.4g}"]
             for name, (_, theta, effect) in zip(called, shown, strict=True)
@@ -65,7 +65,7 @@ def explain(
             )
     importances = importances_of(saved)
     if importances:
-        rows = [[name, f"{share:.4f}"] for name, share in importances[: top or None]]
+        rows = [[said[name], f"{share:.4f}"] for name, share in importances[: top or None]]
         session.say("")
         session.table([say("column"), say("importance")], rows)
     certificate = saved.model.certificate_
@@ -148,6 +148,16 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
         table.sort(key=lambda entry: -abs(entry[2]))
         found[label] = [(CONSTANT, bias, 0.0), *table]
     return found
+
+
+def shown_names(saved: Saved) -> dict[str, str]:
+    """What the columns are called in the language of the moment."""
+    if isinstance(saved.model, PreparedModel):
+        prepared = saved.model.preparation_
+        return dict(zip(prepared.get_feature_names_out(), prepared.shown_names(), strict=True))
+    count = saved.estimator.n_features_in_
+    names = getattr(saved.model, "feature_names_in_", [f"x{j}" for j in range(count)])
+    return {name: name for name in names}
 
 
 def doubts_of(saved: Saved) -> list[float]:

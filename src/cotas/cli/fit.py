@@ -10,6 +10,7 @@ import typer
 
 from cotas.cli.data import known_task, open_table, writable
 from cotas.cli.exits import UsageError
+from cotas.cli.loading import loading
 from cotas.cli.models import parameters, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.session import Session, command_line
@@ -96,9 +97,10 @@ def fit(
     big = too_big(data, memory)
     table = None if big is not None else open_table(data, target, columns)
     # What trains takes a second to load; a table that cannot be read is told of before.
-    from cotas.cli.data import preparation_of, target_of
-    from cotas.cli.outcome import finish, store, tell
-    from cotas.cli.training import Settings, train
+    with loading():
+        from cotas.cli.data import preparation_of, target_of
+        from cotas.cli.outcome import finish, store, tell
+        from cotas.cli.training import Settings, train
 
     settings = Settings(
         model=model,

@@ -12,12 +12,13 @@ import typer.core
 from typer.core import TyperCommand, TyperGroup
 
 from cotas import words
+from cotas.cli.usage import spoken
 from cotas.words import LANGUAGES, SETTING, Said, again, say
 
 # The words of typer itself that we know in Spanish.
 OF_TYPER = (
     *("Arguments", "Options", "Commands", "required", "default: {default}"),
-    *("Missing command.", "No such command {name!r}.", "[OPTIONS]", "COMMAND [ARGS]..."),
+    *("No such command {name!r}.", "[OPTIONS]", "COMMAND [ARGS]...", "Aborted!"),
 )
 # It asks gettext for them, which would need files of its own.
 setattr(typer.core, "_", say)  # noqa: B010
@@ -65,6 +66,14 @@ class SpokenGroup(_Spoken, TyperGroup):
         """Run a command; help and errors of use are said in the language asked for."""
         with words.lang(language_of(sys.argv[1:] if args is None else args)):
             return super().main(args, *rest, **options)
+
+    def make_context(self, *parts: Any, **options: Any) -> Any:
+        with spoken():
+            return super().make_context(*parts, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with spoken():
+            return super().invoke(ctx)
 
 
 def _said(text: str) -> str:

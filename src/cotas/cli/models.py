@@ -12,6 +12,7 @@ import numpy as np
 import cotas
 from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
+from cotas.cli.loading import loading
 from cotas.words import say
 
 CLASSIFIERS = {
@@ -91,7 +92,8 @@ def build(
     select: str | None = None,
 ) -> tuple[Any, list[str]]:
     """An estimator with these parameters, and remarks on what was chosen for the user."""
-    kind = getattr(cotas, NAMES[name])
+    with loading():
+        kind = getattr(cotas, NAMES[name])
     known = kind().get_params()
     values, notes = {}, []
     for parameter, value in _kernel_parameters(name, given).items():

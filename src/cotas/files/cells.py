@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import IntArray
-from cotas.files.coding import changed, is_text, uncoded
+from cotas.files.coding import changed, different_words, is_text, uncoded
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -148,6 +148,15 @@ def tell_readings(columns: Iterable[Any], comma: bool) -> dict[str, Reading]:
     }
 
 
+def in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
+    """Cells that are numbers, in columns that mostly hold numbers, as programs write them."""
+    return frame.with_columns(
+        plain_numbers(frame[name], reading.comma).fill_null(frame[name])
+        for name, reading in readings.items()
+        if reading.numbers
+    )
+
+
 def are_codes(words: Any) -> bool:
     """Whether these are codes, such as 08001 and 28013: as many digits in each, the first a 0."""
     values = words.drop_nulls().unique()
@@ -189,12 +198,26 @@ def understood(
     text = [column.name for column in frame if is_text(column)]
     clean = partial(without_missing, more=missing)
     frame = frame.with_columns(changed(frame[name], clean) for name in text)
-    readings = tell_readings((frame[name] for name in text if name not in words), comma)
+    text = [name for name in text if name not in words]
+    truths = [name for name in text if _are_truths(frame[name])]
+    frame = frame.with_columns(_as_truths(uncoded(frame[name])) for name in truths)
+    text = [name for name in text if name not in truths]
+    readings = tell_readings((frame[name] for name in text), comma)
     for name, reading in readings.items():
         if reading.numbers:
             column, said = _as_numbers(uncoded(frame[name]), reading.comma, source)
             frame, remarks = frame.with_columns(column), [*remarks, *said]
     return frame, remarks
+
+
+def _are_truths(column: Any) -> bool:
+    """Whether all words are true or false, which text tables take for no words."""
+    found = different_words(column)
+    return len(found) > 0 and bool(found.str.to_lowercase().is_in(["true", "false"]).all())
+
+
+def _as_truths(column: Any) -> Any:
+    return column.str.to_lowercase() == "true"
 
 
 def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark]]:
@@ -250,7 +273,9 @@ def few_enough(count: int, there: int) -> bool:
 def cells_in_words(name: str, count: int, some: str) -> str:
     """What is said of cells that were taken as missing."""
     return say(
-        "Column {name!r}: {count} cells that are no numbers are taken as missing ({some}).",
+        "Column {name!r}: {count} cells that are no numbers are taken as missing ({some})."
+        if count != 1
+        else "Column {name!r}: {count} cell that is no number is taken as missing ({some}).",
         name=name,
         count=count,
         some=some,

@@ -19,7 +19,7 @@ from cotas.files.cells import (
     MISSING,
     Reading,
     are_codes,
-    plain_numbers,
+    in_plain_numbers,
     tell_readings,
     understood,
     without_missing,
@@ -174,7 +174,7 @@ def csv_batches(
         frame = frame.select(without_missing(frame[name], wishes.missing) for name in frame.columns)
         if not readings:
             readings = tell_readings(frame, dialect.decimal_comma)
-        frame = _cast(_in_plain_numbers(frame, readings), types or {}, source)
+        frame = _cast(in_plain_numbers(frame, readings), types or {}, source)
         yield from frame.iter_slices(rows)
 
 
@@ -187,15 +187,6 @@ def _narrow(stream: io.BufferedReader, wishes: Wishes, source: str) -> io.Buffer
     if not dialect.encoding.replace("_", "-").startswith(("utf-16", "utf-32")):
         return stream
     return io.BufferedReader(io.BytesIO(_decoded(stream.read(), dialect, source)))
-
-
-def _in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
-    """Cells that are numbers, in columns that mostly hold numbers, as programs write them."""
-    return frame.with_columns(
-        plain_numbers(frame[name], reading.comma).fill_null(frame[name])
-        for name, reading in readings.items()
-        if reading.numbers
-    )
 
 
 def _bytes_of(text: bytes | Path) -> bytes:

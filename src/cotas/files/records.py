@@ -173,13 +173,13 @@ class Later(Field):
 
 def records_within(declared: Field) -> Iterator[Record]:
     """All records that can stand in a field, each once."""
-    seen: list[Field] = []
+    seen: dict[int, Field] = {}  # which keeps them, for the numbers of others not to be theirs
     waiting = [declared]
     while waiting:
         each = waiting.pop()
-        if any(each is other for other in seen):
+        if id(each) in seen:
             continue
-        seen.append(each)
+        seen[id(each)] = each
         if isinstance(each, Record):
             yield each
             waiting += each.fields.values()

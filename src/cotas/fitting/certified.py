@@ -52,9 +52,13 @@ INTERRUPTED = "Interrupted: this is the best model so far, and its certificate i
 
 
 def outside() -> int:
-    """The `stacklevel` at which a warning names the line outside of this package."""
+    """The `stacklevel` at which a warning names the line outside of this package.
+
+    Scikit-learn stands between its methods and who calls them.
+    """
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("cotas."):
+    inside = ("cotas.", "sklearn.")
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(inside):
         frame, level = frame.f_back, level + 1
     return level
 

@@ -274,7 +274,7 @@ TEXTS: dict[str, str] = {
     ),
     "open choice": "Another of these values could be better by {regret:.2g} at most, proved.",
     "unknown choice": "Nothing is proved about the choice between these values.",
-    "future": "Error on future rows, at most (95 %)",
+    "future": "Error on future rows, at most (95%)",
     "margin of it": "width of the margin, 2/‖θ‖",
     "lasso at": "Lasso at δ = {delta:.4g}",
     "of lasso": "{name}, Lasso",

@@ -11,13 +11,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
-from cotas.files.cells import FEW_WORDS, are_codes, cells_in_words, few_enough, numbers_of_words
-from cotas.files.coding import different_words, is_text, uncoded
+from cotas.files.cells import (
+    FEW_WORDS,
+    are_codes,
+    cells_in_words,
+    few_enough,
+    in_plain_numbers,
+    numbers_of_words,
+    tell_readings,
+    understood,
+    without_missing,
+)
+from cotas.files.coding import changed, different_words, is_text, uncoded
 from cotas.files.dates import order_is_open, tell_form
 from cotas.files.frames import is_category, polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table
+from cotas.fitting.certified import outside
 from cotas.words import in_one, say
 
 # Words with more distinct values than FEW_WORDS, in more than half of the rows, are free text.
@@ -73,6 +84,32 @@ def as_matrix(X: Any) -> Any:
     return X.features if isinstance(X, Table) else X
 
 
+def as_read(X: Any) -> Any:
+    """A frame with its text as the reader of files understands it: gaps, numbers, truth values.
+
+    One table is one model then, whether it comes from a file or as a frame. What is no text, and
+    categories of pandas and polars, is taken as it is; a Table was read already.
+    """
+    frame = None if isinstance(X, Table) else as_frame(X)
+    if frame is None:
+        return X
+    frame, remarks = understood(frame, False, "")
+    for remark in remarks:
+        warnings.warn(str(remark), ColumnWarning, stacklevel=outside())
+    return frame
+
+
+def as_read_again(X: Any, numbers: Collection[str]) -> Any:
+    """The same for a fitted model, which knows what its columns are: these hold numbers."""
+    frame = None if isinstance(X, Table) else as_frame(X)
+    if frame is None:
+        return X
+    text = [column.name for column in frame if is_text(column)]
+    frame = frame.with_columns(changed(frame[name], without_missing) for name in text)
+    words = frame.select(uncoded(frame[name]) for name in text if name in numbers)
+    return frame.with_columns(in_plain_numbers(words, tell_readings(words, False)))
+
+
 def _from_pandas(column: Any) -> Any:
     """The values, with None wherever pandas has one of its missing values."""
     pl = polars()
@@ -82,7 +119,9 @@ def _from_pandas(column: Any) -> Any:
     missing = column.isna().to_numpy()
     values = column.astype(object).to_numpy()
     plain = [None if gone else value for gone, value in zip(missing, values, strict=True)]
-    return pl.Series(values=plain, strict=False)  # a column of objects may hold several types
+    found = pl.Series(values=plain, strict=False)  # a column of objects may hold several types
+    categories = hasattr(column.dtype, "categories") and found.dtype == pl.String
+    return found.cast(pl.Categorical) if categories else found
 
 
 def roles_of(
@@ -267,7 +306,7 @@ def refuse_odd_cells(column: Any, found: Any, name: str, expected: str) -> None:
     cells = [say("row {row}: {value!r}", row=row + 1, value=column[row][:40]) for row in rows]
     some = in_one(cells, "; ")
     if few_enough(count, there):
-        warnings.warn(cells_in_words(name, count, some), ColumnWarning, stacklevel=4)
+        warnings.warn(cells_in_words(name, count, some), ColumnWarning, stacklevel=outside())
         return
     raise ColumnError(
         say(
@@ -321,11 +360,14 @@ def warn_of_new(words: Any, codes: Any, name: str) -> None:
     warnings.warn(
         say(
             "Column {name!r}: {count} cells hold values that no row trained on had, such as "
-            "{some}; they count as none of the known ones.",
+            "{some}; they count as none of the known ones."
+            if len(new) != 1
+            else "Column {name!r}: {count} cell holds a value that no row trained on had, {some}; "
+            "it counts as none of the known ones.",
             name=name,
             count=len(new),
             some=some,
         ),
         ColumnWarning,
-        stacklevel=5,
+        stacklevel=outside(),
     )

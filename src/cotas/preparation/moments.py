@@ -13,7 +13,7 @@ from cotas.words import say
 
 # The part whose missing values stand for those of all parts.
 MARKED = ("days since 1970", "hour of day")
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def part_name(name: str, part: str) -> str:
@@ -28,7 +28,7 @@ def parts_of(column: Any, way: str) -> dict[str, Any]:
     hour = moments.dt.hour() + moments.dt.minute() / 60 + moments.dt.second() / 3600
     if way == "time":
         return {part_name(column.name, "hour of day"): hour}
-    weekdays = dict(enumerate(_WEEKDAYS, 1))
+    weekdays = dict(enumerate(WEEKDAYS, 1))
     found = {
         "year": moments.dt.year(),
         "day of year": moments.dt.ordinal_day(),

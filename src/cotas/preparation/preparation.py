@@ -30,10 +30,10 @@ from cotas.preparation.columns import (
     warn_of_new,
     words_of,
 )
-from cotas.preparation.moments import MARKED, part_name, parts_of
+from cotas.preparation.moments import MARKED, WEEKDAYS, part_name, parts_of
 from cotas.preparation.statistics import Moments, WordCounts
 from cotas.source import in_pairs
-from cotas.words import say
+from cotas.words import Said, english, say
 
 # More columns than this, fewer than that part of them filled: the matrix is made sparse.
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
@@ -407,17 +407,33 @@ class Preparation(TransformerMixin, BaseEstimator):
         input_features : ignored
         """
         check_is_fitted(self, "layout_")
+        return np.array([english(name) for name in self.shown_names()], dtype=object)
+
+    def shown_names(self) -> list[str]:
+        """The same names for people, in the language of the moment."""
         if self.layout_ == "sparse":
-            return np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
-        names = list(self.number_names_)
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        called = {name: self._shown(name) for name in (*self.number_names_, *self.category_names_)}
+        names = [called[name] for name in self.number_names_]
         marked = zip(self.number_names_, self.indicated_, strict=True)
-        names += [f"{name} is missing" for name, indicated in marked if indicated]
+        missing = "{name} is missing"
+        names += [say(missing, name=called[name]) for name, indicated in marked if indicated]
         for j, name in enumerate(self.category_names_):
-            block = [f"{name}={value}" for value in self.categories_[j]]
-            block += [f"{name}=other"] * self.pooled_[j]
-            block += [f"{name} is missing"] * self.category_missing_[j]
+            of_date = isinstance(called[name], Said)
+            values = [say(v) if of_date and v in WEEKDAYS else v for v in self.categories_[j]]
+            block = [say("{name}={value}", name=called[name], value=value) for value in values]
+            block += [say("{name}=other", name=called[name])] * self.pooled_[j]
+            block += [say(missing, name=called[name])] * self.category_missing_[j]
             names += block[1:] if self._one_column(j) else block
-        return np.array(names, dtype=object)
+        return names
+
+    def _shown(self, name: str) -> str:
+        """The name of a column, or of a part of its dates in the language of the moment."""
+        column = self._parts().get(name) if self.layout_ == "columns" else None
+        if column is None:
+            return name
+        part = name.removeprefix(part_name(column, ""))
+        return say("{name}: {part}", name=column, part=say(part))
 
     def in_original_units(
         self, coef: FloatArray, intercept: float
@@ -535,7 +551,10 @@ def _refuse_useless(roles: dict[str, Role]) -> None:
         raise ColumnError(
             say(
                 "{count} columns cannot be used as they are. {some} Drop them ({names}) "
-                "or keep them by name.",
+                "or keep them by name."
+                if len(useless) != 1
+                else "{count} column cannot be used as it is. {some} Drop it ({names}) "
+                "or keep it by name.",
                 count=len(useless),
                 some=some,
                 names=names,

@@ -20,7 +20,7 @@ from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.state import digest
 from cotas.preparation.calibration import Calibration, calibrated
-from cotas.preparation.columns import ColumnError, as_frame
+from cotas.preparation.columns import ColumnError, as_frame, as_read, as_read_again
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
 from cotas.words import say
@@ -85,6 +85,10 @@ class PreparedModel(BaseEstimator):
     def fit(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Self:
         """Learn how to prepare the table, and train on what comes out.
 
+        Columns of text are read as those of a file are: without spaces around the words, with the
+        usual words for a missing value, and as numbers where they are written so (98,7 or $1,200).
+        Make them categories, of pandas or polars, to have them taken as they are.
+
         Parameters
         ----------
         X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
@@ -93,11 +97,13 @@ class PreparedModel(BaseEstimator):
             Rows of one group are in one fold of those that probabilities are learned on.
         **fit_params : handed to the `fit` of the estimator
         """
-        self.fit_prepared(X, y, groups, **fit_params)
+        self.fit_prepared(as_read(X), y, groups, **fit_params)
         return self
 
     def fit_prepared(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Matrix:
         """Fit, and hand over the prepared rows, for who asks the estimator about them again.
+
+        The text of X is taken as it is, as that of a file that was read.
 
         Parameters
         ----------
@@ -326,4 +332,5 @@ class PreparedModel(BaseEstimator):
         X : table or matrix like the one it was fitted on
         """
         check_is_fitted(self, "estimator_")
-        return self.preparation_.transform(X)
+        known = self.preparation_.number_names_ if self.preparation_.layout_ == "columns" else []
+        return self.preparation_.transform(as_read_again(X, known))

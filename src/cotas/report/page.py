@@ -214,7 +214,7 @@ def _bound_in_words(held_out: HeldOutFigures) -> str:
         )
     confidence = f"{100 * held_out.confidence:.4g}"
     return say(
-        "With a confidence of {confidence} %, the error on new rows that come "
+        "With a confidence of {confidence}%, the error on new rows that come "
         "like these is at most {bound}.",
         confidence=confidence,
         bound=number(held_out.bound),

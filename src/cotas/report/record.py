@@ -254,6 +254,7 @@ def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
 def _effects(record: FitRecord) -> Iterator[Effects]:
     estimator: Any = record.model.estimator_
     names = [str(name) for name in record.model.preparation_.get_feature_names_out()]
+    shown = record.model.preparation_.shown_names()
     if hasattr(estimator, "coef_"):
         rows = np.atleast_2d(estimator.coef_)
         each = record.certificate.singles
@@ -266,6 +267,6 @@ def _effects(record: FitRecord) -> Iterator[Effects]:
         for label, row, (per_unit, _), proof in parts[:MOST_CLASSES]:
             doubt = doubt_of(estimator, proof, row, len(record.training.rows))
             # The prepared columns have deviation one, so their coefficients can be compared.
-            yield Effects(label, names, row.tolist(), [per_unit[name] for name in names], doubt)
+            yield Effects(label, shown, row.tolist(), [per_unit[name] for name in names], doubt)
     elif hasattr(estimator, "feature_importances_"):
-        yield Effects("", names, np.asarray(estimator.feature_importances_).tolist())
+        yield Effects("", shown, np.asarray(estimator.feature_importances_).tolist())

@@ -67,7 +67,7 @@ def test_values_never_seen_are_said(tmp_path):
     names = ["Lugo", "Vigo"] * 30
     preparation = Preparation().fit(pl.DataFrame({"town": names, "x": range(60)}))
     new = pl.DataFrame({"town": ["Paris", None, "Lugo"], "x": [1, 2, 3]})
-    with pytest.warns(ColumnWarning, match="'town': 1 cells hold values.*'Paris'"):
+    with pytest.warns(ColumnWarning, match="'town': 1 cell holds a value.*'Paris'"):
         preparation.transform(new)
 
 

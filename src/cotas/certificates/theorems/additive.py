@@ -24,7 +24,7 @@ from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection, moved_apart
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, total, total_up, up
 from cotas.certificates.duality import OPTIMIZATION_ONLY
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.presentation import at_least, ends
 from cotas.certificates.sweep import EPS, ROUNDED, Block, Sketch, Tally
 from cotas.certificates.theorems.combinations import (
     Combination,
@@ -188,8 +188,7 @@ class AdditiveFit(Combined):
                 who=said.who,
                 mean=mean_in_words(weights.uniform),
                 loss=say(LOSSES[self.loss]),
-                lower=at_least(lower),
-                upper=at_most(upper),
+                **ends(lower, upper),
             ),
             reference=REFERENCE,
             figures=figures,

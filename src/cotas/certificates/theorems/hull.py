@@ -22,7 +22,7 @@ from cotas.arrays import Each, FloatArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection, moved_apart
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.presentation import at_least, ends
 from cotas.certificates.sweep import Block, Tally
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
@@ -119,8 +119,8 @@ class HullPoint(Labelled):
         tally = sweep.tally(read, each)
         value, slope = self._curve(z)
         # A convex function is largest at one of the ends of an interval.
-        ends = np.maximum(self._curve(z - slack)[0], self._curve(z + slack)[0])
-        upper = weights.mean(ends, OPERATIONS)[1]
+        largest = np.maximum(self._curve(z - slack)[0], self._curve(z + slack)[0])
+        upper = weights.mean(largest, OPERATIONS)[1]
         a = weights.w * np.where(weights.w > 0, slope, 0.0)
         if not (math.isfinite(upper) and np.isfinite(a).all()):
             raise Objection("The cost of the model overflows.")
@@ -153,8 +153,7 @@ class HullPoint(Labelled):
                 mean=mean_in_words(weights.uniform),
                 cost=say(self.cost.name),
                 label=str(self.classes[0]),
-                lower=at_least(lower),
-                upper=at_most(upper),
+                **ends(lower, upper),
             ),
             reference=REFERENCE,
             figures=figures,

@@ -14,7 +14,7 @@ from cotas.certificates.core.bounds import moved_apart
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.duality import OPTIMIZATION_ONLY
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, at_most
+from cotas.certificates.presentation import at_most, ends
 from cotas.certificates.theorems.block_columns import columns_in_blocks
 from cotas.certificates.theorems.replay import Replayed, replay
 from cotas.certificates.theorems.stagewise_bounds import (
@@ -287,8 +287,7 @@ def _of_the_ball(lower: float, upper: float) -> str:
     return say(
         "No linear model with ‖β‖₁ ≤ δ (columns centred, of unit length) has a training "
         "error L_n below {lower}; this one has {upper}.",
-        lower=at_least(lower),
-        upper=at_most(upper),
+        **ends(lower, upper),
     )
 
 

@@ -70,7 +70,7 @@ def draw_stages(result: Stages) -> Any:
             scatter(ax, result.data, size=7)
             m, correct = result.rounds[k], 100 * result.training[k]
             many = say("model" if m == 1 else "models")
-            share = say("{correct:.1f} % right", correct=correct)
+            share = say("{correct:.1f}% right", correct=correct)
             ax.set_title(f"{m} {many}: {share}")
             ax.label_outer()
         below(figure, axes[0], 2)

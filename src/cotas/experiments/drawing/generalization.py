@@ -62,7 +62,7 @@ def draw_regimes(result: Losses) -> Any:
         ax.semilogx(result.c, result.test, label=say("test"), clip_on=False, **look(3, points=True))
         many, middle = len(result.validation), result.validation.mean(axis=0)
         error = np.array([standard_error(column) for column in result.validation.T])
-        name = say("validation:\nmean ± standard error\nof {many} splits,\n75 to 25 %", many=many)
+        name = say("validation:\nmean ± standard error\nof {many} splits,\n75 to 25%", many=many)
         ax.fill_between(
             result.c, middle - error, middle + error, color=tint(COLOURS[2], 0.4), zorder=1
         )

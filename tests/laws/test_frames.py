@@ -1,0 +1,120 @@
+"""One table is one model, whether it comes from a file or as a frame of any kind."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import cotas
+from cotas.preparation.columns import ColumnWarning
+from cotas.tables import PreparedModel, read_table
+
+N = 60
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.normal(50, 20, N).round(1)
+Y = NUMBERS + RNG.normal(size=N)
+# Cells as people write them: one column for each way.
+COLUMNS = {
+    "spaces": [f" {word}  " for word in RNG.choice(["red", "blue", "green"], N)],
+    "gaps": [("?", " NA ", "low", "high")[k % 4] for k in range(N)],
+    "decimal comma": [f"{value:.1f}".replace(".", ",") for value in NUMBERS],
+    "money": [f"${1000 * value:,.2f}" for value in NUMBERS],
+    "whole": [str(k % 7) for k in range(N)],
+    "codes": [f"{k % 5:05d}" for k in range(N)],
+    "truth": [("true", "false", "")[k % 3] for k in range(N)],
+    "dates": [f"2020-{k % 12 + 1:02d}-{k % 28 + 1:02d}" for k in range(N)],
+}
+FRAMES = {
+    "polars": pl.DataFrame,
+    "pandas": pd.DataFrame,
+    "pandas objects": lambda columns: pd.DataFrame(columns, dtype=object),
+    "arrow": pa.table,
+    "dict": dict,
+    "lazy": pl.LazyFrame,
+}
+
+
+def learned(table) -> tuple[list[str], np.ndarray, PreparedModel]:
+    model = PreparedModel(cotas.Ridge(lam=0.1)).fit(table, Y)
+    return model.preparation_.get_feature_names_out().tolist(), model.predict(table), model
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_is_read_as_a_file_is(tmp_path, kind, column):
+    columns = {"x": [f"{value:.1f}" for value in NUMBERS], column: COLUMNS[column]}
+    pl.DataFrame(columns).write_csv(tmp_path / "table.csv", quote_style="always")
+    names, predictions, model = learned(read_table(tmp_path / "table.csv"))
+    frame = FRAMES[kind](columns)
+    names_then, predictions_then, _ = learned(frame)
+    assert names_then == names
+    np.testing.assert_array_equal(predictions_then, predictions)
+    # Each takes what the other was trained on.
+    np.testing.assert_array_equal(model.predict(frame), predictions)
+
+
+def test_categories_are_taken_as_they_are():
+    words = [str(k % 3) for k in range(N)]
+    for frame in (
+        pd.DataFrame({"x": NUMBERS, "word": pd.Categorical(words)}),
+        pl.DataFrame({"x": NUMBERS, "word": pl.Series(words, dtype=pl.Categorical)}),
+    ):
+        names, _, _ = learned(frame)
+        assert names == ["x", "word=0", "word=1", "word=2"]
+
+
+def odd_frame(cell: str) -> pl.DataFrame:
+    return pl.DataFrame({"x": [*(str(value) for value in NUMBERS[1:]), cell]})
+
+
+def test_a_warning_of_a_column_names_the_line_of_the_caller():
+    model = PreparedModel(cotas.Ridge(lam=0.1))
+    calls = (
+        lambda: model.fit(odd_frame("oops"), Y),
+        lambda: model.predict(odd_frame("oops")),
+        lambda: model.preparation_.transform(odd_frame("oops")),
+    )
+    for call in calls:
+        with pytest.warns(ColumnWarning, match="1 cell that is no number") as caught:
+            call()
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_what_was_read_is_not_read_again(tmp_path):
+    digits = [str(k % 3) for k in range(N)]
+    path = tmp_path / "table.csv"
+    pl.DataFrame({"x": NUMBERS, "digit": digits}).write_csv(path)
+    names, _, _ = learned(read_table(path, categories=["digit"]))
+    assert names == ["x", "digit=0", "digit=1", "digit=2"]
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame({"x": []}), pl.DataFrame({"x": [None] * N})])
+def test_a_frame_without_values_is_refused_in_words(frame):
+    with pytest.raises(ValueError, match=r"No column|no rows"):
+        PreparedModel(cotas.Ridge(lam=0.1)).fit(frame, Y[: frame.height])
+
+
+def test_names_of_columns_are_said_in_spanish_and_kept_in_english():
+    gaps = [None if k % 5 == 0 else value for k, value in enumerate(NUMBERS)]
+    words = ["red"] * 25 + ["blue"] * 20 + [f"w{k}" for k in range(15)]
+    table = pl.DataFrame({"x": gaps, "w": words, "d": COLUMNS["dates"]})
+    model = PreparedModel(cotas.Ridge(lam=0.1), cotas.tables.Preparation(keep=["w"]))
+    preparation = model.fit(table, Y).preparation_
+    names = preparation.get_feature_names_out().tolist()
+    assert preparation.shown_names() == names
+    with cotas.lang("es"):
+        assert preparation.get_feature_names_out().tolist() == names
+        shown = preparation.shown_names()
+    assert "x ausente" in shown
+    assert "d: año" in shown or "d: día del año" in shown
+    left = [one for one in shown if "missing" in one or "=other" in one or "year" in one]
+    assert not left
+    assert all(type(name) is str for name in names)
+
+
+def test_the_catalogue_writes_percents_in_one_way():
+    for text, translated in cotas.words.spanish().items():
+        for each in (text, translated):
+            assert "} %" not in each
+            assert not any(f"{digit} %" in each for digit in "0123456789")

@@ -1,0 +1,124 @@
+"""What is said of a call that is not understood: in the language asked for, with what was meant."""
+
+import ast
+import gc
+from pathlib import Path
+
+import pytest
+import typer.core
+
+from cotas import words
+from cotas.cli.app import COMMANDS, Commands, app
+from cotas.cli.loading import loading
+from cotas.cli.usage import OTHER_NAMES, in_words
+from terminal import cotas
+
+RAISED = ("UsageError", "BadParameter", "NoSuchOption", "BadOptionUsage", "BadArgumentUsage")
+# What stands in the place of a value, where any word would not do.
+VALUES = {"msg": "an argument.", "param_type": "argument", "param_hint": " 'x'", "label": "File"}
+
+
+def written(node: ast.expr) -> str:
+    """The words of a literal, with a value in each of its places."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    assert isinstance(node, ast.JoinedStr)
+    parts = [
+        part.value if isinstance(part, ast.Constant) else VALUES.get(ast.unparse(part.value), "'x'")
+        for part in node.values
+    ]
+    return "".join(parts)
+
+
+def literals(tree: ast.AST) -> list[ast.expr]:
+    """The literals that errors of use are made of."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).rpartition(".")[2]
+            found += node.args[:2] if name in RAISED or name == "fail" else []
+        if isinstance(node, ast.FunctionDef) and node.name == "format_message":
+            found += [one.value for one in ast.walk(node) if isinstance(one, ast.Return)]
+    return [each for each in found if isinstance(each, ast.Constant | ast.JoinedStr)]
+
+
+def sentences() -> set[str]:
+    """All that typer says of calls that it does not understand."""
+    home = Path(typer.core.__file__).parent
+    files = [*home.glob("*.py"), *home.glob("_click/*.py")]
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
+    said = {written(literal) for tree in trees for literal in literals(tree)}
+    return {each for each in said if any(letter.isalpha() for letter in each.replace("'x'", ""))}
+
+
+def test_all_that_typer_says_of_a_wrong_call_is_known_in_spanish():
+    known = sentences()
+    assert "Value must be an iterable." in known
+    assert len(known) > 10
+    for sentence in known:
+        assert in_words(sentence) == sentence
+        with words.lang("es"):
+            assert in_words(sentence) != sentence, sentence
+
+
+def refusals():
+    """What is said of options that there are not, and of values that options do not take."""
+    context = typer.Context(typer.main.get_command(app))
+    for name in COMMANDS:
+        command = Commands().get_command(context, name)
+        flags = [parameter.opts[0] for parameter in command.params]
+        values = [f"{flag}={value}" for flag in flags for value in ("x", "-1e99", "-1")]
+        for call in (*values, *flags, "--nope", "--nope=1"):
+            try:
+                command.make_context(name, [call])  # which reads the call, and runs nothing
+            except Exception as error:
+                yield name, call, error.format_message()
+            else:
+                continue
+
+
+def test_every_wrong_value_of_every_option_is_told_in_both_languages():
+    told = list(refusals())
+    assert {name for name, _, _ in told} == set(COMMANDS)
+    for name, call, message in told:
+        with words.lang("es"):
+            assert in_words(message) != message, (name, call, message)
+
+
+@pytest.mark.parametrize(
+    "call", [("fit",), ("fit", "--nope"), ("--nope",), ("fit", "a", "--seed=x")]
+)
+def test_a_wrong_call_is_told_in_one_language(call):
+    in_english, in_spanish = (cotas("--lang", lang, *call) for lang in ("en", "es"))
+    assert in_english.code == in_spanish.code == 2
+    pairs = zip(in_english.err.splitlines(), in_spanish.err.splitlines(), strict=True)
+    assert all(one != other for one, other in pairs if one)
+
+
+@pytest.mark.parametrize("name", [*OTHER_NAMES, "verify", "fitt", "predcit", "sepparable"])
+def test_a_command_by_another_name_is_told_its_own(name):
+    said = cotas(name, "data.csv")
+    assert said.code == 2
+    meant = said.err.rpartition("Did you mean ")[2].partition("?")[0]
+    assert meant == OTHER_NAMES.get(name, meant)
+    assert meant in COMMANDS
+
+
+def test_other_names_are_no_commands_and_stand_for_some():
+    assert not set(OTHER_NAMES) & set(COMMANDS)
+    assert set(OTHER_NAMES.values()) <= set(COMMANDS)
+    assert "Did you mean" not in cotas("zzzzzz").err
+
+
+def test_garbage_is_searched_for_again_after_loading_whatever_happens():
+    assert gc.isenabled()
+    with pytest.raises(ImportError), loading():
+        raise ImportError
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with loading():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
