@@ -188,7 +188,7 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
                     count=different,
                 )
             )
-    return as_target(table.target, task, f"the target {table.target_name!r}"), task
+    return as_target(table.target, task, table.target_name), task
 
 
 def writable(path: Path | None, what: str, *read: str | Path) -> None:

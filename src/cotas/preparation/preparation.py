@@ -494,7 +494,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         words = "Columns that the model does not know are ignored: {names}."
         notes = [say(words, names=", ".join(extra))] if extra else []
         shared = [name for name in frame.columns if name in known]
-        expected = [name for name in self.feature_names_in_ if name in set(shared)]
+        there = set(shared)
+        expected = [name for name in self.feature_names_in_ if name in there]
         if shared != expected:
             notes.append(say("The columns come in another order; they are found by their names."))
         return notes

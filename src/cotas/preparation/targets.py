@@ -33,10 +33,11 @@ def tell_task(y: Any) -> str:
     return "classification" if whole and few else "regression"
 
 
-def as_target(y: Any, task: str, name: str = "the target") -> AnyArray:
-    """The target as the estimators take it: labels, or numbers of double precision."""
+def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
+    """The target, from this column, as the estimators take it: labels, or doubles."""
     if task not in TASKS:
         raise ValueError(f"task must be one of {TASKS}, not {task!r}.")
+    name = say("the target") if column is None else say("the target {column!r}", column=column)
     values = _plain(y)
     if values.dtype.kind in "mM":
         raise DataFileError(
