@@ -90,7 +90,7 @@ def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
 
 def _refuse_overflow(values: FloatArray, name: str) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.square(values - values.mean()).sum()
+        spread = np.square(values - values.mean()).sum() if len(values) else 0.0
     if not np.isfinite(spread):
         raise DataFileError(
             say(

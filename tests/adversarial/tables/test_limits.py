@@ -243,3 +243,4 @@ def test_no_more_is_asked_for_at_once_than_a_piece():
 def test_a_target_whose_squares_overflow_is_told():
     with pytest.raises(DataFileError, match="larger unit"):
         as_target([1e200, -1e200, 3.0], "regression")
+    assert len(as_target(np.empty(0), "regression")) == 0  # which is for others to refuse
