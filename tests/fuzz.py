@@ -122,6 +122,7 @@ def sample(name: str) -> Sample:
             model = PreparedModel(small(cls(**given))).fit(X, y)
             rows = pl.concat([X, X.with_columns(c=pl.lit("never seen"), a=pl.lit(None))])
         model.save(path, data=(X, y))
+        cotas.load(path)  # what is not sound to begin with would be refused whatever is changed
         raw = path.read_bytes()
         tensors, metadata = unpack(path)
         tensors = {key: array.copy() for key, array in tensors.items()}

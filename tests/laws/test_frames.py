@@ -1,14 +1,19 @@
 """One table is one model, whether it comes from a file or as a frame of any kind."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import is_classifier
 
 import cotas
 from cotas.preparation.columns import ColumnWarning
 from cotas.tables import PreparedModel, read_table
+from estimators import every_estimator
+from terminal import cotas as command
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -52,6 +57,51 @@ def test_a_frame_is_read_as_a_file_is(tmp_path, kind, column):
     np.testing.assert_array_equal(predictions_then, predictions)
     # Each takes what the other was trained on.
     np.testing.assert_array_equal(model.predict(frame), predictions)
+
+
+def written_as(values, sign):
+    """Three decimals, which look like thousands, and one cell that tells which they are."""
+    cells = [f"{value:.3f}".replace(".", sign) for value in values]
+    return [*cells[:-1], f"1{'.' if sign == ',' else ','}234{sign}5"]
+
+
+@pytest.mark.parametrize("sign", [",", "."])
+@pytest.mark.parametrize("of_a_file", [False, True])
+def test_a_row_alone_is_read_as_among_the_others(tmp_path, sign, of_a_file):
+    frame = pl.DataFrame({"a": written_as(NUMBERS, sign), "b": NUMBERS})
+    frame.write_csv(tmp_path / "table.csv", quote_style="always")
+    given = read_table(tmp_path / "table.csv") if of_a_file else frame
+    model = PreparedModel(cotas.Ridge(lam=0.1)).fit(given, Y)
+    model.save(tmp_path / "model.cotas")
+    again = cotas.load(tmp_path / "model.cotas")
+    alone = [again.predict(row) for row in frame.iter_slices(1)]
+    np.testing.assert_allclose(np.concatenate(alone), model.predict(given), rtol=1e-12)
+
+
+def test_the_command_reads_a_row_alone_as_among_the_others(tmp_path):
+    frame = pl.DataFrame({"a": written_as(NUMBERS, ","), "b": NUMBERS, "y": Y})
+    frame.write_csv(tmp_path / "all.csv", quote_style="always")
+    frame[3:4].write_csv(tmp_path / "one.csv", quote_style="always")
+    model, out = str(tmp_path / "model.cotas"), tmp_path / "out.csv"
+    assert command("fit", tmp_path / "all.csv", "-t", "y", "-m", "ridge", "-o", model).code == 0
+    found = []
+    for name in ("all.csv", "one.csv"):
+        assert command("predict", model, tmp_path / name, "-o", out, "--force").code == 0
+        found.append(pl.read_csv(out)["prediction"])
+    assert found[1][0] == pytest.approx(found[0][3], rel=1e-9)
+
+
+@pytest.mark.parametrize("estimator", every_estimator(), ids=repr)
+def test_what_was_trained_on_a_frame_comes_back_from_its_file(tmp_path, estimator):
+    frame = pl.DataFrame({"a": NUMBERS, "b": COLUMNS["spaces"], "c": COLUMNS["gaps"]})
+    y = np.where(NUMBERS > 50, "yes", "no") if is_classifier(estimator) else Y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PreparedModel(estimator).fit(frame, y)
+    model.save(tmp_path / "model.cotas")
+    for load in (cotas.load, PreparedModel.load):
+        again = load(tmp_path / "model.cotas")
+        np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
 
 
 def test_categories_are_taken_as_they_are():

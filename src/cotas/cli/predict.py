@@ -206,6 +206,7 @@ def _parts(
             **text.reading(),
             n_features=int(getattr(saved.model, "n_features_in_", 0)) or None,
             zero_based=bool(recipe.zero_based) if recipe is not None else False,
+            decimal_commas=recipe.preparation.decimal_commas_ if recipe is not None else (),
         )
     number = -1
     for number, table in enumerate(tables):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,8 @@ class Saved:
         """The features of all or some rows as `estimator` takes them, prepared once for all."""
         frame = table.features if rows is None else table.take(rows)
         if isinstance(self.model, PreparedModel):
-            return self.model.prepare(frame)
+            # As a table, whose text was read already.
+            return self.model.prepare(replace(table, features=frame, target=None))
         if not table.has_names:
             return self._of_its_width(frame)
         names = getattr(self.model, "feature_names_in_", None)

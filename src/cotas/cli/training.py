@@ -190,7 +190,8 @@ def train_one(
             )
             plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)
             with blaming(settings.given, lambda: plain.fit(X, y)):
-                prepared = model.fit_prepared(X, y, rows.groups_of_training())
+                groups = rows.groups_of_training()
+                prepared = model.fit_prepared(X, y, groups, rows.table.decimal_commas)
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -110,7 +110,9 @@ class Reading(NamedTuple):
     comma: bool = False
 
 
-def tell_readings(columns: Iterable[Any], comma: bool) -> dict[str, Reading]:
+def tell_readings(
+    columns: Iterable[Any], comma: bool, commas: Collection[str] = ()
+) -> dict[str, Reading]:
     """By name, for columns of words: numbers, if most of their different words are; else words.
 
     All are asked at once: to prepare the patterns takes longer than to look for them.
@@ -120,6 +122,8 @@ def tell_readings(columns: Iterable[Any], comma: bool) -> dict[str, Reading]:
     columns : columns of text, with different names
     comma : bool
         Whether numbers have a decimal comma, where a column does not tell.
+    commas : collection of str
+        Columns that are known to have one, where they do not tell themselves.
     """
     pl = polars()
     some = {
@@ -134,9 +138,11 @@ def tell_readings(columns: Iterable[Any], comma: bool) -> dict[str, Reading]:
         weights = found.fill_null(False).to_numpy()
         return np.bincount(column[where], weights, minlength=len(some))
 
-    commas = counted(cells.str.contains(SURE_COMMA))
-    points = counted(cells.str.contains(SURE_POINT))
-    commas_there = np.where(commas == points, comma, commas > points)
+    had = set(commas)
+    with_comma = counted(cells.str.contains(SURE_COMMA))
+    with_point = counted(cells.str.contains(SURE_POINT))
+    known = np.array([comma or name in had for name in some], dtype=np.bool_)
+    commas_there = np.where(with_comma == with_point, known, with_comma > with_point)
     numbers = np.zeros(len(some))
     for sign in np.unique(commas_there):
         where = np.flatnonzero(commas_there[column] == sign)
@@ -202,8 +208,10 @@ def without_missing(frame: Any, names: Iterable[str], more: Sequence[str] = ()) 
 
 def understood(
     frame: Any, comma: bool, source: str, missing: Sequence[str] = (), words: Sequence[str] = ()
-) -> tuple[Any, list[Remark]]:
+) -> tuple[Any, list[Remark], tuple[str, ...]]:
     """The frame with its columns of text read as numbers where they are, and remarks on cells.
+
+    The third are the columns of numbers that were written with a decimal comma.
 
     Parameters
     ----------
@@ -232,7 +240,8 @@ def understood(
             column, said = _as_numbers(uncoded(frame[name]), reading.comma, source)
             numbers.append(column)
             remarks += said
-    return frame.with_columns(numbers), remarks
+    commas = (name for name, reading in readings.items() if reading.numbers and reading.comma)
+    return frame.with_columns(numbers), remarks, tuple(commas)
 
 
 def _are_truths(column: Any) -> bool:

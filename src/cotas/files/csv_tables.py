@@ -66,6 +66,8 @@ class Wishes:
         More words that stand for a missing value.
     words : tuple of str
         Columns that are text, whatever they look like.
+    decimal_commas : tuple of str
+        Columns whose numbers have a decimal comma, where they do not tell themselves.
     """
 
     separator: str | None = None
@@ -73,6 +75,7 @@ class Wishes:
     encoding: str | None = None
     missing: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    decimal_commas: tuple[str, ...] = ()
 
     def dialect_of(self, sample: bytes, source: str) -> Dialect:
         """The dialect of a table that begins so."""
@@ -81,8 +84,8 @@ class Wishes:
 
 def read_csv(
     path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL
-) -> tuple[Any, list[Remark]]:
-    """A text table as a frame with coded words, and remarks; see `read_table`."""
+) -> tuple[Any, list[Remark], tuple[str, ...]]:
+    """A text table as a frame with coded words, remarks, and columns with a decimal comma."""
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, limits, source)
     untidy = tell_untidy(sample)
@@ -107,8 +110,8 @@ def read_csv(
     _refuse_short_rows(frame, text, dialect, source)
     frame = _with_codes(frame, text, dialect, source)
     frame = coded(_without_blank_lines(frame, text))
-    frame, remarks = understood(frame, dialect.decimal_comma, source, wishes.missing, words)
-    return frame, [*twins_in_words(dialect.names, dialect.renamed), *remarks]
+    frame, remarks, commas = understood(frame, dialect.decimal_comma, source, wishes.missing, words)
+    return frame, [*twins_in_words(dialect.names, dialect.renamed), *remarks], commas
 
 
 def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | Path, bytes]:
@@ -145,8 +148,10 @@ def csv_batches(
     *,
     source: str = "",
     limits: Limits = USUAL,
-) -> Iterator[Any]:
+) -> Iterator[tuple[Any, tuple[str, ...]]]:
     """Frames of at most `rows` rows, in order, read with the types given for their columns.
+
+    With each come the columns of numbers that are written with a decimal comma.
 
     Columns without a type are text: what the types are must not depend on the batch. Numbers in
     them are written as programs write them, as the first block shows how they were written.
@@ -156,6 +161,7 @@ def csv_batches(
     dialect: Dialect | None = None
     untidy = Untidy()
     readings: dict[str, Reading] = {}
+    commas: tuple[str, ...] = ()
     for block in blocks_of_lines(stream, source, quote=b'"'):
         first = dialect is None
         if dialect is None:
@@ -173,9 +179,10 @@ def csv_batches(
         frame = _without_blank_lines(frame, text)
         frame = without_missing(frame, frame.columns, wishes.missing)
         if not readings:
-            readings = tell_readings(frame, dialect.decimal_comma)
+            readings = tell_readings(frame, dialect.decimal_comma, wishes.decimal_commas)
+            commas = tuple(name for name, how in readings.items() if how.numbers and how.comma)
         frame = _cast(in_plain_numbers(frame, readings), types or {}, source)
-        yield from frame.iter_slices(rows)
+        yield from ((part, commas) for part in frame.iter_slices(rows))
 
 
 def _narrow(stream: io.BufferedReader, wishes: Wishes, source: str) -> io.BufferedReader:

@@ -49,6 +49,8 @@ class Table:
         How the indices of a LibSVM file were counted.
     remarks : tuple of Remark
         What was noticed while it was read, such as cells that are no numbers.
+    decimal_commas : tuple of str
+        The columns of numbers that were written with a decimal comma.
     """
 
     features: Any
@@ -58,6 +60,7 @@ class Table:
     target_name: str | None = None
     zero_based: bool | None = None
     remarks: tuple[Remark, ...] = ()
+    decimal_commas: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -364,18 +367,18 @@ def _read(
         X, labels = read_npz(place, source, limits)
         return Table(X, labels, source, kind, None if labels is None else "y")
     if kind == "csv":
-        frame, remarks = read_csv(place, wishes, limits=limits)
+        frame, remarks, commas = read_csv(place, wishes, limits=limits)
     elif kind in ("parquet", "arrow"):
-        frame, remarks = _columnar(place, kind, source, limits), []
+        frame, remarks, commas = _columnar(place, kind, source, limits), [], ()
         frame = _as_text(frame, names_among(wishes.words, frame.columns, source))
     else:
-        frame, remarks = _loose(place, kind, name, source, wishes, limits)
-    return Table(frame, None, source, kind, remarks=tuple(remarks))
+        frame, remarks, commas = _loose(place, kind, name, source, wishes, limits)
+    return Table(frame, None, source, kind, remarks=tuple(remarks), decimal_commas=commas)
 
 
 def _loose(
     place: Place, kind: str, name: str | None, source: str, wishes: Wishes, limits: Limits
-) -> tuple[Any, list[Remark]]:
+) -> tuple[Any, list[Remark], tuple[str, ...]]:
     """Formats in which numbers may be written as text."""
     if kind == "json":
         frame = read_json(place, source, limits)
@@ -389,8 +392,8 @@ def _loose(
     names, renamed = without_twins([column.strip() for column in frame.columns])
     words = names_among(wishes.words, names, source)
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
-    frame, remarks = understood(frame, False, source, wishes.missing, words)
-    return frame, [*twins_in_words(names, renamed), *remarks]
+    frame, remarks, commas = understood(frame, False, source, wishes.missing, words)
+    return frame, [*twins_in_words(names, renamed), *remarks], commas
 
 
 def _as_text(frame: Any, names: list[str]) -> Any:
@@ -427,6 +430,7 @@ def batches(
     header: bool | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    decimal_commas: Sequence[str] = (),
     n_features: int | None = None,
     zero_based: bool = False,
     max_bytes: int = MAX_BYTES,
@@ -447,6 +451,8 @@ def batches(
     format, separator, header, encoding, missing, n_features, max_bytes, max_columns,
     max_memory
         As for `read_table`; a LibSVM file needs `n_features`.
+    decimal_commas : sequence of str
+        Columns whose numbers have a decimal comma, where the first rows do not tell.
     zero_based : bool
         How a LibSVM file counts its features.
 
@@ -454,7 +460,9 @@ def batches(
     ------
     Table
     """
-    wishes = Wishes(separator, header, encoding, tuple(missing))
+    wishes = Wishes(
+        separator, header, encoding, tuple(missing), decimal_commas=tuple(decimal_commas)
+    )
     limits = Limits(max_bytes, max_columns, max_memory)
     several: list[str | Path] = [*files_of(path)]
     for file in several or [path]:
@@ -490,8 +498,9 @@ def _batches(
                     yield Table(X[span], y[span], source, kind, "label", zero_based)
             return
         if kind == "csv":
-            for frame in csv_batches(stream, rows, types, wishes, source=source, limits=limits):
-                yield Table(frame, None, source, kind)
+            read = csv_batches(stream, rows, types, wishes, source=source, limits=limits)
+            for frame, commas in read:
+                yield Table(frame, None, source, kind, decimal_commas=commas)
             return
     if kind in ("parquet", "arrow") and on_disk(file):
         yield from _columnar_batches(Path(file), kind, source, rows, limits)

@@ -94,21 +94,24 @@ def as_read(X: Any) -> Any:
     frame = None if isinstance(X, Table) else as_frame(X)
     if frame is None:
         return X
-    frame, remarks = understood(frame, False, "")
+    frame, remarks, commas = understood(frame, False, "")
     for remark in remarks:
         warnings.warn(str(remark), ColumnWarning, stacklevel=outside())
-    return frame
+    return Table(frame, None, "", "frame", decimal_commas=commas)
 
 
-def as_read_again(X: Any, numbers: Collection[str]) -> Any:
-    """The same for a fitted model, which knows what its columns are: these hold numbers."""
+def as_read_again(X: Any, numbers: Collection[str], commas: Collection[str]) -> Any:
+    """The same for a fitted model, which knows its columns: these hold numbers, some with commas.
+
+    One row alone does not tell whether 63,096 is about sixty-three or sixty-three thousand.
+    """
     frame = None if isinstance(X, Table) else as_frame(X)
     if frame is None:
         return X
     text = [column.name for column in frame if is_text(column)]
     frame, numbers = without_missing(frame, text), set(numbers)
     words = frame.select(uncoded(frame[name]) for name in text if name in numbers)
-    return frame.with_columns(in_plain_numbers(words, tell_readings(words, False)))
+    return frame.with_columns(in_plain_numbers(words, tell_readings(words, False, commas)))
 
 
 def _from_pandas(column: Any) -> Any:

@@ -105,6 +105,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         and whether there is one for missing values.
     dates_ : list of (name, way)
         The columns of dates, and how they are written: "ymd", "dmy", "mdy", "time" or "unix".
+    decimal_commas_ : list of str
+        The columns of numbers that were written with a decimal comma.
     dropped_ : list of (name, reason)
         The reason is "empty", "constant", "identifier", "text" or "other".
     sparse_output_ : bool
@@ -151,7 +153,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             learned._fit_matrix(as_matrix(X))
         else:
             learned._fit_frame(frame, [frame])
-        return self._conclude(learned)
+        return self._conclude(learned).know_commas(getattr(X, "decimal_commas", ()))
 
     def fit_batches(self, batches: Iterable[Any], sample: Any = None) -> Self:
         """Learn from a table that comes some rows at a time, and need not fit into memory.
@@ -187,6 +189,17 @@ class Preparation(TransformerMixin, BaseEstimator):
         learned._fit_frame(frame, rest if first is None else chain([first], rest))
         return self._conclude(learned)
 
+    def know_commas(self, names: Iterable[str]) -> Self:
+        """Remember which columns of numbers were written with a decimal comma.
+
+        Parameters
+        ----------
+        names : columns; those that hold no numbers do not matter
+        """
+        known = set(names)
+        self.decimal_commas_: list[str] = [n for n in self.number_names_ if n in known]
+        return self
+
     def _fit_files(self, files: Sequence[Any], reading: Any, seed: int) -> Self:
         """Learn from files of any size, as `open_pages` reads them."""
         from cotas.preparation.streamed import learn  # which reads pages
@@ -206,6 +219,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _know_nothing(self) -> None:
         self.dropped_: list[tuple[str, str]] = []
         self.dates_: list[tuple[str, str]] = []
+        self.decimal_commas_ = []
         self.category_names_: list[str] = []
         self.categories_: list[list[str]] = []
         self.pooled_: list[bool] = []

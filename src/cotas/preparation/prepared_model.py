@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -97,10 +98,18 @@ class PreparedModel(BaseEstimator):
             Rows of one group are in one fold of those that probabilities are learned on.
         **fit_params : handed to the `fit` of the estimator
         """
-        self.fit_prepared(as_read(X), y, groups, **fit_params)
+        read = as_read(X)
+        self.fit_prepared(read, y, groups, getattr(read, "decimal_commas", ()), **fit_params)
         return self
 
-    def fit_prepared(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Matrix:
+    def fit_prepared(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        decimal_commas: Iterable[str] = (),
+        **fit_params: Any,
+    ) -> Matrix:
         """Fit, and hand over the prepared rows, for who asks the estimator about them again.
 
         The text of X is taken as it is, as that of a file that was read.
@@ -110,6 +119,7 @@ class PreparedModel(BaseEstimator):
         X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : array of shape (n_samples,)
         groups : array of shape (n_samples,), optional
+        decimal_commas : columns of numbers that were written with a decimal comma
         **fit_params : handed to the `fit` of the estimator
         """
         if self.probabilities and not hasattr(self.estimator, "decision_function"):
@@ -120,7 +130,8 @@ class PreparedModel(BaseEstimator):
         self.preparation_ = clone(preparation)
         frame = as_frame(X)
         table = X if frame is None else coded(frame)
-        prepared = self.preparation_.fit(table).transform(table)
+        self.preparation_.fit(table).know_commas(decimal_commas)
+        prepared = self.preparation_.transform(table)
         if prepared.shape[1] == 0:
             raise ColumnError(
                 say("No column is left to learn from: all are constant, empty, or left out.")
@@ -293,7 +304,7 @@ class PreparedModel(BaseEstimator):
         check_is_fitted(self, "estimator_")
         if data is not None and not prepared:
             data = (self.prepare(data[0]), data[1])
-        recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_)
+        recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_, self.task)
         made = replace(recipe, seal=self._seal, calibration=getattr(self, "calibration_", None))
         save(self.estimator_, path, data=data, preparation=made)
 
@@ -332,5 +343,6 @@ class PreparedModel(BaseEstimator):
         X : table or matrix like the one it was fitted on
         """
         check_is_fitted(self, "estimator_")
-        known = self.preparation_.number_names_ if self.preparation_.layout_ == "columns" else []
-        return self.preparation_.transform(as_read_again(X, known))
+        learned = self.preparation_
+        known = learned.number_names_ if learned.layout_ == "columns" else []
+        return learned.transform(as_read_again(X, known, learned.decimal_commas_))

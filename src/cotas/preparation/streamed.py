@@ -31,6 +31,7 @@ class Drawn(NamedTuple):
     frame: Any
     n_rows: int
     whole: bool
+    decimal_commas: tuple[str, ...] = ()
 
     def target(self, name: str) -> AnyArray:
         """A column as an array."""
@@ -69,9 +70,11 @@ def draw_rows(
     pl = polars()
     kept: list[Any] = []
     n_rows, count, halvings = 0, 0, 0
+    commas: set[str] = set()
     some_rows = few_enough(files, reading, BATCH_ROWS)
     for file in files:
         for table in batches(str(file), some_rows, types={}, **dict(reading.text)):
+            commas.update(table.decimal_commas)
             frame = without(table, reading).features
             rows = np.arange(n_rows, n_rows + frame.height)
             n_rows += frame.height
@@ -92,7 +95,7 @@ def draw_rows(
             raise DataFileError(say("too few rows are left to train on."), str(files[0]))
     whole = whole.drop(DRAW, ROW)
     if kind_of(files[0]) == "csv":
-        whole, _ = understood(whole, False, str(files[0]))
+        whole, *_ = understood(whole, False, str(files[0]))
     gone = [name for name in reading.targets if name not in whole.columns]
     if gone:
         raise DataFileError(
@@ -103,7 +106,7 @@ def draw_rows(
             ),
             str(files[0]),
         )
-    return Drawn(whole, n_rows, not halvings)
+    return Drawn(whole, n_rows, not halvings, tuple(sorted(commas)))
 
 
 def learn(
@@ -131,11 +134,11 @@ def learn(
     apart = [*reading.targets, *([reading.weights] if reading.weights else [])]
     some = drawn.frame.drop(apart)
     if drawn.whole:
-        preparation.fit(some)
+        preparation.fit(some).know_commas(drawn.decimal_commas)
         return drawn
     chosen = None if among is None else among.all_of(drawn.n_rows)
     frames = (frame.drop(apart) for frame in _frames(files, reading, chosen))
-    preparation.fit_batches(frames, sample=some)
+    preparation.fit_batches(frames, sample=some).know_commas(drawn.decimal_commas)
     return drawn
 
 

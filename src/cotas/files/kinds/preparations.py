@@ -26,6 +26,7 @@ def _sound(preparation: Any) -> None:
     require((preparation.scales_ > 0).all(), "a scale", "is not positive")
     numbers, categories = preparation.number_names_, preparation.category_names_
     names = [*numbers, *categories]
+    require(set(preparation.decimal_commas_) <= set(numbers), "a decimal comma", "is of no number")
     require(len(set(names)) == len(names), "a column", "occurs twice")
     if preparation.layout_ == "dense":
         columns = {*numbers, *(name for name, _ in preparation.dropped_)}
@@ -62,6 +63,7 @@ COLUMNS = Estimator(
         "pooled": Each(Flag(), side="b"),
         "category_missing": Each(Flag(), side="b"),
         "dates": Each(Together((Text(), Text(WAYS)))),
+        "decimal_commas": Each(Text()),
         "dropped": Each(Together((Text(), Text()))),
         "sparse_output": Flag(),
     },
