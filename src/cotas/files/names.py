@@ -58,8 +58,8 @@ def names_among(words: Sequence[str], known: Sequence[str], source: str = "") ->
 def no_column(name: str, known: Sequence[str]) -> str:
     """A sentence that a column is not there, with those that are and those that may be meant.
 
-    >>> no_column("Prize", ["size", "price"])
-    "there is no column 'Prize'; there are size, price. Did you mean price?"
+    >>> print(no_column("Prcie", ["size", "price"]))
+    there is no column 'Prcie'; there are size, price. Did you mean price?
     """
     return say(
         "there is no column {name!r}; there are {names}.{advice}",
