@@ -45,7 +45,7 @@ from typing import Any
 
 import cotas
 from bench import scale_cluster, scale_peers
-from bench.scale_data import ENTRIES, ROW_BYTES, files
+from bench.scale_data import ENTRIES, ROW_BYTES, files, peak
 from cotas.cli.sizes import parse_size
 from cotas.fitting.threads import cpu_count, in_order
 from cotas.source import Block
@@ -252,12 +252,6 @@ def growth(pages: Any, given: Any) -> Iterator[dict[str, Any]]:
         near = min(ends, key=lambda end: abs(end - pages.n_rows / part))
         _, line = fitted("svm", pages.first(near), given)
         yield {**line, "task": "growth"}
-
-
-def peak() -> int:
-    """The most resident memory that this process has had, in megabytes; Linux only."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1000
 
 
 # ---- the command -------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Seeded rows for the measurements of scale: covtype-like ones, and sparse ones, in files."""
+"""What the measurements of scale share: seeded rows in files, covtype-like or sparse; the peak."""
 
 from __future__ import annotations
 
@@ -97,3 +97,9 @@ def write_vw(folder: Path, rows: int, start: int) -> None:
 def _write_lines(columns: list[pl.Series], parts: list[pl.Expr], path: Path) -> None:
     lines = pl.DataFrame(columns).select(pl.concat_str(parts, separator=" ").alias("line"))
     lines.write_csv(path, include_header=False, quote_style="never")
+
+
+def peak() -> int:
+    """The most resident memory that this process has had, in megabytes; Linux only."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1000

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 
-from bench.scale_data import COLUMNS, files
+from bench.scale_data import COLUMNS, files, peak
 from cotas.source import Block, Sums
 
 BATCH_ROWS = 500_000  # of XGBoost's pages
@@ -141,7 +141,7 @@ def xgboost(pages: Any, folder: Path, threads: int) -> Iterator[dict[str, Any]]:
             "fit_s": round(taken, 1),
             "fit_cpu_s": round(used, 1),
             "error": wrong / pages.n_rows,
-            "peak_mb": _peak(),
+            "peak_mb": peak(),
         }
 
 
@@ -155,9 +155,3 @@ def batches(pages: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             some = []
     if some:
         yield np.concatenate([b.X for b in some]), np.concatenate([b.y for b in some])
-
-
-def _peak() -> int:
-    from bench.scale import peak
-
-    return peak()

@@ -79,6 +79,9 @@ def test_a_warning_of_a_column_names_the_line_of_the_caller():
         with pytest.warns(ColumnWarning, match="1 cell that is no number") as caught:
             call()
         assert {warning.filename for warning in caught} == {__file__}
+    nameless = {"model": model, "frame": odd_frame("oops")}  # as `exec` makes its own
+    with pytest.warns(ColumnWarning):
+        exec("model.predict(frame)", nameless)
 
 
 def test_what_was_read_is_not_read_again(tmp_path):
@@ -111,6 +114,17 @@ def test_names_of_columns_are_said_in_spanish_and_kept_in_english():
     left = [one for one in shown if "missing" in one or "=other" in one or "year" in one]
     assert not left
     assert all(type(name) is str for name in names)
+
+
+def test_columns_are_named_as_fast_however_many_there_are(monkeypatch):
+    table = pl.DataFrame({**{f"x{j}": NUMBERS for j in range(30)}, "d": COLUMNS["dates"]})
+    preparation = cotas.tables.Preparation().fit(table)
+    asked, parts = [], cotas.tables.Preparation._parts
+    monkeypatch.setattr(
+        cotas.tables.Preparation, "_parts", lambda self: asked.append(1) or parts(self)
+    )
+    assert len(preparation.get_feature_names_out()) > 30
+    assert len(asked) == 1  # it looks at all columns
 
 
 def test_the_catalogue_writes_percents_in_one_way():

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from operator import mul
 
 import numpy as np
@@ -21,7 +22,10 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
 import cotas
+from cotas import losses
 from cotas.certificates import Certificate, binding
+from cotas.certificates.blocks import BlockPoint
+from cotas.certificates.duality import LOSSES
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import sizes
 from cotas.cli.exits import UsageError
@@ -30,6 +34,7 @@ from cotas.files.parquet_footer import rows_of_a_group
 from cotas.files.problems import DataFileError
 from cotas.fitting.threads import in_order
 from cotas.preparation import statistics, streamed
+from cotas.problem import RegularizedRisk
 from cotas.scale import pages as pages_module
 from cotas.scale.decoding import decoded_bytes
 from cotas.scale.page_files import PageError
@@ -305,10 +310,41 @@ def test_classes_that_do_not_belong_together_are_told_each_by_itself():
     labels = [part.label for part in (first, second, third)]
     other = cotas.LinearSVM(lam=0.1).fit(source).certificate_.parts[1]
     assert Certificate.of_parts([first, other, third], labels).discrepancies(source) == []
-    false = replace(second, witness=replace(second.witness, coef=np.zeros(D + 1)))
-    found = Certificate.of_parts([first, false, third], labels).discrepancies(source)
-    assert found
-    assert all(words.startswith(str(second.label)) for words in found)
+    for coef in (np.zeros(D + 1), np.full(D, np.nan)):
+        false = replace(second, witness=replace(second.witness, coef=coef))
+        found = Certificate.of_parts([first, false, third], labels).discrepancies(source)
+        assert found
+        assert all(words.startswith(str(second.label)) for words in found)
+
+
+def test_a_witness_does_not_say_itself_what_it_has_in_common():
+    source = Arrays(X, THREE, block_rows=170)
+    first, second, third = cotas.LinearSVM(lam=0.01).fit(source).certificate_.parts
+    problem = replace(second.witness.problem, lam=0.1)
+    false = replace(
+        second,
+        witness=replace(second.witness, problem=problem),
+        figures={**second.figures, "λ": 0.1},
+    )
+    object.__setattr__(first.witness, "shared", ())
+    parts = [first, false, third]
+    assert not Certificate.of_parts(parts, [part.label for part in parts]).verify(source)
+
+
+@pytest.mark.parametrize(
+    "loss", [kind() for kind in vars(losses).values() if getattr(kind, "name", None) in LOSSES]
+)
+def test_other_blocks_prove_the_same_of_a_poor_model(loss):
+    """Its dual value moves to first order with the slopes, which are to be known to all digits."""
+    few, nothing = 30, np.zeros(0)
+    rows, labels = X[:few, :3], TWO[:few]
+    for lam, stretch in product((1.0, 1e-6), (1.0, 1.3, 1.7)):
+        problem = RegularizedRisk(loss, lam, False)
+        coef = stretch * np.array([1.3, 0.1, -0.1])
+        point = BlockPoint(problem, coef, 0.0, "yes", np.zeros((0, 3)), nothing, nothing)
+        first, *others = (point.check(Arrays(rows, labels, block_rows=k)) for k in (few, 1, 7))
+        for other in others:
+            assert first.beside(other) == other.beside(first) == []
 
 
 class Counted(Arrays):

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 import cotas
 from cotas import separability
 from cotas.certificates.theorems.separation import FARTHEST
+from cotas.solvers import separating_plane
 from cotas.solvers.separating_plane import separate, widest_margin
 from problems import LAYOUTS, clouds, labelled, separable
 
@@ -159,6 +160,29 @@ def test_ten_thousand_rows_are_decided(labels):
     print(f"{labels}: {time.perf_counter() - began:.2f} s")
     assert bool(answer) is (labels == "separable")
     check_by_hand(answer, X, y)
+
+
+@pytest.mark.parametrize("labels", ["separable", "random"])
+def test_a_linear_program_is_small_however_many_rows_there_are(labels, monkeypatch):
+    """Nothing answers Ctrl-C within a linear program."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(20_000, 8))
+    y = np.where(X @ rng.normal(size=8) > 0, 1, -1)
+    if labels == "random":
+        y = rng.permutation(y)
+    sizes = []
+
+    def small(rows):
+        sizes.append(rows.shape[0])
+        return program(rows)
+
+    program = separating_plane._program_of
+    monkeypatch.setattr(separating_plane, "_program_of", small)
+    answer = separability(X, y)
+    assert bool(answer) is (labels == "separable")
+    check_by_hand(answer, X, y)
+    assert sizes
+    assert max(sizes) < len(X) / 10
 
 
 def test_wide_sparse_data():

@@ -2,12 +2,14 @@
 
 import ast
 import gc
+import sys
 from pathlib import Path
 
 import pytest
 import typer.core
 
 from cotas import words
+from cotas.cli import loading as loader
 from cotas.cli.app import COMMANDS, Commands, app
 from cotas.cli.loading import loading
 from cotas.cli.usage import OTHER_NAMES, in_words
@@ -160,3 +162,24 @@ def test_a_model_in_the_place_of_a_table_and_no_file_are_said(tmp_path):
     assert (said.code, "it is a model file" in said.err) == (3, True)
     gone = cotas("--lang", "es", "predict", str(tmp_path / "no.cotas"), "builtin:iris")
     assert (gone.code, "no existe ese archivo" in gone.err) == (4, True)
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_only_the_process_of_the_command_has_its_memory_ordered(ours, monkeypatch):
+    monkeypatch.setattr(loader, "_ours", ours)
+    before = gc.get_freeze_count()
+    try:
+        with loading():
+            monkeypatch.setitem(sys.modules, "one more", gc)
+        assert (gc.get_freeze_count() > before) is ours
+    finally:
+        gc.unfreeze()
+
+
+@pytest.mark.parametrize("typed", ["File", "Path", "Invalid value: x", "'x' is not a valid float."])
+def test_what_was_typed_is_told_as_it_was(typed):
+    with words.lang("es"):
+        assert typed in in_words(f"Got unexpected extra argument ({typed})")
+        assert in_words(f"Invalid value for '--seed': {typed!r} is not a valid integer.") == (
+            f"Valor no válido para '--seed': {typed!r} no es un número entero."
+        )

@@ -231,6 +231,13 @@ def test_a_composite_cannot_say_more_than_its_parts():
     generous = tuple(replace(part, charge=np.inf) for part in whole.parts)
     assert replace(whole, parts=generous).verify(MANY, NAMES)
     assert not replace(whole, parts=generous, lower=worst.upper).verify(MANY, NAMES)
+    wide = Certificate.of_parts(
+        [replace(part, moved=(1.0, 1.0)) for part in whole.parts], [p.label for p in whole.parts]
+    )
+    assert wide.verify(MANY, NAMES)
+    for side in ("lower", "upper"):
+        raised = replace(wide, **{side: 0.5 * (wide.lower + wide.upper)})
+        assert not raised.verify(MANY, NAMES)
     assert not replace(whole, parts=(best, *whole.parts[1:])).verify(MANY, NAMES) or (
         best is whole.parts[0]
     )

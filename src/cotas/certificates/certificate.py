@@ -211,7 +211,8 @@ class Certificate:
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
-        found = contradictions(self, replace(whole, charge=0.0))  # there is nothing to round
+        # There is nothing to round, and what the parts say of their own accuracy is not used.
+        found = contradictions(self, replace(whole, charge=0.0, moved=(0.0, 0.0)))
         at_once = checked_at_once([part.witness for part in self.parts], rows)
         for part, fresh in zip(self.parts, at_once, strict=True):
             found += [f"{part.label}: {words}" for words in part._against(rows, labels, fresh)]
@@ -315,11 +316,12 @@ UNCHECKED = (ValueError, ArithmeticError, AttributeError, LookupError, TypeError
 def checked_at_once(witnesses: Sequence[Any], X: Any) -> Sequence[Certificate | None]:
     """Fresh certificates of all classes or targets of one fit, from the same passes over a source.
 
-    A witness names in `shared` what those of one fit have in common. None stands for each where
-    they differ in that, or cannot be checked: then each is checked by itself, and told about.
+    The kind of a witness names in `shared` what those of one fit have in common. None stands for
+    each where they differ in that, or one is not proved: then each is checked by itself, and told
+    about.
     """
     one, apart = witnesses[0], [None] * len(witnesses)
-    shared = getattr(one, "shared", None)
+    shared = getattr(type(one), "shared", None)  # a witness does not choose it for itself
     if not isinstance(X, Source) or shared is None or len(witnesses) == 1:
         return apart
     try:
@@ -329,9 +331,10 @@ def checked_at_once(witnesses: Sequence[Any], X: Any) -> Sequence[Certificate | 
             and all(_same(getattr(one, name), getattr(other, name)) for name in shared)
             for other in witnesses
         )
-        return list(type(one).check_all(witnesses, X)) if alike else apart
+        found: list[Certificate] = type(one).check_all(witnesses, X) if alike else []
     except UNCHECKED:
         return apart
+    return found if found and all(fresh.holds for fresh in found) else apart
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -63,7 +63,7 @@ def certify(
     table = open_table(data, target, Columns(**vars(text)), **_as_it_was_read(saved, data))
     table = table.in_words()  # models of others know no codes
     rows = _training_rows(saved, table)
-    y = as_target(table.target, saved.task, f"the target {table.target_name!r}")[rows]
+    y = as_target(table.target, saved.task, table.target_name)[rows]
     _show(session, proofs(saved, table, rows, y, max_time), tol)
 
 

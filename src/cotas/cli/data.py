@@ -91,7 +91,8 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
     """The column to predict if none was named: one that is called so, or the last."""
     if target is not None or table.target is not None or not table.has_names:
         return table, target
-    names = [name for name in table.names if name not in names_among(drop, table.names)]
+    dropped = set(names_among(drop, table.names))
+    names = [name for name in table.names if name not in dropped]
     called = [name for name in names if name.lower() in _TARGETS]
     if len(names) < 2:
         raise DataFileError(
@@ -188,7 +189,7 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
                     count=different,
                 )
             )
-    return as_target(table.target, task, f"the target {table.target_name!r}"), task
+    return as_target(table.target, task, table.target_name), task
 
 
 def writable(path: Path | None, what: str, *read: str | Path) -> None:

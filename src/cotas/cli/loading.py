@@ -8,29 +8,35 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_ours = False  # whether the process is that of the command, and not of who calls it from Python
+
 
 @contextmanager
 def loading() -> Iterator[None]:
     """Search for no garbage while modules are loaded, and never among what they hold.
 
     They stay to the end of the process. Python would look at all their objects again and again as
-    they become more: an eighth of the time that they take to load.
+    they become more: an eighth of the time that they take to load. In a process that is not ours
+    only the first holds: what its owner has left would never be searched either.
     """
     before, searching = len(sys.modules), gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if len(sys.modules) > before:
+        if _ours and len(sys.modules) > before:
             gc.freeze()
         if searching:
             gc.enable()
 
 
 def leave_at_once() -> None:
-    """Give memory back to the system at the end of the process as it is.
+    """Give memory back to the system at the end of this process, which is ours, as it is.
 
     Python would search all of it for garbage before, which after a fit takes most of a second.
     What was registered to be done at the end is done all the same.
     """
-    atexit.register(gc.freeze)  # the first to be registered is the last to be called
+    global _ours
+    if not _ours:
+        atexit.register(gc.freeze)  # the first to be registered is the last to be called
+    _ours = True

@@ -270,7 +270,8 @@ def _as_numbers(saved: Saved, table: Table) -> Table:
         return table
     pl = polars()
     names = getattr(saved.model, "feature_names_in_", table.names)
-    used = [name for name in names if name in table.names]
+    there = set(table.names)
+    used = [name for name in names if name in there]
     values = numbers_of(table.features, used)
     return replace(table, features=pl.DataFrame(values, schema=used))
 

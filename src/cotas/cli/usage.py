@@ -13,8 +13,8 @@ import typer
 
 from cotas.words import say
 
-# The sentences of typer, of click and of pydantic, which they ask; what stands in braces may be
-# such a sentence itself. The first that fits is said, so longer ones come first.
+# The sentences of typer, of click and of pydantic, which they ask. The first that fits is said, so
+# longer ones come first.
 SENTENCES = (
     "Missing command.",
     "Missing argument {name}. {more}",
@@ -57,6 +57,8 @@ SENTENCES = (
     *("File", "Directory", "Path"),
     "Could not open file {name}: {words}",
 )
+# Where such a sentence or word stands; what stands in other places is what was typed.
+WITHIN = {"words", "more", "kind"}
 _PATTERNS = {
     sentence: re.compile(
         re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(sentence)), flags=re.DOTALL
@@ -84,9 +86,10 @@ def in_words(message: str) -> str:
     for sentence, pattern in _PATTERNS.items():
         found = pattern.fullmatch(message)
         if found is not None:
-            return say(
-                sentence, **{name: in_words(part) for name, part in found.groupdict().items()}
-            )
+            parts = found.groupdict()
+            for name in WITHIN & parts.keys():
+                parts[name] = in_words(parts[name])
+            return say(sentence, **parts)
     return message
 
 

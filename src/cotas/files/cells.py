@@ -10,13 +10,13 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import IntArray
-from cotas.files.coding import changed, different_words, is_text, uncoded
+from cotas.files.coding import changed, different_words, is_coded, is_text, uncoded
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
@@ -150,11 +150,22 @@ def tell_readings(columns: Iterable[Any], comma: bool) -> dict[str, Reading]:
 
 def in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
     """Cells that are numbers, in columns that mostly hold numbers, as programs write them."""
+    # All are asked at once, so that thousands of columns of plain numbers cost no pattern each.
+    points = [name for name, reading in readings.items() if reading.numbers and not reading.comma]
+    plain = set(as_they_are(frame.select(points)).columns)
     return frame.with_columns(
         plain_numbers(frame[name], reading.comma).fill_null(frame[name])
         for name, reading in readings.items()
-        if reading.numbers
+        if reading.numbers and name not in plain
     )
+
+
+def as_they_are(frame: Any) -> Any:
+    """The columns of text whose cells are all numbers as programs write them, as doubles."""
+    pl = polars()
+    text = frame.select(pl.col(pl.String))
+    cast = text.select(pl.all().cast(pl.Float64, strict=False))
+    return cast.select(c.name for c in cast if c.null_count() == text[c.name].null_count())
 
 
 def are_codes(words: Any) -> bool:
@@ -169,11 +180,24 @@ def are_codes(words: Any) -> bool:
     )
 
 
-def without_missing(words: Any, more: Sequence[str] = ()) -> Any:
-    """The words without spaces around them, null where they stand for a missing value."""
-    stripped = words.str.strip_chars()
-    gone = stripped.is_in([*MISSING, *more])
-    return stripped.set(gone, None) if gone.any() else stripped
+def without_missing(frame: Any, names: Iterable[str], more: Sequence[str] = ()) -> Any:
+    """The frame with no spaces around the words of these columns, null where one means missing.
+
+    Columns that are not coded are changed at once: a call for each takes longer than the change.
+    """
+    pl = polars()
+
+    def clean(name: str) -> Any:
+        stripped = pl.col(name).str.strip_chars()
+        return pl.when(~stripped.is_in([*MISSING, *more])).then(stripped)
+
+    def clean_words(words: Any) -> Any:
+        return words.to_frame().select(clean(words.name)).to_series()
+
+    return frame.with_columns(
+        changed(frame[name], clean_words) if is_coded(frame[name]) else clean(name)
+        for name in names
+    )
 
 
 def understood(
@@ -196,18 +220,19 @@ def understood(
     """
     remarks: list[Remark] = []
     text = [column.name for column in frame if is_text(column)]
-    clean = partial(without_missing, more=missing)
-    frame = frame.with_columns(changed(frame[name], clean) for name in text)
+    frame = without_missing(frame, text, missing)
     text = [name for name in text if name not in words]
     truths = [name for name in text if _are_truths(frame[name])]
     frame = frame.with_columns(_as_truths(uncoded(frame[name])) for name in truths)
     text = [name for name in text if name not in truths]
     readings = tell_readings((frame[name] for name in text), comma)
+    numbers = []
     for name, reading in readings.items():
         if reading.numbers:
             column, said = _as_numbers(uncoded(frame[name]), reading.comma, source)
-            frame, remarks = frame.with_columns(column), [*remarks, *said]
-    return frame, remarks
+            numbers.append(column)
+            remarks += said
+    return frame.with_columns(numbers), remarks
 
 
 def _are_truths(column: Any) -> bool:

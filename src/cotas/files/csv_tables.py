@@ -171,7 +171,7 @@ def csv_batches(
         frame = _parse(text, dialect, source, dialect.names, skip_header=skip)
         _refuse_short_rows(frame, text, dialect, source)
         frame = _without_blank_lines(frame, text)
-        frame = frame.select(without_missing(frame[name], wishes.missing) for name in frame.columns)
+        frame = without_missing(frame, frame.columns, wishes.missing)
         if not readings:
             readings = tell_readings(frame, dialect.decimal_comma)
         frame = _cast(in_plain_numbers(frame, readings), types or {}, source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import dataclass
 from typing import IO
@@ -15,6 +16,7 @@ MAX_BYTES = 16 << 30
 # sparse matrix costs the few numbers that a model has for it.
 MOST_COLUMNS, MOST_SPARSE_COLUMNS = 100_000, 10_000_000
 NUMBER_BYTES = 8
+PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,12 @@ class Limits:
 
     def read(self, stream: IO[bytes], source: str) -> bytes:
         """All that a stream holds, or an error as soon as it is too much."""
-        found = stream.read(self.text + 1)
-        self.check_memory(len(found), source)
-        return found
+        held, left = io.BytesIO(), self.text + 1
+        # Memory for all that a read asks for is taken before it, however little there is to read.
+        while left and (piece := stream.read(min(left, PIECE_BYTES))):
+            left -= held.write(piece)
+        self.check_memory(held.tell(), source)
+        return held.getvalue()
 
     def check_columns(self, count: int, source: str, most: int = MOST_COLUMNS) -> None:
         """Refuse a table with more columns."""

@@ -58,7 +58,7 @@ def outside() -> int:
     """
     frame, level = sys._getframe(1), 1
     inside = ("cotas.", "sklearn.")
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(inside):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(inside):
         frame, level = frame.f_back, level + 1
     return level
 

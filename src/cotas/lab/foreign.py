@@ -127,7 +127,7 @@ def from_csv(content: bytes) -> Data:
         raise Refused("no numbers", most=len(frame.columns))
     target = frame[last].to_numpy()
     try:
-        y = as_target(target, tell_task(target), f"the last column, {last!r},")
+        y = as_target(target, tell_task(target), last)
     except DataFileError as error:
         raise Refused("bad file", why=str(error)) from None
     X = frame.select(names).to_numpy().astype(np.float64)

@@ -151,7 +151,7 @@ def from_csv(content: bytes) -> Points:
     if labels.null_count() or not np.isfinite(X).all():
         raise Refused("not finite")
     try:
-        y = as_target(labels.to_numpy(), "classification", f"the last column, {last!r},")
+        y = as_target(labels.to_numpy(), "classification", last)
     except DataFileError as error:
         raise Refused("bad file", why=str(error)) from None
     y = y.astype(str) if y.dtype.kind not in "iu" else y

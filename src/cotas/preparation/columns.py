@@ -14,6 +14,7 @@ from cotas.arrays import AnyArray, FloatArray
 from cotas.files.cells import (
     FEW_WORDS,
     are_codes,
+    as_they_are,
     cells_in_words,
     few_enough,
     in_plain_numbers,
@@ -22,7 +23,7 @@ from cotas.files.cells import (
     understood,
     without_missing,
 )
-from cotas.files.coding import changed, different_words, is_text, uncoded
+from cotas.files.coding import different_words, is_text, uncoded
 from cotas.files.dates import order_is_open, tell_form
 from cotas.files.frames import is_category, polars
 from cotas.files.problems import DataFileError
@@ -105,7 +106,7 @@ def as_read_again(X: Any, numbers: Collection[str]) -> Any:
     if frame is None:
         return X
     text = [column.name for column in frame if is_text(column)]
-    frame = frame.with_columns(changed(frame[name], without_missing) for name in text)
+    frame, numbers = without_missing(frame, text), set(numbers)
     words = frame.select(uncoded(frame[name]) for name in text if name in numbers)
     return frame.with_columns(in_plain_numbers(words, tell_readings(words, False)))
 
@@ -261,6 +262,7 @@ def numbers_of(frame: Any, names: list[str]) -> FloatArray:
     """Columns as a matrix of numbers, NaN where a value is missing."""
     if not names:
         return np.empty((frame.height, 0))
+    frame = frame.with_columns(*as_they_are(frame.select(names)))
     parts = np.empty((frame.height, len(names)), order="F")
     for j, name in enumerate(names):
         parts[:, j] = _as_numbers(frame[name], name)

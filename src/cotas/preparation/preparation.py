@@ -301,11 +301,12 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _parts(self) -> dict[str, str]:
         """The parts of dates, and the column that each is of."""
         known = (*self.number_names_, *self.category_names_, *(name for name, _ in self.dropped_))
+        given = set(self.feature_names_in_)
         return {
             part: date
             for date, _ in self.dates_
             for part in known
-            if part.startswith(part_name(date, "")) and part not in set(self.feature_names_in_)
+            if part.startswith(part_name(date, "")) and part not in given
         }
 
     def _fit_matrix(self, X: Matrix) -> None:
@@ -413,7 +414,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         """The same names for people, in the language of the moment."""
         if self.layout_ == "sparse":
             return [f"x{j}" for j in range(self.n_features_in_)]
-        called = {name: self._shown(name) for name in (*self.number_names_, *self.category_names_)}
+        parts = self._parts() if self.layout_ == "columns" else {}
+        called = {
+            name: _shown(name, parts.get(name))
+            for name in (*self.number_names_, *self.category_names_)
+        }
         names = [called[name] for name in self.number_names_]
         marked = zip(self.number_names_, self.indicated_, strict=True)
         missing = "{name} is missing"
@@ -426,14 +431,6 @@ class Preparation(TransformerMixin, BaseEstimator):
             block += [say(missing, name=called[name])] * self.category_missing_[j]
             names += block[1:] if self._one_column(j) else block
         return names
-
-    def _shown(self, name: str) -> str:
-        """The name of a column, or of a part of its dates in the language of the moment."""
-        column = self._parts().get(name) if self.layout_ == "columns" else None
-        if column is None:
-            return name
-        part = name.removeprefix(part_name(column, ""))
-        return say("{name}: {part}", name=column, part=say(part))
 
     def in_original_units(
         self, coef: FloatArray, intercept: float
@@ -494,7 +491,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         words = "Columns that the model does not know are ignored: {names}."
         notes = [say(words, names=", ".join(extra))] if extra else []
         shared = [name for name in frame.columns if name in known]
-        expected = [name for name in self.feature_names_in_ if name in set(shared)]
+        there = set(shared)
+        expected = [name for name in self.feature_names_in_ if name in there]
         if shared != expected:
             notes.append(say("The columns come in another order; they are found by their names."))
         return notes
@@ -564,6 +562,14 @@ def _places_of(words: Any, kept: list[str]) -> Any:
 def _is_number(kind: str, column: Any) -> bool:
     """Whether a column is used as numbers; parts of dates have no kind but their type."""
     return kind in ("number", "boolean") or (kind == "" and column.dtype.is_numeric())
+
+
+def _shown(name: str, date: str | None) -> str:
+    """The name of a column; the part of a date is named in the language of the moment."""
+    if date is None:
+        return name
+    part = name.removeprefix(part_name(date, ""))
+    return say("{name}: {part}", name=date, part=say(part))
 
 
 def _refuse_useless(roles: dict[str, Role]) -> None:

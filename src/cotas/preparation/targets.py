@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, BoolArray, IntArray
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cotas.files.problems import DataFileError
 from cotas.words import say
 
@@ -33,10 +33,11 @@ def tell_task(y: Any) -> str:
     return "classification" if whole and few else "regression"
 
 
-def as_target(y: Any, task: str, name: str = "the target") -> AnyArray:
-    """The target as the estimators take it: labels, or numbers of double precision."""
+def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
+    """The target, from this column, as the estimators take it: labels, or doubles."""
     if task not in TASKS:
         raise ValueError(f"task must be one of {TASKS}, not {task!r}.")
+    name = say("the target") if column is None else say("the target {column!r}", column=column)
     values = _plain(y)
     if values.dtype.kind in "mM":
         raise DataFileError(
@@ -48,6 +49,7 @@ def as_target(y: Any, task: str, name: str = "the target") -> AnyArray:
         values = values.astype(np.float64)
         if not np.isfinite(values).all():
             raise DataFileError(say("{name} holds NaN or an infinite number.", name=name))
+        _refuse_overflow(values, name)
         return values
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
@@ -84,6 +86,20 @@ def as_target(y: Any, task: str, name: str = "the target") -> AnyArray:
             )
         )
     return values
+
+
+def _refuse_overflow(values: FloatArray, name: str) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.square(values - values.mean()).sum() if len(values) else 0.0
+    if not np.isfinite(spread):
+        raise DataFileError(
+            say(
+                "{name} holds numbers as large as {value:.3g}, whose squares overflow: "
+                "measure it in a larger unit.",
+                name=name,
+                value=np.abs(values).max(),
+            )
+        )
 
 
 def _plain(y: Any) -> AnyArray:

@@ -14,12 +14,14 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 import cotas as library
+from cotas.files import limits
 from cotas.files.compression import Frames
 from cotas.files.limits import MOST_COLUMNS, MOST_SPARSE_COLUMNS, Limits
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import batches, read_table
 from cotas.preparation.columns import ColumnError
+from cotas.preparation.targets import as_target
 from terminal import cotas, customers
 
 ROWS, COLUMNS = 12, 6
@@ -224,3 +226,21 @@ def test_a_file_of_sparse_columns_is_as_wide_as_it_says(tmp_path):
     dump_svmlight_file(X, np.arange(20) % 2, str(tmp_path / "a.svm"))
     with pytest.raises(DataFileError, match="--max-columns"):
         library.tables.read_libsvm(tmp_path / "a.svm", max_columns=10)
+
+
+def test_no_more_is_asked_for_at_once_than_a_piece():
+    """Memory for what a read asks for is taken before it: a small file must not ask for all."""
+
+    class Stream(io.BytesIO):
+        def read(self, size=-1):
+            assert 0 <= size <= limits.PIECE_BYTES
+            return super().read(size)
+
+    text = b"x" * (2 * limits.PIECE_BYTES + 3)
+    assert limits.Limits().read(Stream(text), "a file") == text
+
+
+def test_a_target_whose_squares_overflow_is_told():
+    with pytest.raises(DataFileError, match="larger unit"):
+        as_target([1e200, -1e200, 3.0], "regression")
+    assert len(as_target(np.empty(0), "regression")) == 0  # which is for others to refuse

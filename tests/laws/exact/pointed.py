@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -220,6 +221,15 @@ def _bounds_are_proved() -> Iterator[str]:
             yield f"proved {Bounds.proved(lower, upper)}"
     if not Bounds.proved(1.0, 2.0).gap >= 1.0 or not 1.0 > Bounds.proved(1.0, 1.0).gap >= 0.0:
         yield "gap"
+    sizes = (0.0, 1e-320, 1e-12, 1.0, 3.0, 1e300)
+    for lower, upper, charge, room in product(sizes, repeat=4):
+        if lower <= upper:
+            found = Bounds.proved(lower, upper, charge, room)
+            # What whoever compares allows for is no more than was proved.
+            inner = Rational(found.lower) + Rational(found.moved[0])
+            outer = Rational(found.upper) - Rational(found.moved[1])
+            if not inner <= Rational(lower) <= Rational(upper) <= outer:
+                yield f"moved {found}"
     w = Weights.of(None, 7)
     if not (w.low == w.high == 7.0 and (w.s == 1.0).all()):
         yield "weights"

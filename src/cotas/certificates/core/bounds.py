@@ -42,6 +42,8 @@ def moved_apart(
     # Rounding may be as large as an objective that is nearly zero.
     near = charge if upper <= charge else APART * upper
     below = min(charge, max(room, APART * abs(lower)))
+    # Who compares adds this again: a bound that stops at zero was moved no farther.
+    below = min(below, lower) if lower >= 0.0 else below
     moved = (max(0.0, below), max(0.0, min(charge, near)))
     apart = math.nextafter(lower - moved[0], -math.inf)
     low = max(0.0, apart) if lower >= 0.0 else apart
