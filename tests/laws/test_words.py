@@ -402,3 +402,25 @@ def test_where_there_is_no_certificate_it_is_said_why_in_spanish():
             warnings.simplefilter("ignore")
             certificate = cotas.certify(model.fit(X, y), X, y)
         assert certificate.kind != "none" or not english_in(certificate.statement), model
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(HOME)))
+def test_every_reason_why_there_is_no_certificate_is_in_the_catalogue(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    named = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "no_certificate":
+            reason = node.args[0]
+            text = getattr(reason, "value", None) if isinstance(reason, ast.Constant) else None
+            text = named.get(reason.id) if isinstance(reason, ast.Name) else text
+            assert not SENTENCE.search(text or "") or text in spanish(), text
+
+
+def test_an_option_to_copy_is_written_as_a_shell_reads_it():
+    assert not [text for text in spanish().values() if re.search(r"--[a-z-]+ «", text)]

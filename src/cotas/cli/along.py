@@ -50,6 +50,7 @@ def path(
     drawable(picture, data)
     values = _numbers(lams)
     table = open_table(data, target, columns)
+    session.remark(*table.remarks)
     y, task = target_of(table, task)
     rows, _ = split(table, y, Settings(None, task, {}, seed=seed, hold_out=hold_out))
     (X, y_train), (X_test, y_test) = rows.take(rows.train), rows.take(rows.test)
@@ -96,6 +97,7 @@ def curve(
     drawable(picture, data)
     values = _numbers(lams)
     table = open_table(data, target, columns)
+    session.remark(*table.remarks)
     if model is not None and task == "auto":
         task = task_of(model)
     y, task = target_of(table, task)
@@ -107,7 +109,7 @@ def curve(
         raise UsageError(say("{name} has no λ; cotas curve is about λ.", name=name))
     settings = Settings(None, task, {}, seed=seed, group=group)
     table, groups, said = grouped(table, settings)
-    session.note(*(f"{say('Note')}: {remark}" for remark in said))
+    session.remark(*said)
     pipeline = Pipeline([("preparation", preparation_of(table, columns)), ("model", estimator)])
     choice = cotas.choose(
         *(pipeline, table.features, y, "lam"),

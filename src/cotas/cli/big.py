@@ -158,7 +158,7 @@ def fit_from_pages(
         settings = replace(settings, task=tell_task(learned.some_targets))
     pages.feature_names = None  # those of prepared columns, which nobody has to know
     remarks = learned.remarks(settings.task, [*(columns.keep or []), *(columns.unix_seconds or [])])
-    session.note(*(f"{say('Note')}: {remark}" for remark in remarks))
+    session.remark(*remarks)
     training, held_out = _split(session, pages, settings.hold_out)
     model, seconds = _train(session, training, learned.some_targets, settings, big.threads)
     bound = None

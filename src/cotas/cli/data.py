@@ -128,7 +128,8 @@ def _by_number(table: Table, target: str | None) -> str | None:
     if number == 0 or abs(number) > len(names):
         raise UsageError(
             say(
-                "there is no column number {number}; there are {count}.",
+                "there is no column number {number}: they count from 1 to {count}, or back "
+                "from -1.",
                 number=number,
                 count=len(names),
             )

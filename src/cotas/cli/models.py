@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +12,7 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.cli.loading import loading
+from cotas.files.names import meant
 from cotas.words import say
 
 CLASSIFIERS = {
@@ -58,13 +58,11 @@ _OF_KERNELS = ("gamma", "sigma", "degree")
 def task_of(name: str) -> str:
     """What a model is for."""
     if name not in NAMES:
-        near = difflib.get_close_matches(name, [*NAMES, "auto"], n=1)
-        advice = say(" Did you mean {name}?", name=near[0]) if near else ""
         raise UsageError(
             say(
                 "there is no model {name!r}.{advice} Known: auto, {names}.",
                 name=name,
-                advice=advice,
+                advice=meant(name, [*NAMES, "auto"]),
                 names=", ".join(NAMES),
             )
         )

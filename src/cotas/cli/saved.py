@@ -158,6 +158,8 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
     try:
         with path.open("rb") as file:
             head = file.read(4096)
+    except FileNotFoundError:
+        raise ModelFileError(say("{path}: there is no such file.", path=path)) from None
     except OSError as error:
         raise ModelFileError(
             say("{path} cannot be read ({strerror}).", path=path, strerror=error.strerror)

@@ -35,6 +35,7 @@ def separable(
     Example: cotas separable builtin:iris --class setosa
     """
     table = open_table(data, target, columns)
+    session.remark(*table.remarks)
     y, _ = target_of(table, "classification")
     y = _against_the_rest(y, of)
     X = preparation_of(table, columns).fit_transform(table.features)

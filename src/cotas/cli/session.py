@@ -14,6 +14,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from cotas.files.remarks import Remark
+from cotas.words import say
+
 
 @dataclass
 class Session:
@@ -54,6 +57,10 @@ class Session:
         if not self.quiet:
             for line in lines:
                 self.err.print(line, markup=False)
+
+    def remark(self, *remarks: Remark) -> None:
+        """What was decided about a table for its reader, each as a note."""
+        self.note(*(f"{say('Note')}: {remark}" for remark in remarks))
 
     def passing(self, line: str) -> None:
         """What is going on, for someone who watches: the next one takes its place."""

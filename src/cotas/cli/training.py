@@ -25,6 +25,7 @@ from cotas.cli.session import Session
 from cotas.cli.splitting import bound_of, grouped
 from cotas.files.coding import coded
 from cotas.files.models import versions
+from cotas.files.names import meant
 from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import Table
 from cotas.preparation.columns import ColumnWarning
@@ -101,7 +102,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
     seen = inspect_table(table, y, settings.task, (rows.train, rows.test), keep)
     remarks = gathered([*seen, *few])
-    session.note(*(f"{say('Note')}: {remark}" for remark in remarks))
+    session.remark(*remarks)
     name = settings.model or DEFAULTS[settings.task]
     rivals: list[Rival] = []
     if name == "auto":
@@ -243,9 +244,10 @@ def _chosen(
     if parameter not in estimator.get_params():
         raise UsageError(
             say(
-                "{name} has no {parameter!r} to select.",
+                "{name} has no {parameter!r} to select.{advice}",
                 name=type(estimator).__name__,
                 parameter=parameter,
+                advice=meant(parameter, list(estimator.get_params())),
             )
         )
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])

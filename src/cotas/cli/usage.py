@@ -74,6 +74,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("versus", "comparar"), "compare"),
     **dict.fromkeys(("camino", "trayectoria"), "path"),
     **dict.fromkeys(("curves", "curva", "curvas"), "curve"),
+    **dict.fromkeys(("report", "reporte", "informe"), "fit --report"),
     **dict.fromkeys(("onnx", "exportar"), "export"),
     **dict.fromkeys(("figures", "reproducir"), "reproduce"),
     **dict.fromkeys(("version", "doctor", "informacion", "información"), "info"),

@@ -77,6 +77,8 @@ def detect(
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
     if not lines:
         raise DataFileError(say("it is empty."), source)
+    if sample[8:9] == b"{" and "\0" in text:  # the length of the header, then the header
+        raise DataFileError(say("it is a model file; a table is needed here."), source)
     if "\0" in text:
         raise DataFileError(
             say(

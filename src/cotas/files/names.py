@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 
 from cotas.files.problems import DataFileError
@@ -50,13 +51,33 @@ def names_among(words: Sequence[str], known: Sequence[str], source: str = "") ->
         found += [word] if word in known else [part.strip() for part in word.split(",")]
     for name in found:
         if name not in known:
-            raise DataFileError(
-                say(
-                    "there is no column {name!r}; there are {names}.", name=name, names=some(known)
-                ),
-                source,
-            )
+            raise DataFileError(no_column(name, known), source)
     return list(dict.fromkeys(found))
+
+
+def no_column(name: str, known: Sequence[str]) -> str:
+    """A sentence that a column is not there, with those that are and those that may be meant.
+
+    >>> print(no_column("Prcie", ["size", "price"]))
+    there is no column 'Prcie'; there are size, price. Did you mean price?
+    """
+    return say(
+        "there is no column {name!r}; there are {names}.{advice}",
+        name=name,
+        names=some(known),
+        advice=meant(name, known),
+    )
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """A sentence with the names that may have been meant, or nothing.
+
+    Several may be as near as one another: `svm` and `svr` to `smv`.
+    """
+    plain = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(name.casefold(), plain, n=2)
+    names = say(" or ").join(plain[each] for each in near)
+    return say(" Did you mean {name}?", name=names) if near else ""
 
 
 def some(names: Sequence[str], most: int = 8) -> str:

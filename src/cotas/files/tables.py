@@ -27,7 +27,7 @@ from cotas.files.formats import tell_format
 from cotas.files.frames import first_line, is_category, polars, polars_errors
 from cotas.files.json_tables import read_json
 from cotas.files.limits import MAX_BYTES, USUAL, Limits
-from cotas.files.names import names_among, some, twins_in_words, without_twins
+from cotas.files.names import names_among, no_column, some, twins_in_words, without_twins
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.spreadsheets import read_sheet
@@ -123,11 +123,7 @@ class Table:
             return self
         if name not in self.features.columns:
             raise DataFileError(
-                say(
-                    "there is no column {name!r}; there are {names}.",
-                    name=name,
-                    names=some(self.names),
-                ),
+                no_column(name, self.names),
                 self.source,
             )
         whole, remarks = self._with_targets_only(name, without)

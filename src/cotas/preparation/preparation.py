@@ -533,6 +533,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise ColumnError(
                 say("the model was fitted on a matrix; a table with names was given.")
             )
+        _refuse_words(X)
         return validate_data(
             self,
             X,
@@ -541,6 +542,29 @@ class Preparation(TransformerMixin, BaseEstimator):
             reset=reset,
             ensure_all_finite="allow-nan" if not sparse.issparse(X) else True,
         )
+
+
+def _refuse_words(X: Any) -> None:
+    """Say of a matrix with words in it what to give in its place."""
+    if getattr(getattr(X, "dtype", None), "kind", "") not in "OU":
+        return
+    for word in np.asarray(X).flat:
+        if isinstance(word, str) and not _reads_as_number(word):
+            raise ColumnError(
+                say(
+                    "the matrix holds words, such as {word!r}. Give a table whose columns have "
+                    "names, such as a DataFrame: words are categories there.",
+                    word=str(word),
+                )
+            )
+
+
+def _reads_as_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _places_of(words: Any, kept: list[str]) -> Any:

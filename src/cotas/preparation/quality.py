@@ -372,7 +372,7 @@ def _varied(
     part = np.random.default_rng(0).permutation(n) % parts
     found = [_defined(measure, rows, part != k) for k in range(parts)]
     left = np.array([each for each in found if each is not None])
-    if len(left) < 3:
+    if len(left) < 3 or np.ptp(left) == 0:  # which tells nothing of how it varies
         return Measure(value)
     spread = np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum())
     half = float(spread * stats.t.ppf((1 + confidence) / 2, len(left) - 1))

@@ -12,7 +12,7 @@ import numpy as np
 from cotas.arrays import AnyArray, BoolArray, IntArray
 from cotas.files.cells import understood
 from cotas.files.frames import polars
-from cotas.files.names import some
+from cotas.files.names import no_column
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches
 from cotas.scale.decoding import Reading, kind_of, without
@@ -98,14 +98,7 @@ def draw_rows(
         whole, *_ = understood(whole, False, str(files[0]))
     gone = [name for name in reading.targets if name not in whole.columns]
     if gone:
-        raise DataFileError(
-            say(
-                "there is no column {name!r}; there are {names}.",
-                name=gone[0],
-                names=some(whole.columns),
-            ),
-            str(files[0]),
-        )
+        raise DataFileError(no_column(gone[0], whole.columns), str(files[0]))
     return Drawn(whole, n_rows, not halvings, tuple(sorted(commas)))
 
 

@@ -22,6 +22,7 @@ from cotas.files.compression import is_compressed, open_bytes, source_name
 from cotas.files.formats import tell_format
 from cotas.files.frames import polars, polars_errors
 from cotas.files.libsvm import LARGEST_INDEX, libsvm_batches
+from cotas.files.names import no_column
 from cotas.files.names import some as some_names
 from cotas.files.parquet_footer import rows_of_a_group
 from cotas.files.problems import DataFileError
@@ -222,14 +223,7 @@ class Decoder:
             self._types = {name: kind for name, kind in self._types.items() if name in wanted}
         for name in wanted:
             if name not in self._columns:
-                raise DataFileError(
-                    say(
-                        "there is no column {name!r}; there are {names}.",
-                        name=name,
-                        names=some_names(self._columns),
-                    ),
-                    first.source,
-                )
+                raise DataFileError(no_column(name, self._columns), first.source)
         rest = [name for name in self._columns if name not in wanted]
         if self.reading.preparation is not None:
             self.names = self.reading.preparation.get_feature_names_out().tolist()

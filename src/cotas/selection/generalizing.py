@@ -28,7 +28,8 @@ OF_GROUPS = (
     "give the share of mistakes of each to `hold_out_bound`."
 )
 UNBOUNDED = (
-    "No bound for future rows: this loss has no largest value. Give largest_loss if it has one."
+    "No bound for future rows: this loss has no largest value. If it has one here, give it to "
+    "`cotas.choose` as largest_loss."
 )
 
 
