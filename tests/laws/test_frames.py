@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import is_classifier
 
 import cotas
+from cotas.exceptions import ModelFileError
 from cotas.preparation.columns import ColumnWarning
 from cotas.tables import PreparedModel, read_table
 from estimators import every_estimator
@@ -82,11 +83,12 @@ def test_the_command_reads_a_row_alone_as_among_the_others(tmp_path):
     frame = pl.DataFrame({"a": written_as(NUMBERS, ","), "b": NUMBERS, "y": Y})
     frame.write_csv(tmp_path / "all.csv", quote_style="always")
     frame[3:4].write_csv(tmp_path / "one.csv", quote_style="always")
-    model, out = str(tmp_path / "model.cotas"), tmp_path / "out.csv"
+    model = tmp_path / "model.cotas"
     assert command("fit", tmp_path / "all.csv", "-t", "y", "-m", "ridge", "-o", model).code == 0
     found = []
     for name in ("all.csv", "one.csv"):
-        assert command("predict", model, tmp_path / name, "-o", out, "--force").code == 0
+        out = tmp_path / f"answers-{name}"
+        assert command("predict", model, tmp_path / name, "-o", out).code == 0
         found.append(pl.read_csv(out)["prediction"])
     assert found[1][0] == pytest.approx(found[0][3], rel=1e-9)
 
@@ -98,7 +100,11 @@ def test_what_was_trained_on_a_frame_comes_back_from_its_file(tmp_path, estimato
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = PreparedModel(estimator).fit(frame, y)
-    model.save(tmp_path / "model.cotas")
+    try:
+        model.save(tmp_path / "model.cotas")
+    except ModelFileError:  # with learners of another library
+        assert "DecisionTree" in repr(estimator)
+        return
     for load in (cotas.load, PreparedModel.load):
         again = load(tmp_path / "model.cotas")
         np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
