@@ -227,7 +227,7 @@ BAD = {
     "no figure": (("reproduce",), 2, "name a figure"),
     "two figures": (("reproduce", "algoritmo-5"), 2, "000-algoritmo-5 (pegasos)"),
     "format": (("reproduce", "3.3", "--format", "gif"), 2, "must be one of png, svg, pdf"),
-    "export nothing": (("export", "none.cotas", "--onnx", "m.onnx"), 4, "cannot be read"),
+    "export nothing": (("export", "none.cotas", "--onnx", "m.onnx"), 4, "there is no such file"),
     "picture nowhere": (("curve", BREAST, "--picture", "/no/such/c.png"), 2, "no folder"),
 }
 
@@ -327,7 +327,8 @@ def test_a_time_limit_is_the_same_as_an_option_and_as_a_parameter(name):
 
 def test_values_that_text_is_never_read_as_are_told_before_a_csv_is_predicted(tmp_path):
     words = ["north", "NA", " south", ""] * 20
-    frame = pl.DataFrame({"side": words, "x": np.arange(80.0)})
+    side = pl.Series(words, dtype=pl.Categorical)  # words are taken as they are then
+    frame = pl.DataFrame({"side": side, "x": np.arange(80.0)})
     model = PreparedModel(library.LinearSVM(lam=0.01))
     model.fit(frame, [word in ("NA", "") for word in words]).save(tmp_path / "m.cotas")
     frame.write_csv(tmp_path / "t.csv")

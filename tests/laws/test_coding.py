@@ -68,7 +68,7 @@ def test_codes_stand_for_the_text_they_are_made_of():
 
 def test_cells_are_understood_word_by_word():
     frame = frames_of_words()
-    (plain, said), (found, again) = (understood(f, False, "t") for f in (frame, coded(frame)))
+    (plain, *said), (found, *again) = (understood(f, False, "t") for f in (frame, coded(frame)))
     assert in_words(found).equals(plain)
     assert said == again
 

@@ -26,7 +26,7 @@ def number(value: float) -> str:
 def span(measure: Measure, confidence: float) -> str:
     """The interval of a measure in words."""
     if measure.low is None or measure.high is None:
-        return say("too few rows for an interval")
+        return say("these rows give no interval")
     ends = {"low": number(measure.low), "high": number(measure.high)}
     return say("{confidence:.4g}%: {low} to {high}", confidence=100 * confidence, **ends)
 

@@ -157,9 +157,9 @@ CALLS = {
         2,
         "do not belong to the kernel",
     ),
-    "predict without a model": (("predict", "none.cotas", BREAST), 4, "cannot be read"),
-    "explain without a model": (("explain", "none.cotas"), 4, "cannot be read"),
-    "certify without a model": (("certify", "none.cotas", BREAST), 4, "cannot be read"),
+    "predict without a model": (("predict", "none.cotas", BREAST), 4, "there is no such file"),
+    "explain without a model": (("explain", "none.cotas"), 4, "there is no such file"),
+    "certify without a model": (("certify", "none.cotas", BREAST), 4, "there is no such file"),
 }
 
 

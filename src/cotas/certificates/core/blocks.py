@@ -63,7 +63,7 @@ from cotas.certificates.core.rows import (
 )
 
 # Entries of c are products of rounded factors, whose sums were rounded too.
-LEFT = 8 * U
+LEFT = 2 * U
 Dual = Callable[[Any, FloatArray, FloatArray], FloatArray]
 # Gives the targets of a block, a column for each claim, and its weights; None for ones.
 Read = Callable[[Any], tuple[FloatArray, FloatArray | None]]
