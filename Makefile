@@ -14,9 +14,9 @@ OLDEST_TESTS ?= tests/contract tests/laws/test_certificates.py tests/laws/test_v
 	tests/laws/test_cli.py tests/laws/test_tables.py tests/adversarial/tables/test_limits.py \
 	tests/laws/test_compiled_loops.py
 
-# The tests in seven parts, the long ones first, so that JOBS of them at a time leave no core idle; a test sees that
-# every file is in one of them.
-JOBS ?= 2
+# The tests in seven parts, the long ones first, so that JOBS of them at a time leave no core idle, a browser or a
+# child process that is waited for included; a test sees that every file is in one of them.
+JOBS ?= 3
 PARTS := test-laws-b test-contract-b test-laws-a test-contract-a test-adversarial test-exact test-others
 
 # Numba's disk cache does not notice an edit in another file, so the cache folder is named by the source.
@@ -31,7 +31,7 @@ export NO_MKDOCS_2_WARNING := 1
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
 	@echo "make lab    the same by hand: points that you move, in a browser"
-	@echo "make test   lint, types, import contracts, docs, doctests and all tests (JOBS=… at a time; 2)"
+	@echo "make test   lint, types, import contracts, docs, doctests and all tests (JOBS=… at a time; 3)"
 	@echo "make lint   ruff, mypy and import-linter"
 	@echo "make docs   build the documentation into site/"
 	@echo "make tensors  the tests of kernel machines on the tensors of PyTorch, which it installs (5 GB)"

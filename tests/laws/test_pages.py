@@ -161,8 +161,10 @@ def test_the_order_of_the_pages_is_known_before_they_are_written(
     np.testing.assert_array_equal(order[found], some)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize(("share", "sample"), [(0.003, 400), (0.2, 400), (0.5, 100_000)])
+@pytest.mark.parametrize(
+    ("kind", "share", "sample"),
+    [("csv", 0.003, 400), ("parquet", 0.003, 400), ("csv", 0.2, 400), ("parquet", 0.5, 100_000)],
+)
 def test_rows_that_are_set_aside_have_no_part_in_the_model(
     tmp_path, monkeypatch, kind, share, sample
 ):
