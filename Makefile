@@ -14,8 +14,8 @@ OLDEST_TESTS ?= tests/contract tests/laws/test_certificates.py tests/laws/test_v
 	tests/laws/test_cli.py tests/laws/test_tables.py tests/adversarial/tables/test_limits.py \
 	tests/laws/test_compiled_loops.py
 
-# The tests in seven parts, the long ones first, so that JOBS of them at a time leave no core idle, a browser or a
-# child process that is waited for included; a test sees that every file is in one of them.
+# The tests in seven parts, the long ones first, so that JOBS of them at a time leave no core idle; a test sees that
+# every file is in one of them.
 JOBS ?= 3
 PARTS := test-laws-b test-contract-b test-laws-a test-contract-a test-adversarial test-exact test-others
 
@@ -23,6 +23,8 @@ PARTS := test-laws-b test-contract-b test-laws-a test-contract-a test-adversaria
 SOURCE_HASH := $(shell find src -name '*.py' -type f -exec cat {} + 2>/dev/null | cksum | cut -d' ' -f1)
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(SOURCE_HASH)
 export MPLBACKEND := Agg
+# Empty, the modules are compiled once and not again for each of the many processes that the tests start.
+export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
