@@ -11,7 +11,7 @@ TENSORS ?= .tensors
 # An environment with the oldest packages that are allowed, and the tests that are run in it.
 OLDEST ?= .venv-oldest
 OLDEST_TESTS ?= tests/contract tests/laws/test_certificates.py tests/laws/test_verify.py \
-	tests/laws/test_cli.py tests/laws/test_tables.py tests/adversarial/tables/test_limits.py \
+	tests/laws/test_cli.py tests/laws/test_usage.py tests/laws/test_tables.py tests/adversarial/tables/test_limits.py \
 	tests/laws/test_compiled_loops.py
 
 # The tests in seven parts, the long ones first, so that JOBS of them at a time leave no core idle; a test sees that

@@ -53,6 +53,10 @@ def sentences() -> set[str]:
     return {each for each in said if any(letter.isalpha() for letter in each.replace("'x'", ""))}
 
 
+@pytest.mark.skipif(
+    not (Path(typer.core.__file__).parent / "_click").exists(),
+    reason="older versions leave the sentences to click, which writes them otherwise",
+)
 def test_all_that_typer_says_of_a_wrong_call_is_known_in_spanish():
     known = sentences()
     assert "Value must be an iterable." in known
