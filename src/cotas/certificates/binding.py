@@ -16,6 +16,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.sweep import as_rows
+from cotas.certificates.verification import UNCHECKED
 from cotas.source import Block, Source
 from cotas.words import say
 
@@ -57,7 +58,7 @@ class Compare:
     def __call__(self, block: Any) -> Comparison:
         try:
             return self._compared(as_rows(block.X), np.asarray(block.y))
-        except ERRORS as error:
+        except UNCHECKED as error:
             return Comparison((_not_predicted(error),))
 
     def _compared(self, rows: Matrix, y: AnyArray) -> Comparison:
@@ -85,14 +86,11 @@ class Compare:
             return [*found.words]
         try:
             labels = Classes.of(self.witnesses).labels_among(sorted(found.labels))
-        except ERRORS as error:
+        except UNCHECKED as error:
             return [_not_predicted(error)]
         if labels and any(labels[place] != label for place, label in found.told):
             return [OTHER_LABELS]
         return []
-
-
-ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 
 
 def _not_predicted(error: Exception) -> str:

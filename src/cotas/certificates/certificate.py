@@ -12,7 +12,13 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.presentation import OPTIMIZATION, against_the_rest, as_html, as_text
 from cotas.certificates.sweep import Sketch
-from cotas.certificates.verification import as_meant, contradictions, read_labels, read_rows
+from cotas.certificates.verification import (
+    UNCHECKED,
+    as_meant,
+    contradictions,
+    read_labels,
+    read_rows,
+)
 from cotas.problem import relative_gap
 from cotas.source import Source, source_of
 from cotas.words import Spoken, in_one, say
@@ -229,8 +235,7 @@ class Certificate:
             fresh = fresh or self.witness.check(X, y)
         except ValueError as error:
             return [str(error)]
-        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-            # A witness that was tampered with can be too long, too large or of another type.
+        except UNCHECKED as error:
             return [say("The witness cannot be checked: {error}", error=str(error))]
         found = self.beside(fresh)
         if self.predictor is not None:
@@ -307,10 +312,6 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         return as_html(self)
-
-
-# What a witness that was tampered with can raise.
-UNCHECKED = (ValueError, ArithmeticError, AttributeError, LookupError, TypeError)
 
 
 def checked_at_once(witnesses: Sequence[Any], X: Any) -> Sequence[Certificate | None]:

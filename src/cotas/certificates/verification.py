@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
 
 NUMBER = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?|\binf\b|\bnan\b")
+# What a witness or a model that was tampered with can raise: it can be too long, too large or of
+# another type.
+UNCHECKED = (ValueError, ArithmeticError, AttributeError, LookupError, TypeError)
 # The same sums in another order differ by less, whatever the number of rows.
 SAME = 1e-9
 # A wider interval is still true; so much wider it may be, where it was proved another way.

@@ -13,7 +13,7 @@ from cotas.cli.codes import MEANINGS, NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
 from cotas.cli.help import SpokenGroup
 from cotas.cli.loading import loading
 from cotas.cli.streams import NotWrittenError, PipeClosedError, standard_streams
-from cotas.cli.usage import in_words, meant
+from cotas.cli.usage import command_meant, in_words
 from cotas.words import say
 
 # The module and function of each command, and the first line of its help: with these at hand
@@ -94,7 +94,7 @@ class Commands(SpokenGroup):
             return super().resolve_command(ctx, args)
         except Exception as error:
             if hasattr(error, "message"):
-                error.message += meant(args[0], list(COMMANDS))
+                error.message += command_meant(args[0], list(COMMANDS))
             raise
 
     def list_commands(self, ctx: Any) -> list[str]:

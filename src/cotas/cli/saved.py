@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint, RowsAsTheyCome
-from cotas.files.formats import is_a_table
+from cotas.files.formats import is_a_model, is_a_table
 from cotas.files.frames import polars
 from cotas.files.models import read_model_file
 from cotas.files.tables import Table
@@ -70,7 +70,7 @@ class Saved:
         frame = table.features if rows is None else table.take(rows)
         if isinstance(self.model, PreparedModel):
             # As a table, whose text was read already.
-            return self.model.prepare(replace(table, features=frame, target=None))
+            return self.model.prepare(table.with_features(frame))
         if not table.has_names:
             return self._of_its_width(frame)
         names = getattr(self.model, "feature_names_in_", None)
@@ -164,7 +164,7 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
         raise ModelFileError(
             say("{path} cannot be read ({strerror}).", path=path, strerror=error.strerror)
         ) from None
-    if _is_ours(head, path.stat().st_size):
+    if is_a_model(head) and int.from_bytes(head[:8], "little") <= path.stat().st_size:
         return _our_own(path)
     if head.startswith(ZIP):
         return Saved(str(path), _checked(_from_skops(path), path), None, ours=False)
@@ -175,11 +175,6 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
             say("{path} is no model file: it is a table. cotas fit --out writes models.", path=path)
         )
     raise ModelFileError(say("{path} is no model file, such as cotas fit --out writes.", path=path))
-
-
-def _is_ours(head: bytes, size: int) -> bool:
-    """Safetensors begin with the length of their header, which may look like anything."""
-    return head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= size
 
 
 def _our_own(path: Path) -> Saved:

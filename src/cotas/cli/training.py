@@ -191,8 +191,8 @@ def train_one(
             )
             plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)
             with blaming(settings.given, lambda: plain.fit(X, y)):
-                groups = rows.groups_of_training()
-                prepared = model.fit_prepared(X, y, groups, rows.table.decimal_commas)
+                read = rows.table.with_features(X)
+                prepared = model.fit_prepared(read, y, rows.groups_of_training())
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
     if model.estimator_.stop_ is Stop.TIME:

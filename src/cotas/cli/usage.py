@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 
 import typer
 
+from cotas.files.names import meant
 from cotas.words import say
 
 # The sentences of typer, of click and of pydantic, which they ask. The first that fits is said, so
@@ -93,11 +93,10 @@ def in_words(message: str) -> str:
     return message
 
 
-def meant(name: str, known: Sequence[str]) -> str:
+def command_meant(name: str, known: Sequence[str]) -> str:
     """A sentence with the command that may have been meant, or nothing."""
     other = OTHER_NAMES.get(name.lower())
-    near = [other] if other else difflib.get_close_matches(name.lower(), known, n=1)
-    return say(" Did you mean {name}?", name=near[0]) if near else ""
+    return say(" Did you mean {name}?", name=other) if other else meant(name, known, most=1)
 
 
 @contextmanager

@@ -154,6 +154,11 @@ def tell_readings(
     }
 
 
+def with_commas(readings: Mapping[str, Reading]) -> tuple[str, ...]:
+    """The columns of numbers that are written with a decimal comma."""
+    return tuple(name for name, how in readings.items() if how.numbers and how.comma)
+
+
 def in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
     """Cells that are numbers, in columns that mostly hold numbers, as programs write them."""
     # All are asked at once, so that thousands of columns of plain numbers cost no pattern each.
@@ -240,8 +245,7 @@ def understood(
             column, said = _as_numbers(uncoded(frame[name]), reading.comma, source)
             numbers.append(column)
             remarks += said
-    commas = (name for name, reading in readings.items() if reading.numbers and reading.comma)
-    return frame.with_columns(numbers), remarks, tuple(commas)
+    return frame.with_columns(numbers), remarks, with_commas(readings)
 
 
 def _are_truths(column: Any) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from cotas.files.cells import MISSING, SURE_COMMA, SURE_POINT, looks_like_a_number
 from cotas.files.dates import looks_like_a_date
+from cotas.files.formats import is_a_model
 from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError
 from cotas.words import say
@@ -77,7 +78,7 @@ def detect(
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
     if not lines:
         raise DataFileError(say("it is empty."), source)
-    if sample[8:9] == b"{" and "\0" in text:  # the length of the header, then the header
+    if is_a_model(sample) and "\0" in text:
         raise DataFileError(say("it is a model file; a table is needed here."), source)
     if "\0" in text:
         raise DataFileError(

@@ -22,6 +22,7 @@ from cotas.files.cells import (
     in_plain_numbers,
     tell_readings,
     understood,
+    with_commas,
     without_missing,
 )
 from cotas.files.coding import coded
@@ -161,7 +162,6 @@ def csv_batches(
     dialect: Dialect | None = None
     untidy = Untidy()
     readings: dict[str, Reading] = {}
-    commas: tuple[str, ...] = ()
     for block in blocks_of_lines(stream, source, quote=b'"'):
         first = dialect is None
         if dialect is None:
@@ -180,9 +180,8 @@ def csv_batches(
         frame = without_missing(frame, frame.columns, wishes.missing)
         if not readings:
             readings = tell_readings(frame, dialect.decimal_comma, wishes.decimal_commas)
-            commas = tuple(name for name, how in readings.items() if how.numbers and how.comma)
         frame = _cast(in_plain_numbers(frame, readings), types or {}, source)
-        yield from ((part, commas) for part in frame.iter_slices(rows))
+        yield from ((part, with_commas(readings)) for part in frame.iter_slices(rows))
 
 
 def _narrow(stream: io.BufferedReader, wishes: Wishes, source: str) -> io.BufferedReader:

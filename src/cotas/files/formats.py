@@ -56,6 +56,13 @@ def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str
     return "libsvm" if Path(name).suffix in _ENDINGS or _looks_like_libsvm(head) else "csv"
 
 
+def is_a_model(head: bytes) -> bool:
+    """Whether a file that begins so may be a model: the length of a header, which may look like
+    anything, and the header.
+    """
+    return head[8:9] == b"{"
+
+
 def is_a_table(head: bytes) -> bool:
     """Whether a file that begins so is a table, and surely no model: models have zeros early on."""
     if _SIGNS.get(head[:4]) in ("parquet", "arrow", "sqlite", "excel") or _JSON.match(head):

@@ -69,13 +69,13 @@ def no_column(name: str, known: Sequence[str]) -> str:
     )
 
 
-def meant(name: str, known: Sequence[str]) -> str:
+def meant(name: str, known: Sequence[str], most: int = 2) -> str:
     """A sentence with the names that may have been meant, or nothing.
 
     Several may be as near as one another: `svm` and `svr` to `smv`.
     """
     plain = {each.casefold(): each for each in known}
-    near = difflib.get_close_matches(name.casefold(), plain, n=2)
+    near = difflib.get_close_matches(name.casefold(), plain, n=most)
     names = say(" or ").join(plain[each] for each in near)
     return say(" Did you mean {name}?", name=names) if near else ""
 

@@ -92,6 +92,10 @@ class Table:
         chosen[rows] = True
         return self.features.filter(chosen)  # several times as fast as by number
 
+    def with_features(self, features: Any) -> Table:
+        """Other rows of the same columns, read as these were, and no target."""
+        return replace(self, features=features, target=None)
+
     def with_target(self, name: str | None, without: str = "error") -> Table:
         """The same table with that column as its target; None keeps the labels of the file.
 
@@ -319,7 +323,10 @@ def _joined(tables: list[Table], source: str) -> Table:
             say("a column holds numbers in one file and words in another."), source
         ) from None
     remarks = tuple(remark for table in tables for remark in table.remarks)
-    return replace(first, features=frame, source=source, remarks=remarks)
+    commas = dict.fromkeys(name for table in tables for name in table.decimal_commas)
+    return replace(
+        first, features=frame, source=source, remarks=remarks, decimal_commas=tuple(commas)
+    )
 
 
 def part_of(path: str | Path) -> tuple[str | Path, str | None]:

@@ -86,7 +86,7 @@ def as_matrix(X: Any) -> Any:
 
 
 def as_read(X: Any) -> Any:
-    """A frame with its text as the reader of files understands it: gaps, numbers, truth values.
+    """The table of a frame, its text as the reader of files has it: gaps, numbers, truth values.
 
     One table is one model then, whether it comes from a file or as a frame. What is no text, and
     categories of pandas and polars, is taken as it is; a Table was read already.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -98,18 +97,10 @@ class PreparedModel(BaseEstimator):
             Rows of one group are in one fold of those that probabilities are learned on.
         **fit_params : handed to the `fit` of the estimator
         """
-        read = as_read(X)
-        self.fit_prepared(read, y, groups, getattr(read, "decimal_commas", ()), **fit_params)
+        self.fit_prepared(as_read(X), y, groups, **fit_params)
         return self
 
-    def fit_prepared(
-        self,
-        X: Any,
-        y: Any,
-        groups: Any = None,
-        decimal_commas: Iterable[str] = (),
-        **fit_params: Any,
-    ) -> Matrix:
+    def fit_prepared(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Matrix:
         """Fit, and hand over the prepared rows, for who asks the estimator about them again.
 
         The text of X is taken as it is, as that of a file that was read.
@@ -119,7 +110,6 @@ class PreparedModel(BaseEstimator):
         X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : array of shape (n_samples,)
         groups : array of shape (n_samples,), optional
-        decimal_commas : columns of numbers that were written with a decimal comma
         **fit_params : handed to the `fit` of the estimator
         """
         if self.probabilities and not hasattr(self.estimator, "decision_function"):
@@ -130,7 +120,7 @@ class PreparedModel(BaseEstimator):
         self.preparation_ = clone(preparation)
         frame = as_frame(X)
         table = X if frame is None else coded(frame)
-        self.preparation_.fit(table).know_commas(decimal_commas)
+        self.preparation_.fit(table).know_commas(getattr(X, "decimal_commas", ()))
         prepared = self.preparation_.transform(table)
         if prepared.shape[1] == 0:
             raise ColumnError(

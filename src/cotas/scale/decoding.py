@@ -63,6 +63,12 @@ class Reading:
     text: tuple[tuple[str, Any], ...] = ()
 
     @property
+    def written(self) -> dict[str, Any]:
+        """How text tables are written, with what the preparation learned of decimal signs."""
+        commas = getattr(self.preparation, "decimal_commas_", ())
+        return {**dict(self.text), "decimal_commas": commas}
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """The columns to be predicted."""
         if self.target is None:
@@ -168,7 +174,7 @@ class Decoder:
         if not self._columns:
             self._look_at(file)
         rows = max(1, BATCH_BYTES // (8 * max(1, len(self._columns))))
-        for table in batches(str(file), rows, types=self._types, **dict(self.reading.text)):
+        for table in batches(str(file), rows, types=self._types, **self.reading.written):
             table = without(table, self.reading)
             if set(table.features.columns) != set(self._columns):
                 odd = sorted(set(table.features.columns) ^ set(self._columns))
@@ -205,8 +211,9 @@ class Decoder:
 
     def _look_at(self, file: Path) -> None:
         """The columns, and in a text table what their types are, from its first rows."""
-        text = dict(self.reading.text)
-        first = next(iter(batches(str(file), ROWS_FOR_TYPES, types={}, **text)), None)
+        first = next(
+            iter(batches(str(file), ROWS_FOR_TYPES, types={}, **self.reading.written)), None
+        )
         if first is None or not first.n_rows:
             raise DataFileError(say("it holds no rows."), source_name(file))
         first = without(first, self.reading)

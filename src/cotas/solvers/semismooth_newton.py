@@ -224,7 +224,7 @@ def _newton_step(
     """The step to the minimum of the parabola that the rounded objective is near by."""
     d, curved = rows.n_features, answer.curved
     own = np.append(np.full(d, problem.lam), problem.anchor if problem.bias else 1.0)
-    if d <= (LARGEST_IN_BLOCKS if isinstance(rows, BlockRows) else LARGEST_SYSTEM):
+    if rows.with_gram if isinstance(rows, BlockRows) else d <= LARGEST_SYSTEM:
         system = rows.gram(curved) / (2.0 * nu)
         if problem.bias:
             # A bias that no curved row holds is held a little by itself.

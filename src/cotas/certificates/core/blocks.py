@@ -267,8 +267,8 @@ class Values(Reader):
                 f"plus {k}": Down(total_down(s[y > 0]) if margin else 0.0),
                 f"minus {k}": Down(total_down(s[y < 0]) if margin else 0.0),
                 # Guesses, which need not be accurate.
-                f"more {k}": Sharp.of(c[c > 0]),
-                f"less {k}": Sharp.of(-c[c < 0]),
+                f"more {k}": float(c[c > 0].sum()),
+                f"less {k}": float(-c[c < 0].sum()),
                 f"felt {k}": float(np.abs(s * loss.slope(y, z)) @ off),
             }
         )
@@ -434,8 +434,7 @@ class _Passes:
 
     def _signs(self, k: int) -> tuple[float, float]:
         """Σ of the positive entries of c, and of the negative ones, before any is shrunk."""
-        more, less = (self.first[f"{sign} {k}"] for sign in ("more", "less"))
-        return more.value, less.value
+        return self.first[f"more {k}"], self.first[f"less {k}"]
 
     def _rest(self, k: int) -> float:
         """|Σ cᵢ| at most, and no less than what rounding c leaves of it in any blocks.
