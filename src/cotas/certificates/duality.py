@@ -173,7 +173,8 @@ class DualPoint(Parametric):
         facts = facts or gather_facts(X, y, [point.positive for point in points], each=each)
         claims = [point._claim(np.asarray(y), rows.n) for point in points]
         parts = zip(points, all_bounds(rows, claims, first.weights), facts.sketches, strict=True)
-        return [one._conclude(found.bounds, facts.longest, sketch) for one, found, sketch in parts]
+        longest = facts.longest(first.weights)
+        return [one._conclude(found.bounds, longest, sketch) for one, found, sketch in parts]
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """The certificate of this point, recomputed from the data."""

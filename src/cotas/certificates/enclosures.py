@@ -36,7 +36,7 @@ def row_lengths(rows: Matrix) -> FloatArray:
     """‖x‖ of each row, rounded up, whatever the size of the entries."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares, unit = _squares(rows), 1.0
-        if not (squares > 1e-200).all() or not np.isfinite(squares).all():
+        if not 1e-200 < squares.max(initial=0.0) < math.inf:
             # Squares that vanish or overflow: measure in a power of two as large as the entries.
             values = rows.data if sparse.issparse(rows) else rows
             top = float(np.abs(values).max(initial=0.0))
@@ -45,14 +45,17 @@ def row_lengths(rows: Matrix) -> FloatArray:
             unit = math.ldexp(1.0, math.frexp(top)[1] - 1)
             squares = _squares(rows / unit)
         lengths = unit * np.sqrt(squares) * (1.0 + gamma(rows.shape[1] + MORE))
-        # An entry lost to underflow has a square below 2⁻¹⁰⁷⁴, in units of the largest.
+        # An entry lost to underflow has a square below 2⁻¹⁰⁷⁴, in that unit.
         return np.where(np.isfinite(lengths), lengths + unit * 2.0**-500 + TINY, math.inf)
 
 
 def _squares(rows: Matrix) -> FloatArray:
-    if sparse.issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+    if not sparse.issparse(rows):
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+    squares, filled = np.zeros(rows.shape[0]), np.diff(rows.indptr) > 0
+    if filled.any():
+        squares[filled] = np.add.reduceat(np.square(rows.data), rows.indptr[:-1][filled])
+    return squares
 
 
 def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -19,9 +19,11 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rows import Rows
+from cotas.certificates.enclosures import row_lengths
 
-# A block in double precision already is a view; others have to be converted.
-VIEWED_BYTES, CONVERTED_BYTES = 1 << 21, 1 << 20
+# A block in double precision already is a view; others have to be converted. What SciPy does for
+# each block, however few its entries are, is worth longer ones.
+VIEWED_BYTES, CONVERTED_BYTES, SPARSE_BYTES = 1 << 21, 1 << 20, 1 << 22
 EPS = float(np.finfo(np.float64).eps)
 # Fractional parts of their multiples never repeat, which makes them weights for a sketch.
 GOLDEN_RATIO, SQUARE_ROOT_OF_TWO = 0.6180339887498949, 0.41421356237309515
@@ -81,34 +83,12 @@ class Block:
     signs: FloatArray
     products: FloatArray
 
-    def norms(self) -> FloatArray:
-        """‖xᵢ‖ of each row."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            squares = _squared_norms(self.rows)
-        if np.isfinite(squares).all() and not (squares < 1e-200).any():
-            return np.sqrt(squares)
-        # Squares that overflow or vanish: measure in units of the largest entry.
-        values = self.rows.data if sparse.issparse(self.rows) else self.rows
-        unit = float(np.abs(values).max(initial=0.0)) or 1.0
-        with np.errstate(invalid="ignore"):
-            return np.asarray(unit * np.sqrt(_squared_norms(self.rows / unit)))
-
     def combine(self, factors: FloatArray) -> FloatArray:
         """Σ factorᵢ xᵢ for each column of factors; rows with no factor at all are not read."""
         touched = np.flatnonzero(factors.any(axis=1))
         if 4 * len(touched) < len(factors):
             return np.asarray(self.rows[touched].T @ factors[touched])
         return np.asarray(self.rows.T @ factors)
-
-
-def _squared_norms(rows: Matrix) -> FloatArray:
-    if not sparse.issparse(rows):
-        return np.asarray(np.einsum("ij,ij->i", rows, rows))
-    totals = np.zeros(rows.shape[0])
-    filled = rows.indptr[1:] > rows.indptr[:-1]
-    if filled.any():
-        totals[filled] = np.add.reduceat(np.square(rows.data), rows.indptr[:-1][filled])
-    return totals
 
 
 class Sweep:
@@ -151,40 +131,28 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Facts:
-    """What can be said of the data before there is a model: the longest row, and the sketches."""
+    """What can be said of the data before there is a model: how long rows are, and the sketches."""
 
-    longest: float
+    lengths: FloatArray  # of the rows, rounded up
     sketches: list[Sketch]
     rows: Rows | None = None  # X for the core, with what it knows of it already
 
+    def longest(self, weights: FloatArray | None = None) -> float:
+        """The length of the longest row, of those with a weight."""
+        used = self.lengths if weights is None else self.lengths[np.asarray(weights) > 0]
+        return float(used.max(initial=0.0))
 
-def gather_facts(
-    X: Matrix,
-    y: AnyArray,
-    positives: Sequence[Any],
-    *,
-    bias: float = 0.0,
-    weights: FloatArray | None = None,
-    scaled: bool = False,
-    each: Each = map,
-) -> Facts:
-    """One pass for the longest row (x, bias), of those with a weight, and for the sketches.
 
-    `scaled` measures each row times its weight.
-    """
+def gather_facts(X: Matrix, y: AnyArray, positives: Sequence[Any], each: Each = map) -> Facts:
+    """One pass for the lengths of the rows and for the sketches."""
     X = as_rows(X)
-    sweep = Sweep(X, y, positives, np.zeros((X.shape[1], 0)))
+    sweep, lengths = Sweep(X, y, positives, np.zeros((X.shape[1], 0))), np.empty(X.shape[0])
 
     def read(block: Block) -> Tally:
-        lengths = np.hypot(block.norms(), bias)
-        if weights is not None:
-            given = weights[block.span]
-            lengths = np.where(given > 0, lengths * (given if scaled else 1.0), 0.0)
-        seen = sketch_sums(project(block.rows), block.signs, block.span.start)
-        return {"max length": lengths.max(), "sum sketch": seen}
+        lengths[block.span] = row_lengths(block.rows)
+        return {"sum sketch": sketch_sums(project(block.rows), block.signs, block.span.start)}
 
-    found = sweep.tally(read, each)
-    return Facts(float(found["max length"]), as_sketches(found["sum sketch"], sweep.X.shape))
+    return Facts(lengths, as_sketches(sweep.tally(read, each)["sum sketch"], X.shape))
 
 
 def signs_of(y: AnyArray, positive: Any) -> FloatArray:
@@ -269,8 +237,9 @@ def as_rows(X: Matrix) -> Matrix:
 def _spans(X: Matrix) -> list[slice]:
     """Blocks of rows that stay in the cache."""
     n, d = X.shape
-    entries = 1.5 * X.nnz / n if sparse.issparse(X) else d
-    size = VIEWED_BYTES if X.dtype == np.float64 else CONVERTED_BYTES
+    entries, size = d, VIEWED_BYTES if X.dtype == np.float64 else CONVERTED_BYTES
+    if sparse.issparse(X):
+        entries, size = 1.5 * X.nnz / n, SPARSE_BYTES
     rows = int(min(max(size // (8 * max(1, entries)), 1), n))
     return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
@@ -289,7 +258,7 @@ def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
     """rows · directions; SciPy multiplies by one vector faster than by a matrix of one column."""
     if directions.shape[1] == 1:
         return np.asarray(rows @ directions[:, 0])[:, None]
-    return np.asarray(rows @ directions)
+    return np.asarray(rows @ directions) if directions.size else np.empty((rows.shape[0], 0))
 
 
 def _csr(parts: tuple[AnyArray, AnyArray, AnyArray], shape: tuple[int, int]) -> Matrix:

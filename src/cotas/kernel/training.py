@@ -151,6 +151,6 @@ def facts_of(
     with rows_in_threads(examples.X, n_jobs) as each:
         known = gather_facts(examples.X, examples.y, labels, each=each)
     return {
-        label: Facts(known.longest, [sketch])
+        label: Facts(known.lengths, [sketch])
         for label, sketch in zip(labels, known.sketches, strict=True)
     }

@@ -71,8 +71,6 @@ class OnlineClassifier(LinearClassifier):
     # Whether the theorem needs the ledger of the average too, is about the rows (x, 1), and about
     # the rows times their weights.
     _averages_ledger = True
-    _bias_is_a_coordinate = True
-    _weights_scale_rows = False
 
     def _signature(self) -> tuple[Any, ...]:
         """What must not change for a warm start to continue the same run."""
@@ -377,14 +375,8 @@ class OnlineClassifier(LinearClassifier):
 
     def _facts(self, examples: Examples) -> Facts:
         """What the checker needs to know of the data whatever the model."""
-        facts = gather_facts(
-            examples.X,
-            examples.y,
-            list(examples.classes[examples.positives()]),
-            bias=float(self.fit_intercept) if self._bias_is_a_coordinate else 0.0,
-            weights=examples.weights,
-            scaled=self._weights_scale_rows,
-        )
+        labels = list(examples.classes[examples.positives()])
+        facts = gather_facts(examples.X, examples.y, labels)
         refuse_infinite(self, examples.X, [sketch.entries for sketch in facts.sketches])
         return facts
 

@@ -114,7 +114,6 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
     start: Any = None
 
     _averages_ledger = False
-    _bias_is_a_coordinate = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

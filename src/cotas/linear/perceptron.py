@@ -90,8 +90,6 @@ class Perceptron(OnlineClassifier):
     shuffle: bool = False
     separator: str = "model"
 
-    _weights_scale_rows = True
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.separator not in ("model", "tightest"):

@@ -298,7 +298,7 @@ class LinearSVM(LinearClassifier):
             if start is not None:
                 start = start._replace(theta0=near.seen(start.theta, start.theta0))
             task = BinaryTask(near.X, signs, weights, problem, int(seeds[c]), start, each)
-            own = Facts(facts.longest, [facts.sketches[c]], rows)
+            own = Facts(facts.lengths, [facts.sketches[c]], rows)
             check = Check(examples, near, weights, labels[c], problem, own, each)
             until = end_of_turn(began, self.max_time, c, len(labels), threads)
             limits = (self.tol, self.max_iter, until, monitor)

@@ -32,7 +32,7 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.enclosures import MORE, outwards, row_lengths, whole
+from cotas.certificates.enclosures import MORE, outwards, whole
 from cotas.certificates.kernel import KernelFunction, examine
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness
@@ -193,10 +193,10 @@ class Ledger(Parametric):
         u = np.stack([ledger.direction for ledger in ledgers], axis=1)
         sweep = _sweep(ledgers, X, y, u[:-1])
         weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
-        about = {"bias": first.bias, "weights": weights, "scaled": first.scales_rows}
-        facts = facts or gather_facts(X, y, positives, each=each, **about)  # type: ignore[arg-type]
+        facts = facts or gather_facts(X, y, positives, each)
+        lengths = outwards(np.hypot(facts.lengths, first.bias) if first.bias else facts.lengths)
         scaled = weights if first.scales_rows else None
-        factor = np.ones(sweep.X.shape[0]) if scaled is None else scaled
+        factor = np.ones(len(lengths)) if scaled is None else scaled
         agreements = np.empty((len(factor), K))
         entries: list[Any] = [one.updates for one in ledgers]
         if first.averaged_updates is not None:
@@ -209,26 +209,26 @@ class Ledger(Parametric):
                 agreements[block.span] = scores * scale
             columns = np.stack([e[block.span] for e in entries], axis=1).astype(np.float64)
             steps = np.tile(block.signs, len(entries) // K) * columns * scale
-            moved = np.flatnonzero(steps.any(axis=1))
-            lengths = np.hypot(row_lengths(block.rows[moved]), first.bias)
-            way = [total_up(outwards(column * lengths)) for column in np.abs(steps[moved]).T]
+            moved = steps.any(axis=1)
+            reach = np.abs(steps[moved]) * lengths[block.span][moved, None]
+            way = [total_up(outwards(column)) for column in reach.T]
             rebuilt = np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)])
-            adds = {"max adds": len(scale), "sum adds": 1}
+            adds = {"max adds": np.count_nonzero(moved), "sum adds": 1}  # zeros round nothing
             return {"sum rebuilt": rebuilt, "sum way": np.array(way), **adds}
 
         found = sweep.tally(read, each)
-        adds, d = int(found["max adds"] + found["sum adds"]), len(u)
-        radius = above(facts.longest, d + 2 * MORE)
-        lengths = [norm_up(column) for column in u.T]
-        off = above(gamma(d + MORE) * radius * max(lengths), 3)
-        used, sums = _used(first), found["sum rebuilt"].T
+        adds, sums = int(found["max adds"] + found["sum adds"]), found["sum rebuilt"].T
+        used = _used(first)
+        radius = above(float((factor * lengths)[used].max(initial=0.0)), 2)
+        sizes = [norm_up(column) for column in u.T]
+        off = above(gamma(len(u) + MORE) * radius * max(sizes), 3)
         missed = [
             ledger.impossible()
             or ledger.missed(sums[c], sums[K:][c : c + 1], adds, above(found["sum way"][c], adds))
             for c, ledger in enumerate(ledgers)
         ]
         lowest = _or_nothing(agreements[used] - off)
-        return MistakeSurvey(used, lowest, off, lengths, radius, missed, facts.sketches)
+        return MistakeSurvey(used, lowest, off, sizes, radius, missed, facts.sketches)
 
     def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
         raise NotImplementedError
@@ -504,7 +504,7 @@ class KernelPerceptronLedger(PerceptronLedger):
                 ledger.impossible() or _other_beta(ledger, weights * signs[:, c])
                 for c, ledger in enumerate(ledgers)
             ],
-            sketches=(facts or gather_facts(X, y, positives, each=each)).sketches,
+            sketches=(facts or gather_facts(X, y, positives, each)).sketches,
             evidence=examine(first.kernel, sweep.X, touched),
         )
 
