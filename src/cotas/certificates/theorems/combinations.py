@@ -60,7 +60,7 @@ class Combination:
 class Terms(NamedTuple):
     """cₘfₘ of one round for each class on some rows, how far it may be off, and its size."""
 
-    cf: FloatArray
+    cf: FloatArray  # until the next round, which may be written to the same place
     off: FloatArray | float
     size: float
     largest: float  # of |f|
@@ -153,14 +153,8 @@ class Combined:
         """What each round adds to F of each class."""
         c = np.array([numbers(one.coefficients, "the coefficients") for one in self.combinations])
         learners = [one.learners for one in self.combinations]
-        if len(learners) > 1 and _alike(learners):
-            trees = cast(list[PlainTrees], learners)
-            values = np.stack([numbers(f.value, "the leaves of the trees", 2) for f in trees])
-            for m, leaf in enumerate(trees[0].leaves(rows)):
-                f = values[:, m]
-                cf, largest = c[:, m, None] * f, float(np.abs(f).max())
-                mass = float(np.abs(cf).max())
-                yield Terms(np.take(cf, leaf, axis=1), 0.0, mass, largest, _votes(f))
+        if _alike(learners):
+            yield from _terms_of_trees(cast(list[PlainTrees], learners), c, rows)
             return
         for m, found in enumerate(zip(*(f.enclosed(rows) for f in learners), strict=True)):
             pairs = list(zip(c[:, m].tolist(), found, strict=True))
@@ -170,8 +164,7 @@ class Combined:
             largest = max(value.size for value in found)
             mass = max(abs(a) * value.size for a, value in pairs)
             votes = found[0].least == largest == 1.0
-            if votes and len(found) > 1:
-                votes = _votes(np.stack([value.f for value in found]))
+            votes = votes and _votes(np.stack([value.f for value in found]))
             most = off[0] if len(off) == 1 else np.maximum.reduce(off)
             yield Terms(cf, most, mass, largest, votes)
 
@@ -200,10 +193,10 @@ class Labelled(Combined):
             raise Objection("The classes are not those of the combinations.")
         super().refuse_unsound()
 
-    def lead(self, block: Block, read: Callable[[FloatArray, Terms], None] | None = None) -> Lead:
+    def lead(self, block: Block, read: Callable[[FloatArray], None] | None = None) -> Lead:
         """By how much the right class is ahead of each other one, F being computed here.
 
-        `read` is shown what each round adds to F of the right class.
+        `read` is shown what each round adds to F of the right class, and may overwrite it.
         """
         signs, K, rounds = block.signs, len(self.combinations), len(self.combinations[0].learners)
         at = np.arange(len(signs))
@@ -218,7 +211,7 @@ class Labelled(Combined):
             if isinstance(terms.off, np.ndarray):
                 off += terms.off
             if read is not None:
-                read(signs[:, 0] * terms.cf[0] if K == 1 else terms.cf[own, at], terms)
+                read(terms.cf[own, at] if K > 1 else np.multiply(signs[:, 0], *terms.cf, *terms.cf))
         # Σ of k products, for two classes, and three roundings of numbers no larger than 2·size.
         delta = up(above(2 * gamma(rounds + 8) * size, rounds + 4) + TINY)
         slack = off * (min(K, 2) + 4 * gamma(rounds + 8)) + delta
@@ -228,15 +221,39 @@ class Labelled(Combined):
         return Lead(ahead, slack, largest, votes, bool(off.any()))
 
 
+def _terms_of_trees(trees: Sequence[PlainTrees], c: FloatArray, rows: Matrix) -> Iterator[Terms]:
+    """The same for trees with the same tests, of which a row is in one leaf for all classes."""
+    for f in trees:
+        f.refuse_unsound(rows.shape[1])
+    values = np.stack([numbers(f.value, "the leaves of the trees", 2) for f in trees])
+    products, largest = c[:, :, None] * values, np.abs(values).max(axis=(0, 2))
+    masses = np.abs(products).max(axis=(0, 2)).tolist()
+    about = zip(masses, largest.tolist(), map(_votes, values.swapaxes(0, 1)), strict=True)
+    cf = np.empty((len(trees), rows.shape[0]))
+    if len(trees) == 1 and (np.abs(values) == 1.0).all():
+        # The sign of f alone: a number and its negative need not be looked up.
+        signs = trees[0].leaves(rows, (values[0] > 0).astype(np.uint8))
+        for a, positive, said in zip(c[0].tolist(), signs, about, strict=True):
+            one = positive.view(np.int8)
+            cf[0] = one + (one - np.int8(1))
+            cf *= a
+            yield Terms(cf, 0.0, *said)
+        return
+    for m, (leaf, said) in enumerate(zip(trees[0].leaves(rows), about, strict=True)):
+        products[:, m].take(leaf, axis=1, out=cf, mode="clip")  # other modes make a copy
+        yield Terms(cf, 0.0, *said)
+
+
 def _alike(learners: Sequence[Any]) -> bool:
     """Whether all are trees with the same tests."""
-    first = learners[0]
-    return isinstance(first, PlainTrees) and all(first.same_tests(f) for f in learners)
+    first, *others = learners
+    return isinstance(first, PlainTrees) and all(first.same_tests(f) for f in others)
 
 
 def _votes(values: FloatArray) -> bool:
-    """Whether all are ±1 and exactly one class (first index) has +1."""
-    return bool((np.abs(values) == 1.0).all() and ((values > 0).sum(axis=0) == 1).all())
+    """Whether all are ±1, and of several classes (first index) exactly one has +1."""
+    one = len(values) == 1 or ((values > 0).sum(axis=0) == 1).all()
+    return bool((np.abs(values) == 1.0).all() and one)
 
 
 @dataclass(frozen=True)

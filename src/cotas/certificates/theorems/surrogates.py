@@ -29,7 +29,6 @@ from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
     LongSweep,
-    Terms,
     mean_in_words,
     read_sketch,
     sketch_block,
@@ -279,15 +278,18 @@ class RoundWeights:
         self.sums, self.wrong = np.zeros(len(c) + 1), np.zeros(len(c))
         self.sums[0] = w.sum()
 
-    def __call__(self, own: FloatArray, terms: Terms) -> None:
-        """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|."""
+    def __call__(self, own: FloatArray) -> None:
+        """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|.
+
+        What it adds is overwritten: arrays of this size take longer to get than to fill.
+        """
         c = float(self.c[self.m])
-        factor = (own < 0).astype(np.float64)
-        lost = float(self.w @ factor)
+        own[:] = own < 0
+        lost = float(self.w @ own)
         self.wrong[self.m] = lost if c >= 0 else self.sums[self.m] - lost
-        factor *= math.exp(abs(c)) - math.exp(-abs(c))
-        factor += math.exp(-abs(c))
-        self.w *= factor
+        own *= math.exp(abs(c)) - math.exp(-abs(c))
+        own += math.exp(-abs(c))
+        self.w *= own
         self.m += 1
         self.sums[self.m] = self.w.sum()
 

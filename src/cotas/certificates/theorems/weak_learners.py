@@ -14,7 +14,7 @@ from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_up, up
 from cotas.words import say
 
-PLACED_AT_A_TIME = 1 << 13
+PLACED_AT_A_TIME, READ_AT_A_TIME = 1 << 13, 1 << 19  # numbers of columns
 
 
 def numbers(given: Any, what: str, ndim: int = 1) -> FloatArray:
@@ -101,37 +101,45 @@ class PlainTrees(Learners):
     def enclosed(self, rows: Matrix) -> Iterator[Value]:
         leaves = numbers(self.value, "the leaves of the trees", 2)
         sizes = np.abs(leaves)
-        if (sizes == 1.0).all():
-            for positive in self._chosen(rows, leaves > 0):
-                f = positive.astype(np.float64)  # a third of the time of np.where
-                f *= 2.0
-                f -= 1.0
-                yield Value(f, 0.0, 1.0, 1.0)
-            return
         bounds = zip(sizes.min(axis=1).tolist(), sizes.max(axis=1).tolist(), strict=True)
-        for f, (least, size) in zip(self._chosen(rows, leaves), bounds, strict=True):
-            yield Value(f, 0.0, least, size)
-
-    def leaves(self, rows: Matrix) -> Iterator[IntArray]:
-        """In which leaf of each tree the rows end."""
-        places = np.tile(np.arange(self.value.shape[1]), (len(self), 1))
-        return self._chosen(rows, places)
+        for values, place, (least, size) in zip(leaves, self.leaves(rows), bounds, strict=True):
+            yield Value(values.take(place), 0.0, least, size)
 
     def same_tests(self, other: Any) -> bool:
         """Whether the other trees send each row to the same leaves."""
         return isinstance(other, PlainTrees) and self.same_as(replace(other, value=self.value))
 
-    def _chosen(self, rows: Matrix, leaves: Any) -> Iterator[Any]:
-        self._refuse_unsound(rows.shape[1], leaves)
-        source = rows.tocsc() if sparse.issparse(rows) else rows
-        columns = {int(j): _columns(source, [j])[0] for j in np.unique(self.feature) if j >= 0}
-        for t in range(len(self)):
-            f = self._descend(columns, t, 0, leaves[t])
-            yield f if isinstance(f, np.ndarray) else np.full(rows.shape[0], f)
+    def leaves(self, rows: Matrix, names: AnyArray | None = None) -> Iterator[AnyArray]:
+        """In which leaf of each tree the rows end: its number, or its name if there are names."""
+        self.refuse_unsound(rows.shape[1])
+        trees, nodes = self.feature.shape
+        if names is None:
+            names = np.tile(np.arange(nodes + 1, dtype=np.min_scalar_type(nodes)), (trees, 1))
+        columns = self._columns(rows)
+        left = np.empty((nodes, rows.shape[0]), dtype=np.bool_)
+        tests = (self.feature, self.threshold, self.missing_left, self.group)
+        for called, *tree in zip(names, *(a.tolist() for a in tests), strict=True):
+            for goes, j, threshold, missing, group in zip(left, *tree, strict=True):
+                if j < 0:
+                    goes[:] = True
+                elif group < 0:
+                    columns[j].at_most(threshold, missing, goes)
+                else:
+                    goes[:] = columns[j].among(self.groups[group], self.categories[j])
+            yield _names_of_leaves(left, called)
 
-    def _refuse_unsound(self, d: int, leaves: AnyArray) -> None:
+    def _columns(self, rows: Matrix) -> dict[int, TestedColumn]:
+        """Those that are tested; all are made together, since each line of memory has several."""
+        used = np.unique(self.feature[self.feature >= 0])
+        block = (rows.tocsc() if sparse.issparse(rows) else rows)[:, used]
+        block = block.toarray() if sparse.issparse(block) else block
+        parts = zip(used.tolist(), np.ascontiguousarray(block.T, dtype=np.float64), strict=True)
+        return {j: TestedColumn(x) for j, x in parts}
+
+    def refuse_unsound(self, d: int) -> None:
+        """Object to arrays that do not fit together; `d` is the number of features."""
         trees, nodes = np.shape(self.feature)
-        whole = nodes & (nodes + 1) == 0 and np.shape(leaves) == (trees, nodes + 1)
+        whole = nodes & (nodes + 1) == 0 and np.shape(self.value) == (trees, nodes + 1)
         tests = (self.threshold, self.missing_left, self.group)
         kinds = tuple(np.asarray(a).dtype.kind for a in (self.feature, self.group, self.threshold))
         if not whole or any(np.shape(a) != (trees, nodes) for a in tests) or kinds != (*"iif",):
@@ -139,30 +147,47 @@ class PlainTrees(Learners):
         if self.feature.max(initial=-1) >= d:
             raise ValueError(f"X has {d} features, and the trees test more.")
 
-    def _descend(self, columns: dict[int, FloatArray], t: int, v: int, leaves: AnyArray) -> Any:
-        """What the leaves below node v hold: one of them, or one for each row."""
-        n_nodes = self.feature.shape[1]
-        while v < n_nodes and self.feature[t, v] < 0:
-            v = 2 * v + 1
-        if v >= n_nodes:
-            return leaves[v - n_nodes]
-        left = self._descend(columns, t, 2 * v + 1, leaves)
-        right = self._descend(columns, t, 2 * v + 2, leaves)
-        goes = self._goes_left(columns, t, v)
-        if leaves.dtype == np.bool_:  # a byte each: a quarter of the time of np.where
-            return (goes & left) | (~goes & right)
-        return np.where(goes, left, right)
 
-    def _goes_left(self, columns: dict[int, FloatArray], t: int, v: int) -> BoolArray:
-        j = int(self.feature[t, v])
-        x = columns[j]
-        if self.group[t, v] < 0:
-            left = np.asarray(x <= self.threshold[t, v])
-            return left | np.isnan(x) if self.missing_left[t, v] else left
-        known = self.categories[j]
-        place = np.searchsorted(known, x)
-        code = np.where(known[np.minimum(place, len(known) - 1)] == x, place, len(known))
-        return np.asarray(self.groups[self.group[t, v]][code], dtype=np.bool_)
+def _names_of_leaves(left: BoolArray, names: AnyArray) -> AnyArray:
+    """The name of each row's leaf, from which of the nodes (first index) send it left.
+
+    Level by level from below, and without a branch: of two numbers a and b, b ^ ((a ^ b) & m) is a
+    where m is all ones, and b where it is zero.
+
+    >>> left = np.array([[True, False], [False, True], [True, False]])
+    >>> _names_of_leaves(left, np.arange(4, dtype=np.uint8))
+    array([1, 3], dtype=uint8)
+    """
+    masks = np.negative(left.view(np.uint8).astype(names.dtype, copy=False))
+    found = names[:, None]
+    for level in range(len(names).bit_length() - 2, -1, -1):
+        a, b = found[0::2], found[1::2]
+        found = (a ^ b) & masks[2**level - 1 : 2 ** (level + 1) - 1]
+        found ^= b
+    return np.asarray(found[0])
+
+
+class TestedColumn:
+    """One column of some rows, of which many tests are made."""
+
+    def __init__(self, x: FloatArray) -> None:
+        self.x, absent = x, np.isnan(x)
+        self.absent = absent if absent.any() else None
+        self._codes: IntArray | None = None
+
+    def at_most(self, threshold: float, missing: bool, out: BoolArray) -> None:
+        """Which values are no larger than the threshold, or missing if those belong to them."""
+        np.less_equal(self.x, threshold, out=out)
+        if missing and self.absent is not None:
+            out |= self.absent
+
+    def among(self, group: AnyArray, known: FloatArray) -> AnyArray:
+        """Which values belong to a group of the known categories; its last entry is for others."""
+        if self._codes is None:
+            place = np.searchsorted(known, self.x)
+            same = known[np.minimum(place, len(known) - 1)] == self.x
+            self._codes = np.where(same, place, len(known))
+        return np.asarray(group[self._codes], dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,9 +288,21 @@ class StumpClass:
         return bool((np.abs(learners.value) == 1.0).all()) and self.allows_all(learners)
 
     def allows_all(self, trees: PlainTrees) -> bool:
-        """Whether every test of the trees is one of these."""
-        tests = (a.ravel().tolist() for a in (trees.feature, trees.threshold, trees.group))
-        return all(j < 0 or self._allows(j, t, group) for j, t, group in zip(*tests, strict=True))
+        """Whether every test of the trees is one of these; of categories any group is."""
+        if trees.feature.max(initial=-1) >= len(self.categorical):
+            return False
+        trees.refuse_unsound(len(self.categorical))
+        tested = trees.feature >= 0
+        plain = ~np.asarray(self.categorical)[trees.feature[tested]]
+        feature, threshold, group = (
+            a[tested][plain] for a in (trees.feature, trees.threshold, trees.group)
+        )
+        if self.thresholds is None or (group >= 0).any():
+            return not (group >= 0).any()
+        # Infinity tells the missing values from all others.
+        told = threshold != np.inf
+        cuts = ((self.thresholds[j], threshold[told & (feature == j)]) for j in np.unique(feature))
+        return all(np.isin(used, known).all() for known, used in cuts)
 
     def with_those_of(self, learners: Learners) -> StumpClass:
         """The class with the thresholds of these trees, which rounds on other data may have."""
@@ -277,38 +314,29 @@ class StumpClass:
             cuts[j] = np.union1d(cuts[j], learners.threshold[plain & (learners.feature == j)])
         return replace(self, thresholds=tuple(cuts))
 
-    def _allows(self, j: int, threshold: float, group: int) -> bool:
-        if j >= len(self.categorical):
-            return False
-        if self.categorical[j]:
-            return True
-        # Infinity tells the missing values from all others.
-        known = self.thresholds is None or threshold == np.inf or threshold in self.thresholds[j]
-        return group < 0 and known
-
     def cells(self, X: Matrix, used: IntArray) -> tuple[IntArray, IntArray]:
         """Those of the used rows that no test tells from all others, and the cell of each.
 
         Two rows are in one cell if every feature has them in the same bin, or category.
         """
-        rows, cells = used, np.zeros(len(used), dtype=np.int64)
+        rows, cells, n_cells = used, np.zeros(len(used), dtype=np.int64), 1
         source, parts = self._in_parts(X)
         for features in parts:
             codes, missing = self._codes(_columns(source, features)[:, rows], features)
-            _, first, cells = np.unique(cells, return_index=True, return_inverse=True)
-            for j in np.flatnonzero((codes != codes[:, first[cells]]).any(axis=1)):
-                pairs = cells * (missing + 1) + codes[j]
-                _, cells, counts = np.unique(pairs, return_inverse=True, return_counts=True)
-                together = counts[cells] > 1
-                rows, cells, codes = rows[together], cells[together], codes[:, together]
-        return rows, np.unique(cells, return_inverse=True)[1]
+            for j in range(len(codes)):
+                if n_cells * (missing + 1) >= 2**63:
+                    shared, cells = shared_cells(cells)
+                    rows, codes, n_cells = rows[shared], codes[:, shared], len(rows)
+                cells, n_cells = cells * (missing + 1) + codes[j], n_cells * (missing + 1)
+        shared, cells = shared_cells(cells)
+        return rows[shared], cells
 
     def _in_parts(self, X: Matrix) -> tuple[Matrix, list[IntArray]]:
         """X for reading columns, and its features, as many at a time as have numbers enough."""
         source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
         n, d = source.shape
         self._refuse_unsound(d)
-        width = max(1, PLACED_AT_A_TIME // max(1, n))
+        width = max(1, READ_AT_A_TIME // max(1, n))
         return source, [np.arange(j, min(j + width, d)) for j in range(0, d, width)]
 
     def _codes(self, x: FloatArray, features: IntArray) -> tuple[IntArray, int]:
@@ -319,7 +347,8 @@ class StumpClass:
             codes, named = places(self._cuts(features), x), self.categorical[features]
             codes[named] = ranks(x[named])
         missing = int(codes.max(initial=0)) + 1
-        return np.where(np.isnan(x), missing, codes), missing
+        codes[np.isnan(x)] = missing
+        return codes, missing
 
     def _cuts(self, features: IntArray) -> list[FloatArray]:
         return [np.asarray((self.thresholds or ())[j], dtype=np.float64) for j in features]
@@ -396,6 +425,17 @@ def _rise(parts: Sequence[FloatArray]) -> bool:
 def _edge_up(edge: float, n: int, size: float) -> float:
     """An edge of sums of at most n numbers g, then over at most n bins; three of them make it."""
     return up(above(float(edge)) + above(3 * gamma(2 * n + 8) * size))
+
+
+def shared_cells(cells: IntArray) -> tuple[BoolArray, IntArray]:
+    """Which rows share their cell with another one, and the cells of these, numbered from zero.
+
+    >>> shared_cells(np.array([7, 5, 7, 9]))
+    (array([ True, False,  True, False]), array([0, 0]))
+    """
+    _, cells, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    shared = counts[cells] > 1
+    return shared, np.unique(cells[shared], return_inverse=True)[1]
 
 
 def places(cuts: Sequence[FloatArray], x: FloatArray) -> IntArray:
