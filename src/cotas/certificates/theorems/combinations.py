@@ -38,7 +38,7 @@ from cotas.certificates.sweep import (
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
 from cotas.words import say
 
-LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 14
+LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 15
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Combined:
             largest = max(value.size for value in found)
             mass = max(abs(a) * value.size for a, value in pairs)
             votes = found[0].least == largest == 1.0
-            votes = votes and _votes(np.stack([value.f for value in found]))
+            votes = votes and bool(_votes(np.stack([value.f for value in found])))
             most = off[0] if len(off) == 1 else np.maximum.reduce(off)
             yield Terms(cf, most, mass, largest, votes)
 
@@ -211,7 +211,8 @@ class Labelled(Combined):
             if isinstance(terms.off, np.ndarray):
                 off += terms.off
             if read is not None:
-                read(terms.cf[own, at] if K > 1 else np.multiply(signs[:, 0], *terms.cf, *terms.cf))
+                only = terms.cf[0]
+                read(terms.cf[own, at] if K > 1 else np.multiply(signs[:, 0], only, out=only))
         # Σ of k products, for two classes, and three roundings of numbers no larger than 2·size.
         delta = up(above(2 * gamma(rounds + 8) * size, rounds + 4) + TINY)
         slack = off * (min(K, 2) + 4 * gamma(rounds + 8)) + delta
@@ -227,8 +228,8 @@ def _terms_of_trees(trees: Sequence[PlainTrees], c: FloatArray, rows: Matrix) ->
         f.refuse_unsound(rows.shape[1])
     values = np.stack([numbers(f.value, "the leaves of the trees", 2) for f in trees])
     products, largest = c[:, :, None] * values, np.abs(values).max(axis=(0, 2))
-    masses = np.abs(products).max(axis=(0, 2)).tolist()
-    about = zip(masses, largest.tolist(), map(_votes, values.swapaxes(0, 1)), strict=True)
+    masses, votes = np.abs(products).max(axis=(0, 2)), _votes(values)
+    about = zip(masses.tolist(), largest.tolist(), votes.tolist(), strict=True)
     cf = np.empty((len(trees), rows.shape[0]))
     if len(trees) == 1 and (np.abs(values) == 1.0).all():
         # The sign of f alone: a number and its negative need not be looked up.
@@ -250,10 +251,10 @@ def _alike(learners: Sequence[Any]) -> bool:
     return isinstance(first, PlainTrees) and all(first.same_tests(f) for f in others)
 
 
-def _votes(values: FloatArray) -> bool:
-    """Whether all are ±1, and of several classes (first index) exactly one has +1."""
-    one = len(values) == 1 or ((values > 0).sum(axis=0) == 1).all()
-    return bool((np.abs(values) == 1.0).all() and one)
+def _votes(values: FloatArray) -> AnyArray:
+    """Whether all are ±1 (last index), and of several classes (first index) exactly one has +1."""
+    one = len(values) == 1 or ((values > 0).sum(axis=0) == 1).all(axis=-1)
+    return np.asarray((np.abs(values) == 1.0).all(axis=(0, -1)) & one)
 
 
 @dataclass(frozen=True)

@@ -446,19 +446,26 @@ def places(cuts: Sequence[FloatArray], x: FloatArray) -> IntArray:
     >>> places([np.array([0.5, 2.5])], np.array([[3.0, 0.5, 1.0]]))
     array([[2, 0, 1]])
     """
+    found = np.zeros(x.shape, dtype=np.intp)
+    width = max(1, PLACED_AT_A_TIME // max(1, x.shape[1]))
+    for j in range(0, len(cuts), width):
+        some = slice(j, j + width)
+        for first in range(0, x.shape[1], PLACED_AT_A_TIME):
+            block = (some, slice(first, first + PLACED_AT_A_TIME))
+            _place(cuts[some], x[block], found[block])
+    return found
+
+
+def _place(cuts: Sequence[FloatArray], x: FloatArray, k: IntArray) -> None:
+    """The places of a block, by halving."""
     lengths = np.array([len(c) for c in cuts], dtype=np.int64)
     widest = 1 << int(lengths.max(initial=0)).bit_length()
     padded = np.full((len(cuts), widest), np.inf)
     padded[np.arange(widest) < lengths[:, None]] = np.concatenate([np.empty(0), *cuts])
-    flat, start = padded.ravel(), widest * np.arange(len(cuts))[:, None] - 1
-    found = np.zeros(x.shape, dtype=np.intp)
-    for first in range(0, x.shape[1], PLACED_AT_A_TIME):
-        block = slice(first, first + PLACED_AT_A_TIME)
-        k, values, half = found[:, block], x[:, block], widest // 2
-        while half:
-            k += half * (flat[k + (start + half)] < values)
-            half //= 2
-    return found
+    flat, start, half = padded.ravel(), widest * np.arange(len(cuts))[:, None] - 1, widest // 2
+    while half:
+        k += half * (flat[k + (start + half)] < x)
+        half //= 2
 
 
 def ranks(x: FloatArray) -> IntArray:
@@ -478,9 +485,8 @@ def ranks(x: FloatArray) -> IntArray:
 
 def sums_by_code(codes: IntArray, g: FloatArray, n_codes: int) -> FloatArray:
     """Σ g over the entries of each row with each code, in the order of the entries."""
-    flat = codes + n_codes * np.arange(len(codes))[:, None]
-    sums = np.bincount(flat.ravel(), g.ravel(), len(codes) * n_codes)
-    return np.asarray(sums, dtype=np.float64).reshape(-1, n_codes)
+    sums = [np.bincount(c, values, n_codes) for c, values in zip(codes, g, strict=True)]
+    return np.array(sums, dtype=np.float64)
 
 
 def _columns(X: Matrix, features: Sequence[int] | IntArray) -> FloatArray:
