@@ -18,7 +18,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.rows import Rows, flipped, made_of
 from cotas.certificates.enclosures import row_lengths
 
 # A block in double precision already is a view; others have to be converted. What SciPy does for
@@ -86,9 +86,10 @@ class Block:
     def combine(self, factors: FloatArray) -> FloatArray:
         """Σ factorᵢ xᵢ for each column of factors; rows with no factor at all are not read."""
         touched = np.flatnonzero(factors.any(axis=1))
+        rows = self.rows
         if 4 * len(touched) < len(factors):
-            return np.asarray(self.rows[touched].T @ factors[touched])
-        return np.asarray(self.rows.T @ factors)
+            rows, factors = rows[touched], factors[touched]
+        return _times(flipped(rows), factors)
 
 
 class Sweep:
@@ -251,7 +252,8 @@ def _rows(X: Matrix, span: slice) -> Matrix:
     begin, end = X.indptr[span.start], X.indptr[span.stop]
     data = X.data[begin:end].astype(np.float64, copy=False)
     pointers = X.indptr[span.start : span.stop + 1] - begin
-    return _csr((data, X.indices[begin:end], pointers), (span.stop - span.start, X.shape[1]))
+    parts = (data, X.indices[begin:end], pointers)
+    return made_of(sparse.csr_matrix, parts, (span.stop - span.start, X.shape[1]))
 
 
 def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
@@ -259,10 +261,6 @@ def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
     if directions.shape[1] == 1:
         return np.asarray(rows @ directions[:, 0])[:, None]
     return np.asarray(rows @ directions) if directions.size else np.empty((rows.shape[0], 0))
-
-
-def _csr(parts: tuple[AnyArray, AnyArray, AnyArray], shape: tuple[int, int]) -> Matrix:
-    return sparse.csr_matrix(parts, shape=shape, copy=False)
 
 
 # Times the mean square of the targets it is added to the objective of the constant model, so that

@@ -51,6 +51,21 @@ def column_means(rows: FloatArray) -> FloatArray:
     return np.asarray(np.add.reduce(rows) / len(rows))
 
 
+def made_of(kind: Any, parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
+    """A sparse matrix of these arrays; its class, if given them, copies views of larger ones."""
+    made = kind(shape)
+    made.data, made.indices, made.indptr = parts
+    return made
+
+
+def flipped(rows: Any) -> Any:
+    """The transpose of some rows, of which no entry is copied."""
+    if not hasattr(rows, "indptr"):
+        return rows.T
+    parts = (rows.data, rows.indices, rows.indptr)
+    return made_of(type(rows[:0].T), parts, rows.shape[::-1])
+
+
 class Frame(NamedTuple):
     """How rows are measured: what they are moved by, the units of columns, whether all are one."""
 
@@ -131,7 +146,7 @@ class Rows:
         data = self.X.data[begin:end].astype(np.float64, copy=False)
         pointers = self.X.indptr[span.start : span.stop + 1] - begin
         parts = (data, self.X.indices[begin:end], pointers)
-        return type(self.X)(parts, shape=(len(pointers) - 1, self.d), copy=False)
+        return made_of(type(self.X), parts, (len(pointers) - 1, self.d))
 
     def _block_lengths(self, rows: Any) -> FloatArray:
         if self.sparse:
@@ -209,7 +224,7 @@ class Rows:
         used = np.flatnonzero(factors.any(axis=1))
         if 4 * len(used) < len(factors):
             rows, factors = rows[used], factors[used]
-        product = rows.T @ (factors[:, 0] if factors.shape[1] == 1 else factors)
+        product = flipped(rows) @ (factors[:, 0] if factors.shape[1] == 1 else factors)
         return np.asarray(product).reshape(self.d, -1)
 
     @np.errstate(all="ignore")
