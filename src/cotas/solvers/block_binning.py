@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.design.blocks import row_spans
 from cotas.solvers.binning import (
     AT_A_TIME,
     COLUMNS_AT_A_TIME,
@@ -113,10 +115,18 @@ def _values(X: Matrix, j: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Coder:
-    """Where the bins of each feature end, so that any block can be coded."""
+    """Where the bins of each feature end, so that any block can be coded.
+
+    Attributes
+    ----------
+    scale : the ends, and which features are of categories
+    missing : the features that have a code for missing values
+    from_sparse : whether the rows were sparse, of which some are made dense at a time
+    """
 
     scale: Scale
     missing: BoolArray
+    from_sparse: bool = False
 
     @classmethod
     def of(cls, seen: ColumnsSeen, categorical: BoolArray) -> Self:
@@ -133,7 +143,7 @@ class Coder:
                     edges.append(categories(next(names), j))
                 else:
                     edges.append(column_edges(column, MOST_BINS - int(missing[j]))[0])
-        return cls(Scale(edges, categorical), missing)
+        return cls(Scale(edges, categorical), missing, sparse.issparse(seen.rows[0]))
 
     @property
     def n_features(self) -> int:
@@ -155,12 +165,18 @@ class Coder:
         return list_categories(self.scale)
 
     def coded(self, X: Matrix) -> Matrix:
-        """A byte for each value of dense rows, the bytes of a column lying together.
+        """A byte for each value, the bytes of a column lying together.
 
-        Sparse rows stay as they are: they may be far fewer bytes than their bins.
+        Sparse rows stay as they are where these would be more bytes than they have.
         """
-        if sparse.issparse(X):
+        if not sparse.issparse(X):
+            return self.codes(X).T
+        if math.prod(X.shape) > X.data.nbytes + X.indices.nbytes:
             return X
+        return np.concatenate([self.codes(rows) for _, rows in dense_parts(X)], axis=1).T
+
+    def codes(self, X: AnyArray) -> AnyArray:
+        """The codes of dense rows, column by column."""
         (n, d), edges = X.shape, self.scale.edges
         padded, n_edges = np.full((d, MOST_BINS), np.inf), np.zeros(d, dtype=np.int32)
         for j in range(d):
@@ -174,13 +190,13 @@ class Coder:
                 part, first, 0, n, padded, n_edges, padded, exact, self.scale.categorical, codes,
                 marks[0], marks[1], np.zeros(TILE), np.zeros(TILE, dtype=np.uint8),
             )  # fmt: skip
-        return codes.T
+        return codes
 
-    def bins(self, coded: AnyArray) -> Bins:
-        """The bins of coded rows; of no rows, what is known of the features alone."""
+    def bins(self, codes: AnyArray) -> Bins:
+        """The bins of these codes; of those of no rows, what is known of the features alone."""
         d = self.n_features
         return Bins(
-            codes=coded.T,
+            codes=codes,
             place=np.arange(d, dtype=np.int32),
             usual=np.zeros(d, dtype=np.uint8),
             starts=np.zeros(1, dtype=np.int64),
@@ -220,10 +236,10 @@ EVERY_CODE = np.arange(MOST_BINS)
 
 
 class CodedRows:
-    """Dense rows as bytes, by which they go down trees and into histograms."""
+    """Rows as bytes, by which they go down trees and into histograms."""
 
     def __init__(self, coded: AnyArray, coder: Coder) -> None:
-        self.coded, self.coder, self.n_rows = coded, coder, len(coded)
+        self.codes, self.coder, self.n_rows = coded.T, coder, len(coded)
 
     def add(self, trees: Trees, coefficients: FloatArray, out: FloatArray) -> None:
         """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ), as `add_trees` does it."""
@@ -237,16 +253,21 @@ class CodedRows:
         for above in range(level):
             nodes = slice(2**above - 1, 2 ** (above + 1) - 1)
             feature = np.maximum(trees.feature[t, nodes], 0)
-            send_rows(self.coded.T, feature, self.coder.routes(trees, t, nodes), node)
+            send_rows(self.codes, feature, self.coder.routes(trees, t, nodes), node)
         return node
 
     def parts(self) -> Iterator[tuple[slice, Bins]]:
-        """Rows with their bins: all of them."""
-        yield slice(None), self.coder.bins(self.coded)
+        """Some rows with their bins: all, or as many as are made dense at a time of sparse ones.
+
+        So sums over them have the same bits, whether they were coded before or not.
+        """
+        d, n = self.codes.shape
+        for span in row_spans(self.codes.T, d) if self.coder.from_sparse else [slice(0, n)]:
+            yield span, self.coder.bins(np.ascontiguousarray(self.codes[:, span]))
 
 
 class SparseRows:
-    """Sparse rows, some of which are made dense, and coded, at a time."""
+    """Rows of few entries, some of which are made dense, and coded, at a time."""
 
     def __init__(self, X: Matrix, coder: Coder) -> None:
         self.X, self.coder, self.n_rows = X, coder, X.shape[0]
@@ -269,7 +290,7 @@ class SparseRows:
     def parts(self) -> Iterator[tuple[slice, Bins]]:
         """Some rows at a time with their bins."""
         for span, rows in dense_parts(self.X):
-            yield span, self.coder.bins(self.coder.coded(rows))
+            yield span, self.coder.bins(self.coder.codes(rows))
 
 
 def _dense_columns(rows: Sequence[Matrix], first: int, last: int) -> AnyArray:

@@ -284,7 +284,7 @@ class BlockGrower(Grower):
     """
 
     def __init__(self, coder: Coder, depth: int) -> None:
-        self.bins = coder.bins(np.empty((0, coder.n_features), dtype=np.uint8))
+        self.bins = coder.bins(np.empty((coder.n_features, 0), dtype=np.uint8))
         self.scale, self.depth, self.n_features = coder.scale, depth, coder.n_features
         self.width = coder.width
         self.refuse_large_levels(1)
