@@ -53,14 +53,14 @@ class CodedPages(Source):
         return map(self._block, self.pages.pages)
 
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
-        return self.pages.sum_over(self._block, function, each)
+        return self.pages._sum_over(self._block, function, each)
 
     def _block(self, page: Page) -> Block:
         kept = self._kept.get(page.name)
         if kept is not None:
             with contextlib.suppress(OSError):  # gone or damaged
-                return self._as_block(kept, self.pages.content(kept))
-        block = self.code(self.pages.block(page))
+                return self._as_block(kept, self.pages._content(kept))
+        block = self.code(self.pages._block(page))
         if self._writes and not sparse.issparse(block.X):
             self._keep(page, block)
         return block

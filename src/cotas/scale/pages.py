@@ -78,12 +78,12 @@ class Pages(Source):
         return f"Pages({size}, {len(self.pages)} pages, {self.n_bytes / 1e6:,.1f} MB)"
 
     def blocks(self) -> Iterator[Block]:
-        return map(self.block, self.pages)
+        return map(self._block, self.pages)
 
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
-        return self.sum_over(self.block, function, each)
+        return self._sum_over(self._block, function, each)
 
-    def sum_over(
+    def _sum_over(
         self, read: Callable[[Page], Block], function: Callable[[Block], T], each: Each
     ) -> T:
         """One pass over the pages, of which `read` makes the blocks."""
@@ -164,7 +164,7 @@ class Pages(Source):
         part.whole, part._seen, part._lock = self.whole and part.n_rows == self.n_rows, {}, Lock()
         return part
 
-    def block(self, page: Page) -> Block:
+    def _block(self, page: Page) -> Block:
         """The rows of a page."""
         return self._as_block(page, self._arrays(page))
 
@@ -179,11 +179,11 @@ class Pages(Source):
     def _arrays(self, page: Page) -> dict[str, AnyArray]:
         """The content of a page of rows."""
         try:
-            return self.content(page)
+            return self._content(page)
         except PageError as error:
             raise self._given_up(error) from None
 
-    def content(self, page: Page) -> dict[str, AnyArray]:
+    def _content(self, page: Page) -> dict[str, AnyArray]:
         """What a file holds; its checksum is compared once, and again if it was changed."""
         path = self.folder / page.name
         try:
