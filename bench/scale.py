@@ -78,8 +78,8 @@ SECONDS = {
     "averaged sgd": 1.5,
     "sparse": 1.5,
     "vw": 20,
-    "stumps": 5,
-    "trees": 12,
+    "stumps": 2.5,
+    "trees": 5,
     "xgboost": 20,
     "dask": 35,
 }

@@ -46,7 +46,7 @@ class CodedPages(Source):
         self.n_rows, self.n_features = pages.n_rows, pages.n_features
         self.feature_names = pages.feature_names
         made_of = [(page.name, page.start, page.size, page.checksum) for page in pages.pages]
-        self._key, self._writes = digest((VERSION, code, made_of)), True
+        self._key, self._writes, self._full = digest((VERSION, code, made_of)), True, False
         self._kept = self._found()
 
     def blocks(self) -> Iterator[Block]:
@@ -83,12 +83,11 @@ class CodedPages(Source):
         try:
             with replacing(self.pages.folder / name, for_good=False) as file:
                 file.writelines(pieces)
+            self._kept[page.name] = Page(name, page.start, page.rows, size, checksum)
         except OSError as error:
-            self._writes = False
-            if error.errno in FULL:  # others need the room more
-                self._remove(kept.name for kept in self._kept.values())
-            return
-        self._kept[page.name] = Page(name, page.start, page.rows, size, checksum)
+            self._writes, self._full = False, self._full or error.errno in FULL
+        if self._full:  # others need the room more; another thread may have written meanwhile
+            self._remove([kept.name for kept in list(self._kept.values())])
 
     def _found(self) -> dict[str, Page]:
         """The files of these pages and this function; those of others are removed."""
@@ -106,6 +105,6 @@ class CodedPages(Source):
         self._remove(rest)
         return found
 
-    def _remove(self, names: Iterator[str] | list[str]) -> None:
-        for name in list(names):
+    def _remove(self, names: list[str]) -> None:
+        for name in names:
             remove_unless_locked(self.pages.folder / name)
