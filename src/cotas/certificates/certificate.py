@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -247,7 +247,7 @@ class Certificate:
         return contradictions(self, fresh)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "predictor": None}
+        return {**vars(self), "statement": self.statement, "predictor": None}
 
     # ---- the same, said otherwise --------------------------------------------------------------
 
@@ -348,7 +348,7 @@ def conclude(
     lower: float,
     upper: float,
     *,
-    statement: str,
+    statement: str | Callable[[], str],
     reference: str,
     witness: Witness | None,
     sketch: Sketch | None,
@@ -365,7 +365,8 @@ def conclude(
     """The certificate of what a checker found: the one door through which all of them come.
 
     It holds if there is no objection and the bounds are finite and in order. `scale` is the
-    objective of the zero model, and `charge` what rounding cost the two bounds.
+    objective of the zero model, and `charge` what rounding cost the two bounds. The statement may
+    come as a function that makes it: to write it down takes longer than to prove a small one.
     """
     # What is not a number is not known.
     lower = -math.inf if math.isnan(lower) else float(lower)
@@ -379,7 +380,7 @@ def conclude(
         lower=lower,
         upper=upper,
         holds=not objection,
-        statement=statement,
+        statement=statement,  # type: ignore[arg-type]
         reference=reference,
         figures={name: float(value) for name, value in (figures or {}).items()},
         remarks=tuple(remarks),

@@ -229,27 +229,31 @@ class KernelSurvey:
         point, problem, objection = self.points[c], self.problem, in_words(found)
         lower, upper = found.lower, found.upper
         condition, remarks = ("", ()) if objection else self._about_the_kernel()
-        before = [in_one([point.subject, ": "], "")] if point.subject else []
-        before += [condition] if condition else []
-        statement = say(
-            "{before}no θ in the feature space of k has a smaller {mean} {loss} loss + (λ/2)‖θ‖² "
-            "({bias}) than {lower}; this one has {upper}."
-            if before
-            else "No θ in the feature space of k has a smaller {mean} {loss} loss + (λ/2)‖θ‖² "
-            "({bias}) than {lower}; this one has {upper}.",
-            before=in_one(before, ""),
-            mean=mean_of(point),
-            loss=say(problem.loss.name),
-            bias=bias_in_words(problem.free_bias),
-            **ends(lower, upper),
-        )
+        mean, subject = mean_of(point), point.subject
+
+        def statement() -> str:
+            before = [in_one([subject, ": "], "")] if subject else []
+            before += [condition] if condition else []
+            return say(
+                "{before}no θ in the feature space of k has a smaller {mean} {loss} loss "
+                "+ (λ/2)‖θ‖² ({bias}) than {lower}; this one has {upper}."
+                if before
+                else "No θ in the feature space of k has a smaller {mean} {loss} loss "
+                "+ (λ/2)‖θ‖² ({bias}) than {lower}; this one has {upper}.",
+                before=in_one(before, ""),
+                mean=mean,
+                loss=say(problem.loss.name),
+                bias=bias_in_words(problem.free_bias),
+                **ends(lower, upper),
+            )
+
         figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
         more = (*remarks, OPTIMIZATION_ONLY)
         said = (sides, statement, REFERENCE, figures, more, objection)
         return self._said(c, *said, found.charge, found.moved)
 
     def _said(
-        self, c: int, sides: tuple[str, float, float], statement: str, reference: str,
+        self, c: int, sides: tuple[str, float, float], statement: Any, reference: str,
         figures: dict[str, float], remarks: tuple[str, ...], objection: str, charge: float,
         moved: tuple[float, float] = (0.0, 0.0),
     ) -> Certificate:  # fmt: skip
@@ -510,7 +514,7 @@ class PairPoint:
     ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
         """As `KernelDualPoint.survey`, from the rows that take part; the facts are of all rows."""
         certificate, scores, region = self.point.survey(some, y, facts, each)
-        return replace(certificate, witness=self), scores, region
+        return certificate._but(witness=self), scores, region
 
     def whole(self) -> KernelDualPoint:
         """The same point with the zeros of all other rows."""

@@ -217,13 +217,13 @@ def in_certificate(
     """
     problem, found = point.problem, proved.bounds
     lower, upper = found.lower, found.upper
-    said = problem.in_words(mean_of(point), point.penalty_scale is not None)
+    mean = mean_of(point)
     return conclude_duality(
         found,
         vacuous=lower < 0.01 * upper,
-        statement=say(
+        statement=lambda: say(
             "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
-            objective=said,
+            objective=problem.in_words(mean, point.penalty_scale is not None),
             **ends(lower, upper),
         ),
         reference="Proposition 2.2.2 of Rugeles Ospina"

@@ -78,10 +78,10 @@ def pooled(n_jobs: int | None, entries: int = WORTH_A_TASK) -> Iterator[Each]:
 
 @contextmanager
 def aside(
-    function: Callable[[Any], T], data: Any, n_jobs: int | None, entries: int = WORTH_A_TASK
+    function: Callable[[Any], T], data: Any, n_jobs: int | None, entries: int
 ) -> Iterator[Future[T]]:
-    """The result of a function of so many entries, in a thread of its own if there may be two."""
-    if thread_count(n_jobs, entries=entries) > 1:
+    """What a function finds in reading so many entries once, in a thread of its own if worth it."""
+    if entries >= WORTH_A_THREAD and thread_count(n_jobs) > 1:
         with ThreadPoolExecutor(1) as pool:
             yield pool.submit(function, data)
         return

@@ -73,8 +73,10 @@ class Margin:
 
     def clip(self, y: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
         """−yc into [0, steepest·s]; a product with a power of two is exact."""
-        most = self.steepest * s if self.steepest < math.inf else math.inf
-        return np.asarray(-y * np.clip(-y * c, 0.0, most))
+        inside = np.maximum(-y * c, 0.0)
+        if self.steepest < math.inf:
+            inside = np.minimum(inside, self.steepest * s)
+        return np.asarray(-y * inside)
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
         return self.dual(t * np.abs(c), s)
@@ -94,7 +96,7 @@ class Hinge(Margin):
         return np.maximum(0.0, 1.0 - m)
 
     def derivative(self, m: FloatArray) -> FloatArray:
-        return np.asarray(-np.clip((1.0 - m) / 2e-6 + 0.5, 0.0, 1.0))
+        return np.asarray(-np.minimum(np.maximum((1.0 - m) / 2e-6 + 0.5, 0.0), 1.0))
 
     def dual(self, a: FloatArray, s: FloatArray) -> Pair:
         return a, a
@@ -180,9 +182,11 @@ class Regularizer:
 
     def refuse(self, theta: FloatArray) -> None:
         """Refuse parameters that are none, and a negative coefficient where there must be none."""
-        w = np.ones_like(theta) if self.weights is None else self.weights
+        w = self.weights
         sound = all(0 <= v < math.inf for k, v in vars(self).items() if k != "weights")
-        if not (sound and w.shape == theta.shape and ((w >= 0) & (w < math.inf)).all()):
+        if w is not None:
+            sound = sound and w.shape == theta.shape and ((w >= 0) & (w < math.inf)).all()
+        if not sound:
             raise Objection("parameters")
         if self.positive and (theta < 0).any():
             raise Objection("sign")
@@ -328,17 +332,17 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
         if math.isinf(loss.reach) and not isinstance(loss, Margin):
             c = c - s * (float(np.add.reduce(c)) / float(np.add.reduce(s)))
         else:
-            more, less = float(c[c > 0].sum()), float(-c[c < 0].sum())
+            more, less = (float(np.add.reduce(np.maximum(side, 0.0))) for side in (c, -c))
             shrink = min(more, less) / max(more, less)
             c = np.where((c > 0) == (more > less), c * shrink, c)
     c = np.where(np.abs(c) < TINY, 0.0, c)
     for _ in range(2 if free_bias else 0):
         rest = sharp_total(c)[0]
         side = c * math.copysign(1.0, rest)
-        able = np.flatnonzero(side >= abs(rest))
+        able = (side >= abs(rest)).nonzero()[0]
         if rest == 0.0 or not len(able):
             break
-        c[able[np.argmin(side[able])]] -= rest  # the smallest, whose digits are the finest
+        c[able[side[able].argmin()]] -= rest  # the smallest, whose digits are the finest
     return c
 
 
@@ -422,7 +426,7 @@ def lower(
 ) -> tuple[float, float, float]:
     """D(tc) at a good t, rounded down, that t, and how far the sums of D may be off."""
     risk, loss, regularizer = claim.risk, claim.risk.loss, claim.risk.regularizer
-    share, used = up(1.0 / w.low), np.flatnonzero(claim.c)  # there is no c where s = 0
+    share, used = up(1.0 / w.low), claim.c.nonzero()[0]  # there is no c where s = 0
     y, c, s = claim.y[used], claim.c[used], w.s[used]
     value, off = sharp_total(c) if risk.free_bias or risk.bias_scale else (0.0, 0.0)
     rest, slip, loose = up(abs(value) + off) if value or off else 0.0, 0.0, 0.0
@@ -535,7 +539,7 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
     w = Weights.of(weights, rows.n)
     claims, middles = zip(*(claim.moved(w) for claim in given), strict=True)
     biases = [(claim.bias, -middle) for claim, middle in zip(given, middles, strict=True)]
-    z, off, _ = rows.scores(np.stack([claim.theta for claim in claims], axis=1), biases)
+    z, off, _ = rows.scores(np.array([claim.theta for claim in claims]).T, biases)
 
     def point(claim: Claim, middle: float, z: FloatArray, off: FloatArray) -> tuple[float, Claim]:
         if middle:
@@ -551,14 +555,15 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
             return Found(known)
         value, claim = known
         best, t, rounding = lower(claim, rows, w, pull, value)
-        rounding += pull.off * float(np.linalg.norm(claim.theta * rows.unit)) / w.low
+        scaled = claim.theta * rows.unit
+        rounding += pull.off * math.sqrt(scaled @ scaled) / w.low
         found = objected(enclosed, claim, w, z, off, best, value, rounding)
         return Found(found, claim.c, pull, t)
 
     points = [objected(point, *one) for one in zip(claims, middles, z.T, off.T, strict=True)]
     zero = np.zeros(rows.n)
     duals = [zero if isinstance(known, Objection) else known[1].c for known in points]
-    pulls = rows.pull(np.stack(duals, axis=1))
+    pulls = rows.pull(np.ascontiguousarray(np.array(duals).T))
     return [bounded(*one) for one in zip(points, pulls, z.T, off.T, strict=True)]
 
 
