@@ -21,7 +21,7 @@ from cotas.certificates.verification import (
 )
 from cotas.problem import relative_gap
 from cotas.source import Source, source_of
-from cotas.words import Spoken, in_one, say
+from cotas.words import Spoken, in_one, kept, say
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
@@ -375,26 +375,30 @@ def conclude(
         objection = NOT_FINITE
     if not objection and kind in OPTIMIZATION and not lower <= upper:
         objection = CONTRADICTION
-    return Certificate(
+    made = object.__new__(Certificate)
+    vars(made).update(  # setting one attribute after the other takes several times as long
         kind=kind,
         lower=lower,
         upper=upper,
         holds=not objection,
-        statement=statement,  # type: ignore[arg-type]
-        reference=reference,
+        statement=kept(statement),
+        reference=kept(reference),
         figures={name: float(value) for name, value in (figures or {}).items()},
-        remarks=tuple(remarks),
+        remarks=kept(tuple(remarks)),
         vacuous=bool(vacuous),
-        objection=objection,
-        trusted=tuple(trusted),
-        notes=tuple(notes),
+        objection=kept(objection),
+        trusted=kept(tuple(trusted)),
+        notes=kept(tuple(notes)),
         zero_objective=None if scale is None else float(scale),
-        label=_label(witness),
+        label=kept(_label(witness)),
         charge=float(charge) if math.isfinite(charge) else 0.0,
         moved=moved,
         witness=witness,
         sketch=sketch,
+        parts=(),
+        predictor=None,
     )
+    return made
 
 
 def no_certificate(

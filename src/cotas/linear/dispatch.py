@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,19 +212,20 @@ class Check:
     problem: RegularizedRisk
     facts: Facts
     each: Each = map
+    known: list[tuple[Iterate, Solution]] = field(default_factory=list)  # proved before
 
     def __call__(self, iterate: Iterate) -> Solution:
-        X, y = self.examples.X, self.examples.y
-        point = self._point(iterate.model, iterate.dual)
-        [certificate] = DualPoint.check_all([point], X, y, self.facts, self.each)
-        signs = np.where(y == self.label, 1.0, -1.0)
-        return Solution(point, certificate, signs * iterate.dual)
+        for seen, solution in self.known:
+            if seen is iterate:
+                return solution
+        return prove_together([self], [iterate], self.facts)[0]
 
     def start(self) -> Iterate:
         """θ = 0, where every solver begins."""
         return Iterate(np.zeros(self.examples.X.shape[1]), np.zeros(len(self.weights)))
 
-    def _point(self, theta: FloatArray, alpha: FloatArray) -> DualPoint:
+    def point(self, theta: FloatArray, alpha: FloatArray) -> DualPoint:
+        """θ and α with the best bias, to be proved."""
         given, theta0 = self.examples.weights, 0.0
         if self.problem.free_bias:
             values, positive = times(self.near.X, theta), self.examples.y == self.label
@@ -242,3 +244,36 @@ class Check:
             multipliers=share,
             weights=given,
         )
+
+
+def prove_together(
+    checks: Sequence[Check], iterates: Sequence[Iterate], facts: Facts
+) -> list[Solution]:
+    """What is proved of an iterate of each class; the data are read for all at once."""
+    one, pairs = checks[0], list(zip(checks, iterates, strict=True))
+    X, y = one.examples.X, one.examples.y
+    points = [check.point(iterate.model, iterate.dual) for check, iterate in pairs]
+    found = DualPoint.check_all(points, X, y, facts, one.each)
+    alphas = [np.where(y == check.label, 1.0, -1.0) * iterate.dual for check, iterate in pairs]
+    return [Solution(*parts) for parts in zip(points, found, alphas, strict=True)]
+
+
+# So many iterates of each class are computed before the first proof.
+AHEAD = 20
+
+
+def begun_together(
+    checks: Sequence[Check], runs: Sequence[Iterator[Iterate]], tol: float, facts: Facts
+) -> list[Iterator[Iterate]]:
+    """The same runs, after the first iterates that seem good enough were proved together."""
+    begun: list[list[Iterate]] = [[] for _ in runs]
+    with np.errstate(all="ignore"):
+        for some, run in zip(begun, runs, strict=True):
+            for iterate in islice(run, AHEAD):
+                some.append(iterate)
+                if (iterate.believed_gap or 0.0) <= tol:
+                    break
+        last = [some[-1] for some in begun]
+        for check, *known in zip(checks, last, prove_together(checks, last, facts), strict=True):
+            check.known.append((known[0], known[1]))
+    return [chain(some, run) for some, run in zip(begun, runs, strict=True)]

@@ -34,7 +34,7 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
+from cotas.fitting.threads import WORTH_A_TASK, entries_of, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
@@ -43,6 +43,7 @@ from cotas.linear.dispatch import (
     Ending,
     Solution,
     as_solved,
+    begun_together,
     first_iterate,
     iterates,
     serves,
@@ -293,16 +294,21 @@ class LinearSVM(LinearClassifier):
             if self.margin == "hard":
                 found = widest_margin(examples, near, weights, labels[c], float(bias))
                 return only(found, Pursuit(None, None, None, monitor, **told(c)))
+            check, task = (checks[c], None) if runs else part(c)
+            until = end_of_turn(began, self.max_time, c, len(labels), threads)
+            pursuit = Pursuit(self.tol, self.max_iter, until, monitor, **told(c))
+            if task is None:
+                return pursuit.follow(runs[c], check, start=check.start())
+            return self._follow(pursuit, check, task)
+
+        def part(c: int) -> tuple[Check, BinaryTask]:
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
             start = starts[c]
             if start is not None:
                 start = start._replace(theta0=near.seen(start.theta, start.theta0))
             task = BinaryTask(near.X, signs, weights, problem, int(seeds[c]), start, each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
-            check = Check(examples, near, weights, labels[c], problem, own, each)
-            until = end_of_turn(began, self.max_time, c, len(labels), threads)
-            limits = (self.tol, self.max_iter, until, monitor)
-            return self._follow(Pursuit(*limits, **told(c)), check, task)
+            return Check(examples, near, weights, labels[c], problem, own, each), task
 
         def told(c: int) -> dict[str, Any]:
             return {"began": began, "label": labels[c]}
@@ -316,6 +322,15 @@ class LinearSVM(LinearClassifier):
         ):
             facts = gather_facts(examples.X, examples.y, list(labels), each=each)
             rows = Rows(examples.X, bias, each)
+            # The classes of a small table are proved together, if nobody wants to see each.
+            watched = self.max_time is not None or monitor.callbacks or any(starts)
+            small = len(labels) > 1 and entries_of(examples.X) < WORTH_A_TASK
+            checks, runs = [], []
+            if small and self.margin == "soft" and not watched:
+                parts = [part(c) for c in range(len(labels))]
+                checks = [check for check, _ in parts]
+                runs = [iterates(self.solver_, task) for _, task in parts]
+                runs = begun_together(checks, runs, self.tol, replace(facts, rows=rows))
             return monitor.for_each(solve, range(len(labels)), threads)
 
     def _follow(

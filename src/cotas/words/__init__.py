@@ -176,17 +176,18 @@ class Spoken(Generic[T]):
             return self.default
         held = instance.__dict__[self.name]
         if callable(held):
-            held = instance.__dict__[self.name] = _kept(held())
+            held = instance.__dict__[self.name] = kept(held())
         return tuple(map(again, held)) if isinstance(held, tuple) else again(held)
 
     def __set__(self, instance: object, value: T | Callable[[], T]) -> None:
-        held = tuple(map(_kept, value)) if isinstance(value, tuple) else _kept(value)
-        instance.__dict__[self.name] = held
+        instance.__dict__[self.name] = kept(value)
 
 
-def _kept(text: Any) -> Any:
-    """A text with nothing to fill in is one of the catalogue too."""
-    return _alone(text, _current.get()) if type(text) is str else text
+def kept(text: Any) -> Any:
+    """As a `Spoken` attribute holds it: a text with nothing to fill in is one to be said too."""
+    if type(text) is str:
+        return _alone(text, _current.get())
+    return tuple(map(kept, text)) if isinstance(text, tuple) else text
 
 
 @lru_cache(maxsize=256)
