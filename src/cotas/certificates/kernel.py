@@ -177,24 +177,24 @@ class KernelSurvey:
         if self.risk.bias_scale:
             raise Objection("parameters")
         self.weights = Weights.of(points[0].weights, self.n)
-        self.betas = np.stack([np.array(p.coef, np.float64) for p in points], axis=1)
+        self.betas = np.array([p.coef for p in points], np.float64).T
         self.biases = np.array([float(p.intercept) for p in points])
-        self.signs = np.stack([signs_of(y, p.positive) for p in points], axis=1)
+        self.signs = np.array([signs_of(y, p.positive) for p in points]).T
         for model in zip(self.signs.T, self.betas.T, self.biases.tolist(), strict=True):
             Claim(self.risk, *model).refuse(self.n, self.n)
         s = self.weights.s
-        self.given = -self.signs * s[:, None] * np.stack([_shares(p) for p in points], axis=1)
+        self.given = -self.signs * s[:, None] * np.array([_shares(p) for p in points]).T
         moved = [
             feasible(self.risk.loss, sign, c, s, self.risk.free_bias)
             for sign, c in zip(self.signs.T, self.given.T, strict=True)
         ]
-        self.duals = np.stack(moved, axis=1)
+        self.duals = np.array(moved).T
 
     def _multiply(self, X: Matrix, each: Each) -> None:
         """K times β and c; where K is examined, of the rows that have a part in it only."""
         factors = np.stack([self.betas, self.duals], axis=2).reshape(self.n, -1)
         self.gram, self.evidence = gram_of(self.points[0].kernel.spec(), X, each), None
-        rows = np.flatnonzero((self.weights.s > 0) | factors.any(axis=1))
+        rows = ((self.weights.s > 0) | factors.any(axis=1)).nonzero()[0]
         self.examined = not self.gram.positive and len(rows) <= LARGEST_EXAMINED
         if self.examined:
             self.gram, self.evidence = examined(self.gram, rows)

@@ -170,7 +170,7 @@ class _LassoSurvey:
         """Put both values and what follows from them into words."""
         point, weights = self.points[k], Weights.of(self.points[0].weights, self.rows.n)
         # What the rounding of the targets leaves of the objective, in units of the scale.
-        floor = float(ROUNDED * np.mean(self.y**2))
+        floor = float(ROUNDED * (self.y @ self.y) / self.rows.n)
         constant = (self.constant, self.constant + floor)
         return in_certificate(point, self.found[k], weights.high, constant, self.sketch)
 

@@ -101,8 +101,11 @@ class _Walk:
     def _dict(self, value: dict[Any, Any]) -> None:
         self._write("dict", str(len(value)).encode())
         for key, held in sorted(value.items(), key=lambda pair: repr(pair[0])):
-            self._short.append(PAIR)
-            self.enter(key)
+            if type(key) is str:
+                self._short.append(_pair(key))
+            else:
+                self._short.append(PAIR)
+                self.enter(key)
             self.enter(held)
 
     def _list(self, value: list[Any]) -> None:
@@ -156,6 +159,13 @@ WAYS = {
 def _kind(value: Any) -> str:
     """What a list or a tuple is called; the fields of a named one stand in a fixed order."""
     return name_in_files(type(value)) if hasattr(value, "_fields") else type(value).__qualname__
+
+
+@functools.lru_cache(maxsize=1024)
+def _pair(name: str) -> bytes:
+    """How a tuple of a name and something else begins; most are those of attributes."""
+    written = repr(name).encode()
+    return PAIR + f"str\0{len(written)}\0".encode() + written
 
 
 @functools.cache

@@ -123,7 +123,7 @@ def around(rows: Matrix, thetas: FloatArray, radii: FloatArray) -> tuple[FloatAr
     lengths = row_lengths(rows)
     values, off = products(rows, thetas, lengths)
     with np.errstate(over="ignore", invalid="ignore"):
-        room = outwards(np.multiply.outer(lengths, radii) + off)
+        room = outwards(lengths[:, None] * radii + off)
     return values, np.where(np.isnan(room), math.inf, room)
 
 
@@ -142,7 +142,7 @@ def optimum_regions(
         return regions
     points: list[Any] = [certificates[k].witness for k in open_ones]
     balls = [cast(Region, regions[k]) for k in open_ones]
-    thetas = np.stack([ball.theta for ball in balls], axis=1)
+    thetas = np.array([ball.theta for ball in balls]).T
     sweep = Sweep(X, y, [point.positive for point in points], np.zeros((len(thetas), 0)))
     centre, radii = centre_of(sweep.X), np.array([ball.radius for ball in balls])
     lowest, highest = np.empty((2, sweep.X.shape[0], len(balls)))

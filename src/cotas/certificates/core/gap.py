@@ -33,7 +33,7 @@ from cotas.certificates.core.bounds import Bounds, Objection, Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, IntArray, U, above, below, down, gamma, norm_up, ratio, sharp_total,
-    total_down, total_up, up,
+    total, total_down, total_up, up,
 )  # fmt: skip
 
 Pair = tuple[FloatArray, FloatArray]
@@ -140,7 +140,7 @@ class Logistic(Margin):
 
     def dual(self, a: FloatArray, s: FloatArray) -> Pair:
         """One unit of p moves the entropy by at most p(40 + |log p|) of them."""
-        p = np.clip(a / s, 0.0, 1.0)
+        p = np.minimum(np.maximum(a / s, 0.0), 1.0)
         log_p, log_q = np.log(np.where(p > 0, p, 1.0)), np.log1p(-np.where(p < 1, p, 0.0))
         entropy = s * (-p * log_p - (1.0 - p) * log_q)
         return entropy, entropy + s * p * (40.0 - log_p)
@@ -312,7 +312,8 @@ class Weights:
         s = np.asarray(given, dtype=np.float64)
         if s.shape != (n,) or not np.isfinite(s).all() or (s < 0).any():
             raise Objection("weights")
-        low, high = total_down(s), total_up(s)
+        value, off = total(s)
+        low, high = down(value - off), up(value + off)
         if not 0 < low < high < math.inf:
             raise Objection("weights")
         return cls(s, low, high)
