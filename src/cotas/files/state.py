@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -144,11 +145,12 @@ class _Walk:
         elif isinstance(value, types.CodeType):
             self._each("code", (value.co_code, value.co_names, value.co_consts))
         else:
-            self._each(name_in_files(type(value)), (_state(value),))
+            kind: Any = type(value)
+            self._each(name_in_files(kind), (_state(value),))
 
 
 # What is met most often; the others are looked at more closely.
-WAYS = {
+WAYS: dict[Any, Callable[[_Walk, Any], None]] = {
     dict: _Walk._dict,
     list: _Walk._list,
     tuple: _Walk._tuple,
@@ -158,7 +160,8 @@ WAYS = {
 
 def _kind(value: Any) -> str:
     """What a list or a tuple is called; the fields of a named one stand in a fixed order."""
-    return name_in_files(type(value)) if hasattr(value, "_fields") else type(value).__qualname__
+    kind: Any = type(value)
+    return name_in_files(kind) if hasattr(value, "_fields") else str(kind.__qualname__)
 
 
 @functools.lru_cache(maxsize=1024)

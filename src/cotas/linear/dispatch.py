@@ -263,17 +263,21 @@ AHEAD = 20
 
 
 def begun_together(
-    checks: Sequence[Check], runs: Sequence[Iterator[Iterate]], tol: float, facts: Facts
-) -> list[Iterator[Iterate]]:
+    runs: Sequence[tuple[Check, Iterator[Iterate]]], tol: float, facts: Facts
+) -> list[tuple[Check, Iterator[Iterate]]]:
     """The same runs, after the first iterates that seem good enough were proved together."""
     begun: list[list[Iterate]] = [[] for _ in runs]
     with np.errstate(all="ignore"):
-        for some, run in zip(begun, runs, strict=True):
+        for some, (_, run) in zip(begun, runs, strict=True):
             for iterate in islice(run, AHEAD):
                 some.append(iterate)
                 if (iterate.believed_gap or 0.0) <= tol:
                     break
-        last = [some[-1] for some in begun]
-        for check, *known in zip(checks, last, prove_together(checks, last, facts), strict=True):
-            check.known.append((known[0], known[1]))
-    return [chain(some, run) for some, run in zip(begun, runs, strict=True)]
+        last = [
+            some[-1] if some else check.start()
+            for some, (check, _) in zip(begun, runs, strict=True)
+        ]
+        found = prove_together([check for check, _ in runs], last, facts)
+    for (check, _), iterate, solution in zip(runs, last, found, strict=True):
+        check.known.append((iterate, solution))
+    return [(check, chain(some, run)) for some, (check, run) in zip(begun, runs, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -294,12 +294,12 @@ class LinearSVM(LinearClassifier):
             if self.margin == "hard":
                 found = widest_margin(examples, near, weights, labels[c], float(bias))
                 return only(found, Pursuit(None, None, None, monitor, **told(c)))
-            check, task = (checks[c], None) if runs else part(c)
             until = end_of_turn(began, self.max_time, c, len(labels), threads)
-            pursuit = Pursuit(self.tol, self.max_iter, until, monitor, **told(c))
-            if task is None:
-                return pursuit.follow(runs[c], check, start=check.start())
-            return self._follow(pursuit, check, task)
+            pursuit: Pursuit[Solution] = Pursuit(self.tol, self.max_iter, until, monitor, **told(c))
+            if begun:
+                check, run = begun[c]
+                return pursuit.follow(run, check, start=check.start())
+            return self._follow(pursuit, *part(c))
 
         def part(c: int) -> tuple[Check, BinaryTask]:
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
@@ -322,16 +322,24 @@ class LinearSVM(LinearClassifier):
         ):
             facts = gather_facts(examples.X, examples.y, list(labels), each=each)
             rows = Rows(examples.X, bias, each)
-            # The classes of a small table are proved together, if nobody wants to see each.
-            watched = self.max_time is not None or monitor.callbacks or any(starts)
-            small = len(labels) > 1 and entries_of(examples.X) < WORTH_A_TASK
-            checks, runs = [], []
-            if small and self.margin == "soft" and not watched:
+            begun: list[tuple[Check, Iterator[Iterate]]] = []
+            if self._proves_together(examples, starts):
                 parts = [part(c) for c in range(len(labels))]
-                checks = [check for check, _ in parts]
-                runs = [iterates(self.solver_, task) for _, task in parts]
-                runs = begun_together(checks, runs, self.tol, replace(facts, rows=rows))
+                runs = [(check, iterates(self.solver_, task)) for check, task in parts]
+                try:
+                    begun = begun_together(runs, self.tol, replace(facts, rows=rows))
+                except KeyboardInterrupt:
+                    monitor.interrupt()
             return monitor.for_each(solve, range(len(labels)), threads)
+
+    def _proves_together(self, examples: Examples, starts: list[Ending | None]) -> bool:
+        """Whether the classes are those of a small table, and nobody wants to see each by itself.
+
+        Their proofs would take longer than all the rest.
+        """
+        watched = self.max_time is not None or self.callbacks or any(starts)
+        small = len(starts) > 1 and entries_of(examples.X) < WORTH_A_TASK
+        return small and self.margin == "soft" and not watched
 
     def _follow(
         self, pursuit: Pursuit[Solution], check: Check, task: BinaryTask

@@ -140,7 +140,7 @@ class _System:
         hessian = np.zeros((k, rows, k, rows))
         every = slice(0, self.X.shape[0])
         for span in row_spans(self.X, rows) if self.few is None else (every,):
-            curved = local.diagonal[span].any(axis=1).nonzero()[0]
+            curved = np.asarray(local.diagonal[span].any(axis=1)).nonzero()[0]
             some = slice(None) if 2 * len(curved) >= span.stop - span.start else curved
             block = self._rows(span, some)
             for a in range(k):

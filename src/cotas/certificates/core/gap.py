@@ -185,7 +185,7 @@ class Regularizer:
         w = self.weights
         sound = all(0 <= v < math.inf for k, v in vars(self).items() if k != "weights")
         if w is not None:
-            sound = sound and w.shape == theta.shape and ((w >= 0) & (w < math.inf)).all()
+            sound = sound and w.shape == theta.shape and bool(((w >= 0) & (w < math.inf)).all())
         if not sound:
             raise Objection("parameters")
         if self.positive and (theta < 0).any():

@@ -206,7 +206,7 @@ class Rows:
 
     def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
         """Xᵀc of one block; rows with no factor at all are not read."""
-        used = factors.any(axis=1).nonzero()[0]
+        used = np.asarray(factors.any(axis=1)).nonzero()[0]
         if 4 * len(used) < len(factors):
             rows, factors = rows[used], factors[used]
         product = rows.T @ (factors[:, 0] if factors.shape[1] == 1 else factors)
