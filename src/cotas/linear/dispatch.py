@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import Each, FloatArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.sweep import Facts
 from cotas.design import as_design
@@ -172,10 +172,13 @@ class _Used:
     """The task without the rows of weight zero, for solvers that have no use for them."""
 
     def __init__(self, task: BinaryTask) -> None:
-        self.n = len(task.weights)
-        self.rows = np.flatnonzero(task.weights > 0)
-        X = task.X if len(self.rows) == self.n else task.X[self.rows]
-        self.problem = (X, task.signs[self.rows], task.weights[self.rows], task.lam, task.bias)
+        self.n, used = len(task.weights), task.weights > 0
+        X, signs, weights = task.X, task.signs, task.weights
+        self.rows: slice | IntArray = slice(None)
+        if not used.all():
+            self.rows = np.flatnonzero(used)
+            X, signs, weights = X[self.rows], signs[self.rows], weights[self.rows]
+        self.problem = (X, signs, weights, task.lam, task.bias)
 
     def start(self, task: BinaryTask) -> Start | None:
         """Where the earlier fit ended, for the rows that are left."""

@@ -487,12 +487,14 @@ def best_multiple(
     if loss.quadratic:
         # The gain is tL − t²Q, and the cost goes with the power `degree` of t.
         one, two, paid = rough(1.0) * share, rough(2.0) * share, cost(1.0)
-        linear = 2.0 * one - 0.5 * two - (paid if regularizer.degree == 1 else 0.0)
-        square = one - 0.5 * two + (paid if regularizer.degree == 2 else 0.0)
+        gains = 2.0 * one - 0.5 * two, one - 0.5 * two
+        linear = gains[0] - (paid if regularizer.degree == 1 else 0.0)
+        square = gains[1] + (paid if regularizer.degree == 2 else 0.0)
         peak = linear / (2.0 * square) if square > 0 else 1.0
         peak = min(max(peak, 0.0), reach)
         # Near a peak the value differs by a square.
         multiples = [peak] if abs(peak - 1.0) < math.sqrt(U) else [1.0, peak]
+        multiples.sort(key=lambda t: cost(t) + t * (t * gains[1] - gains[0]))  # the best one first
     best, multiple, rounding = 0.0, 0.0, 0.0  # D(0): no loss here is negative
     for t in multiples:
         # Below TINY the digits of tc would be lost.
@@ -503,8 +505,8 @@ def best_multiple(
         found = down(down(exact / (high if exact >= 0 else low)) - cost(t))
         if found > best:
             best, multiple, rounding = found, t, off / low + t * slip
-        elif best > 0 and not loss.quadratic:
-            break  # D is concave, and these multiples fall
+        if best > 0 and (loss.quadratic or found < best):
+            break  # D is concave, and the other multiples fall
     return best, multiple, rounding
 
 
