@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -472,19 +471,23 @@ def best_multiple(
     low, high = weight
     share = up(1.0 / low)
 
-    @cache
+    costs: dict[float, float] = {}
+
     def cost(t: float) -> float:
-        found = regularizer.conjugate(pull, t, share)
-        if risk.bias_scale:
-            extra = above(risk.bias_scale * above(t * share * rest, 2))
-            heavy = above(ratio(extra, below(2 * regularizer.lam, 0)))
-            found = up(found + above(extra * heavy))
-        return up(found + above(t * slip, 1))
+        if t not in costs:
+            found = regularizer.conjugate(pull, t, share)
+            if risk.bias_scale:
+                extra = above(risk.bias_scale * above(t * share * rest, 2))
+                heavy = above(ratio(extra, below(2 * regularizer.lam, 0)))
+                found = up(found + above(extra * heavy))
+            costs[t] = up(found + above(t * slip, 1))
+        return costs[t]
 
     # Some t worth trying; every one gives a valid bound, so how they are found is of no matter.
     reach = min(regularizer.reach(pull, claim.theta, share), loss.reach)
-    multiples = list(dict.fromkeys([1.0, *(t * min(1.0, reach) for t in MULTIPLES)]))
-    if loss.quadratic:
+    if not loss.quadratic:
+        multiples = list(dict.fromkeys([1.0, *(t * min(1.0, reach) for t in MULTIPLES)]))
+    else:
         # The gain is tL − t²Q, and the cost goes with the power `degree` of t.
         one, two, paid = rough(1.0) * share, rough(2.0) * share, cost(1.0)
         gains = 2.0 * one - 0.5 * two, one - 0.5 * two
