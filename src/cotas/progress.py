@@ -39,16 +39,12 @@ class ProgressBar:
             return
         self._bar = tqdm(total=total, desc=name, unit=unit, delay=1.0, leave=False)
 
-    @property
-    def shown(self) -> bool:
-        """Whether anybody sees it."""
-        return self._bar is not None
-
     def step(self, **figures: Any) -> None:
         """One unit further, with figures to show beside the bar; without any the last ones stay."""
         if self._bar is not None:
             if figures:
-                self._bar.set_postfix(figures, refresh=False)
+                written = {k: f"{v:.1e}" if isinstance(v, float) else v for k, v in figures.items()}
+                self._bar.set_postfix(written, refresh=False)
             self._bar.update()
 
     def close(self) -> None:
@@ -109,11 +105,9 @@ class Monitor:
             return tell_all(self.callbacks, report)
 
     def show(self, **figures: Any) -> None:
-        """Move the bar by one iteration, with figures beside it, if there is one."""
-        if self.bar.shown:
-            written = {k: f"{v:.1e}" if isinstance(v, float) else v for k, v in figures.items()}
-            with self._lock:
-                self.bar.step(**written)
+        """Move the bar by one iteration, with figures beside it."""
+        with self._lock:
+            self.bar.step(**figures)
 
     def for_each(self, solve: Callable[[T], Any], parts: Sequence[T], threads: int) -> list[Any]:
         """Solve each part, in threads; after Ctrl-C each gives the best that it has.
