@@ -19,6 +19,8 @@ T = TypeVar("T")
 WORTH_A_THREAD = 1 << 20
 # A task on fewer entries, gone over many times, ends before a thread for it has begun.
 WORTH_A_TASK = 1 << 14
+# One pass over fewer entries beside other work ends before a thread for it has begun.
+WORTH_A_PASS = 1 << 17
 
 
 @cache
@@ -81,7 +83,7 @@ def aside(
     function: Callable[[Any], T], data: Any, n_jobs: int | None, entries: int
 ) -> Iterator[Future[T]]:
     """What a function finds in reading so many entries once, in a thread of its own if worth it."""
-    if entries >= WORTH_A_THREAD and thread_count(n_jobs) > 1:
+    if entries >= WORTH_A_PASS and thread_count(n_jobs) > 1:
         with ThreadPoolExecutor(1) as pool:
             yield pool.submit(function, data)
         return
