@@ -48,6 +48,8 @@ NOT_ABOUT_NEW_DATA = "It counts mistakes made while learning; it says nothing ab
 TOLD = "The number of presentations, and that each entry of the ledger was earned by a mistake."
 TOLD_STEPS = "The number of presentations and that of mistakes, which the steps only limit."
 OTHER_COUNT = "The ledger holds another number of mistakes."
+# Lengths below this have lost digits to underflow.
+SMALLEST = 2.0**-900
 ANOTHER_MODEL = "The ledger of the run does not give back the model from these data."
 
 
@@ -195,6 +197,8 @@ class Ledger(Parametric):
         weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
         facts = facts or gather_facts(X, y, positives, each)
         lengths = outwards(np.hypot(facts.lengths, first.bias) if first.bias else facts.lengths)
+        # Of rows as short as this the bound is mostly what underflow may have lost.
+        measurable = np.where(lengths < SMALLEST, 0.0, lengths)
         scaled = weights if first.scales_rows else None
         factor = np.ones(len(lengths)) if scaled is None else scaled
         agreements = np.empty((len(factor), K))
@@ -210,7 +214,7 @@ class Ledger(Parametric):
             columns = np.stack([e[block.span] for e in entries], axis=1).astype(np.float64)
             steps = np.tile(block.signs, len(entries) // K) * columns * scale
             moved = steps.any(axis=1)
-            reach = np.abs(steps[moved]) * lengths[block.span][moved, None]
+            reach = np.abs(steps[moved]) * measurable[block.span][moved, None]
             way = [total_up(outwards(column)) for column in reach.T]
             rebuilt = np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)])
             adds = {"max adds": np.count_nonzero(moved), "sum adds": 1}  # zeros round nothing
@@ -319,7 +323,7 @@ class Ledger(Parametric):
         steps = self.passes(int(np.count_nonzero(_used(self)))) + 4
         model = np.append(self.coef, self.intercept)
         end = model if self.last is None else self.last
-        if size < 2.0**-900:  # there underflow would hide everything
+        if size < SMALLEST:  # there underflow would hide everything
             return "" if np.array_equal(self.origin + rebuilt, end) else ANOTHER_MODEL
         slack = above((gamma(adds) + steps * entry) * size, 4)
         if not norm_up(self.origin + rebuilt - end) <= slack < math.inf:
