@@ -1,5 +1,6 @@
 """Set up before cotas is imported anywhere."""
 
+import gc
 import hashlib
 import os
 import signal
@@ -32,3 +33,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("laws")
+
+
+def pytest_collection_finish():
+    """Take what is imported by now out of every later search for garbage, and search less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000)

@@ -82,7 +82,7 @@ def test_a_figure_is_saved_and_follows_from_its_seed(name, tmp_path):
         with cotas.lang(lang):
             picture = figure.picture(first)
         if lang == "en":
-            picture.savefig(tmp_path / "figure.png")
+            picture.savefig(tmp_path / "figure.png", pil_kwargs={"compress_level": 1})
         else:  # all but the points
             picture.draw_without_rendering()
         check_slide(picture)

@@ -31,7 +31,9 @@ def site(tmp_path_factory):
     if built.exists() and built.stat().st_mtime > max(path.stat().st_mtime for path in sources):
         return built.parent
     there = tmp_path_factory.mktemp("site")
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(there)]
+    # Without a search for garbage, which takes an eighth of the time.
+    mkdocs = "import gc; gc.disable(); from mkdocs.__main__ import cli; cli()"
+    build = [sys.executable, "-c", mkdocs, "build", "--strict", "-d", str(there)]
     quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(build, cwd=pages.ROOT, env=quiet, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

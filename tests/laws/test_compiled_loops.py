@@ -1,6 +1,7 @@
 """Compiled code on disk heals by itself, and Ctrl-C while it is made is answered right after."""
 
 import ast
+import gc
 import signal
 import threading
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import cotas
 from cotas.loops import loop
 from cotas.loops.cache import SealedCache
+from cotas.loops.garbage import garbage_kept
 from cotas.loops.interrupts import interrupts_deferred
 
 
@@ -114,6 +116,20 @@ def test_an_error_inside_is_not_hidden_and_threads_have_nothing_to_defer():
     thread.start()
     thread.join()
     assert found == [6]
+
+
+def test_the_search_for_garbage_is_left_as_it_was_found():
+    with garbage_kept():
+        assert not gc.isenabled()
+    with pytest.raises(ZeroDivisionError), garbage_kept():
+        raise ZeroDivisionError
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert fresh()(2) == 6
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 @loop

@@ -148,3 +148,14 @@ def test_products_in_double_precision_change_nothing_in_x(layout, data):
             np.testing.assert_allclose(blocks.times(X, theta), whole @ theta, **close)
             np.testing.assert_allclose(blocks.times_transposed(X, v), whole.T @ v, **close)
     np.testing.assert_array_equal(X.todense() if sparse.issparse(X) else X, whole)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array, sparse.csc_array])
+def test_long_indices_become_short_ones_and_the_matrix_given_keeps_its_own(kind):
+    rows = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
+    X = kind(rows)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    design = as_design(X)
+    assert design.indices.dtype == design.indptr.dtype == np.int32
+    check(design, rows)
+    assert X.indices.dtype == X.indptr.dtype == np.int64

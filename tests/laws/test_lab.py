@@ -81,19 +81,27 @@ def test_a_room_answers_and_its_code_computes_the_same(opened, name):
         assert printed.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("name", "field"),
-    [(name, field) for name, room in rooms().items() for field in room.FIELDS
-     if isinstance(field, Choice)],
-    ids=lambda given: getattr(given, "name", given),
-)  # fmt: skip
-def test_every_option_has_an_answer_and_a_code_that_can_be_read(name, field, monkeypatch):
+OTHERS = {"penalty": {"classes": "overlap"}, "done": {"written": "Ridge()"}}
+
+
+def every_option():
+    """A room for each option of each choice, and one for all the options that are given anyway."""
+    for name, room in rooms().items():
+        choices = [field for field in room.FIELDS if isinstance(field, Choice)]
+        usual = {field.name: field.default for field in choices} | OTHERS.get(name, {})
+        yield pytest.param(name, usual, id=name)
+        for field in choices:
+            for word in set(field.options) - {usual[field.name]}:
+                changed = {**usual, field.name: word}
+                yield pytest.param(name, changed, id=f"{name}-{field.name}-{word}")
+
+
+@pytest.mark.parametrize(("name", "link"), sorted(every_option(), key=lambda given: given.id))
+def test_every_option_has_an_answer_and_a_code_that_can_be_read(name, link, monkeypatch):
     monkeypatch.setattr(foreign, "SECONDS_OF_REFITS", 0.0)
-    others = {"penalty": {"classes": "overlap"}, "done": {"written": "Ridge()"}}
-    for word in field.options:
-        room = rooms()[name](link={**others.get(name, {}), field.name: word}, lang="es")
-        assert not room.message.visible, room.message.object
-        compile(room.code(), name, "exec")
+    room = rooms()[name](link=link, lang="es")
+    assert not room.message.visible, room.message.object
+    compile(room.code(), name, "exec")
 
 
 @pytest.mark.parametrize("name", lab.ROOMS)

@@ -15,8 +15,8 @@ from cotas.certificates.core.sparsity import Ball
 from cotas.certificates.core.sparsity import ElasticNet as CoreNet
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_working_set import WorkingSetLasso
-from cotas.solvers.penalties import L1, bounds, first, prox, second, times, value
-from cotas.solvers.penalties import ElasticNet as Net
+from cotas.solvers.penalties import Penalty, bounds, first, prox, second, times, value
+from cotas.solvers.run import NO_WEIGHTS
 from laws.exact.oracle import Exact, at_most, rational
 from problems import LAYOUTS, regression, targeted
 
@@ -28,13 +28,12 @@ LOOSER = {"tol": 1e-8}
 W = np.array([1.0, 0.5, 0.0, 2.0, 1.0, 3.0, 0.0, 1.0])
 
 penalties = st.builds(
-    lambda lam1, lam2, positive, w: (L1(lam1, positive, w) if lam2 == 0 else
-                                     Net(lam1, lam2, positive, w)),
+    Penalty,
     st.floats(0.01, 10),
     st.sampled_from([0.0, 0.5, 3.0]),
     st.booleans(),
-    st.sampled_from([None, np.array([0.0]), np.array([2.5])]),
-)  # fmt: skip
+    st.sampled_from([NO_WEIGHTS, np.array([0.0]), np.array([2.5])]),
+)
 
 
 # ---- the values --------------------------------------------------------------------------------
@@ -66,7 +65,7 @@ def test_value_and_slopes_belong_together(penalty, b, lam):
 @given(targeted(), penalties, st.integers(0, 99))
 def test_what_the_solver_believes_is_no_less_than_the_truth(data, penalty, seed):
     """P − D is at least P less its smallest value, where every coefficient has a penalty."""
-    penalty = penalty._replace(weights=None)
+    penalty = penalty._replace(weights=NO_WEIGHTS)
     columns = CentredColumns(data.X, np.full(len(data.y), 1 / len(data.y)))
     y = columns.centred(data.y)
     rng = np.random.default_rng(seed)

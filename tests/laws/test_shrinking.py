@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cotas
 from cotas.kernel.blocks import KernelBlocks
@@ -10,6 +12,7 @@ from cotas.solvers import smo
 from cotas.solvers import smo as smo_module
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import Decomposition, RowCache, settled
+from cotas.solvers.working_set import least, ordered
 from problems import clouds, three_clouds
 
 
@@ -155,3 +158,14 @@ def test_pairs_of_classes_and_weights(eager):
     ):
         assert with_it.relative_gap <= 1e-6
         assert with_it.upper == pytest.approx(without.upper, abs=2e-6)
+
+
+@given(st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0, np.inf]), min_size=1), st.data())
+def test_the_least_of_some_are_found_without_sorting(values, data):
+    values = np.array(values)
+    k = data.draw(st.integers(0, len(values) - 1))
+    assert ordered(values.copy(), k) == np.sort(values)[k]
+    among = np.flatnonzero(values < 2)
+    found = least(values, among, k)
+    assert set(found) <= set(among)
+    np.testing.assert_array_equal(np.sort(values[found]), np.sort(values[among])[:k])

@@ -15,14 +15,20 @@ Design: TypeAlias = Dense | Csr | Csc | StandardizedDense | StandardizedCsr
 
 
 def canonical(X: Matrix) -> Matrix:
-    """A sparse matrix with no entry stored twice, which would make ‖x‖² wrong.
+    """A sparse matrix with no entry stored twice, which would make ‖x‖² wrong, and short indices.
 
-    The user's matrix is left as it is.
+    All the loops would be compiled again for indices of 64 bits, and read twice as much. The user's
+    matrix is left as it is.
     """
-    if X.has_canonical_format:
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    short = X.indices.dtype == X.indptr.dtype == np.int32
+    if short or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X
-    X = X.copy()
-    X.sum_duplicates()
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    X = type(X)((X.data, indices, indptr), shape=X.shape)
+    X.has_canonical_format = True
     return X
 
 

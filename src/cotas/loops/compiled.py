@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from cotas.loops.cache import SealedCache
+from cotas.loops.garbage import garbage_kept
 from cotas.loops.inside import INSIDE
 from cotas.loops.interrupts import interrupts_deferred
 
@@ -32,13 +33,13 @@ def loop(function: Function) -> Function:
         compiled.get_overload = inside.get_overload
         with contextlib.suppress(RuntimeError):  # no folder can be written
             compiled._cache = SealedCache(function)
-        compiled.compile = _uninterrupted(compiled.compile)
+        compiled.compile = _undisturbed(compiled.compile)
     return cast(Function, compiled)
 
 
-def _uninterrupted(compile_for: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _undisturbed(compile_for: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def compile_or_load(signature: Any) -> Any:
-        with interrupts_deferred():
+        with interrupts_deferred(), garbage_kept():
             return compile_for(signature)
 
     return compile_or_load

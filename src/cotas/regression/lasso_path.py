@@ -37,7 +37,7 @@ from cotas.solvers.homotopy import Homotopy
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
-from cotas.solvers.penalties import L1
+from cotas.solvers.penalties import Penalty
 from cotas.stops import InterruptedWarning, Stop
 from cotas.words import say
 
@@ -123,7 +123,7 @@ def lasso_path(
     )
     with one_thread_in_blas(), rows_in_threads(seen.X, n_jobs) as each:
         columns = centred_columns(seen, problem, each, n_jobs)
-        penalty = L1(1.0, bool(positive))
+        penalty = Penalty(1.0, positive=bool(positive))
         if method == "homotopy":
             if lams is not None:
                 raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")

@@ -35,7 +35,8 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
-from cotas.solvers.penalties import sparse_penalty
+from cotas.solvers.penalties import Penalty
+from cotas.solvers.run import NO_WEIGHTS
 from cotas.source import Source, source_of
 from cotas.stops import Reason, Stop
 
@@ -197,7 +198,8 @@ class SparseRegressor(LinearRegressor):
         columns, y, column = data.columns, data.y, data.column
         scale = penalty_scale(columns, weights)
         turn = end_of_turn(began, self.max_time, target, targets)
-        penalty = sparse_penalty(float(self.l1_ratio), bool(self.positive), weights)
+        ratio, given = float(self.l1_ratio), NO_WEIGHTS if weights is None else weights
+        penalty = Penalty(ratio, 1.0 - ratio, bool(self.positive), given)
         solver = WorkingSetLasso(columns, y, penalty, deadline(began, turn), int(self.max_iter))
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
 

@@ -12,7 +12,7 @@ from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_state import LassoIterate, WorkingSet
 from cotas.solvers.lasso_working_set import WIDEST_GRAM
-from cotas.solvers.penalties import L1
+from cotas.solvers.penalties import Penalty
 
 # A column that would join at a rate so near that of λ lies in the span of those inside.
 PARALLEL = 1e-9
@@ -40,7 +40,7 @@ class Homotopy:
     knot. There can be exponentially many knots; in practice a few times min(n, p).
     """
 
-    def __init__(self, columns: CentredColumns, y: FloatArray, penalty: L1) -> None:
+    def __init__(self, columns: CentredColumns, y: FloatArray, penalty: Penalty) -> None:
         self.columns, self.positive = columns, penalty.positive
         self.target = columns.centred(y)
         self.square = float(columns.weights @ self.target**2)

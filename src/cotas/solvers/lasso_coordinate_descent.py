@@ -12,7 +12,7 @@ from cotas.arrays import FloatArray, IntArray
 from cotas.design import Dense, add, as_design, dot
 from cotas.design.centred import CentredColumns
 from cotas.loops import loop
-from cotas.solvers.penalties import Penalty, prox, value, with_weights
+from cotas.solvers.penalties import Penalty, prox, value
 
 # Iterates from which the next one is extrapolated.
 DEPTH = 5
@@ -32,7 +32,7 @@ def descend(
     columns: Any,
     curvatures: FloatArray,
     means: FloatArray,
-    penalty: Any,
+    penalty: Penalty,
     state: CoordinateDescent,
 ) -> float:
     """Each coefficient in turn to its best value; returns the largest change of a fit.
@@ -90,8 +90,8 @@ class ResidualDescent:
             self.columns = Dense(np.ascontiguousarray(rows))
         self.scale, self.means = data.scale[chosen], data.mean[chosen]
         # Of b = β/σ the weights are wσ.
-        weights = 1.0 if penalty.weights is None else penalty.weights
-        self.penalty = with_weights(penalty, weights * self.scale)
+        weights = penalty.weights if len(penalty.weights) else 1.0
+        self.penalty = penalty._replace(weights=weights * self.scale)
         self.curvatures = (data.lengths()[chosen] * self.scale) ** 2
         self.state = self._afresh(beta)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.loops import assign, loop
 from cotas.solvers.lasso_state import GramState, afresh, enough, restricted_bounds
-from cotas.solvers.penalties import first, prox, second, times
+from cotas.solvers.penalties import Penalty, first, prox, second, times
 
 # Beyond so many coefficients a factorization costs more than the sweeps it saves.
 LARGEST_NEWTON = 1500
@@ -19,7 +17,7 @@ RIDGE = 1e-11
 
 
 @loop
-def sweep(state: GramState, m: int, penalty: Any) -> float:
+def sweep(state: GramState, m: int, penalty: Penalty) -> float:
     """Each βⱼ in turn to its best value; returns the largest change of a fit βⱼ‖x̃ⱼ‖.
 
         βⱼ ← soft(βⱼGⱼⱼ + gⱼ, λ₁wⱼ)/(Gⱼⱼ + λ₂wⱼ²)
@@ -73,7 +71,7 @@ def solve_positive(H: FloatArray, right: FloatArray) -> bool:
 
 
 @loop
-def newton(state: GramState, m: int, penalty: Any) -> None:
+def newton(state: GramState, m: int, penalty: Penalty) -> None:
     """The minimum over the coefficients that are not zero, their signs kept.
 
     Where the way there crosses zero it stops, that coefficient stays at zero, and the others go
@@ -132,7 +130,7 @@ def newton(state: GramState, m: int, penalty: Any) -> None:
 
 
 @loop
-def one_round(state: GramState, m: int, penalty: Any, square: float, tol: float) -> bool:
+def one_round(state: GramState, m: int, penalty: Penalty, square: float, tol: float) -> bool:
     """Some sweeps and a walk to the minimum of the face; whether the gap is small enough."""
     for _ in range(SWEEPS):
         moved = sweep(state, m, penalty)
@@ -145,7 +143,7 @@ def one_round(state: GramState, m: int, penalty: Any, square: float, tol: float)
 
 
 @loop
-def settle_unpenalized(state: GramState, m: int, penalty: Any) -> None:
+def settle_unpenalized(state: GramState, m: int, penalty: Penalty) -> None:
     """Walk once more where a coefficient has no penalty: its gⱼ is zero then, but for rounding.
 
     The proof charges it with a bound of the coefficient that can be far above it.
@@ -158,7 +156,7 @@ def settle_unpenalized(state: GramState, m: int, penalty: Any) -> None:
 
 @loop
 def solve_on_gram(
-    state: GramState, m: int, penalty: Any, square: float, tol: float, max_rounds: int
+    state: GramState, m: int, penalty: Penalty, square: float, tol: float, max_rounds: int
 ) -> tuple[bool, int]:
     """β on the working set until the gap is small enough; returns whether it is, and the rounds.
 
@@ -182,7 +180,7 @@ def path_on_gram(
     state: GramState,
     m: int,
     lams: FloatArray,
-    penalty: Any,
+    penalty: Penalty,
     square: float,
     tol: float,
     max_rounds: int,

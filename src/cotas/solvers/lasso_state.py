@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
 from cotas.loops import assign, loop
-from cotas.solvers.penalties import Penalized, bounds
+from cotas.solvers.penalties import Penalized, Penalty, bounds
 
 # No gap below so many roundings of ⟨y, y⟩ can be seen.
 ROUNDINGS = 16 * 2.0**-52
@@ -36,7 +36,7 @@ class GramState(NamedTuple):
 
 
 @loop
-def restricted_bounds(state: GramState, m: int, penalty: Any, square: float) -> Penalized:
+def restricted_bounds(state: GramState, m: int, penalty: Penalty, square: float) -> Penalized:
     """Those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
     fitted = explained = 0.0
     for j in range(m):

@@ -12,7 +12,7 @@ from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
 from cotas.solvers.lasso_gram import path_on_gram
 from cotas.solvers.lasso_state import LassoIterate, WorkingSet, enough
-from cotas.solvers.penalties import Penalized, Penalty, bounds, thresholds, times, with_weights
+from cotas.solvers.penalties import Penalized, Penalty, bounds, thresholds, times
 
 # A Gram matrix of all the columns is formed at once up to this width.
 WIDEST_GRAM = 1000
@@ -226,9 +226,9 @@ class WorkingSetLasso:
     def _penalty(self, lam: float) -> Penalty:
         """That of the working set."""
         penalty: Penalty = times(self.penalty, lam)
-        if penalty.weights is None:
+        if not len(penalty.weights):
             return penalty
-        return with_weights(penalty, penalty.weights[self.working.members])
+        return penalty._replace(weights=penalty.weights[self.working.members])
 
     def _looks_at_working_set(self, lam: float, tol: float) -> Generator[LassoIterate, None, bool]:
         """Solve the problem on the working set; whether that was done."""

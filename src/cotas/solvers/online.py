@@ -20,7 +20,7 @@ from cotas.arrays import BoolArray, FloatArray, IntArray
 from cotas.design import n_vectors
 from cotas.design.dense import Dense
 from cotas.design.layout import Design
-from cotas.solvers.run import Average, Run, learn_classes
+from cotas.solvers.run import NO_WEIGHTS, Average, Run, learn_classes
 
 Sampling: TypeAlias = Literal["order", "permutation", "replacement", "all"]
 Steps: TypeAlias = Callable[[IntArray], FloatArray]
@@ -89,6 +89,7 @@ class Training:
             source = np.arange(n, dtype=index) if self.examples is None else self.examples
             self._order = source.astype(index, copy=self.examples is not None)
         self._index = index
+        self._weights = NO_WEIGHTS if self.weights is None else self.weights
 
     def epochs(self, number: int) -> Iterator[Epoch]:
         """Up to `number` epochs; ends early when every class rests."""
@@ -158,7 +159,7 @@ class Training:
         if start is not None:
             for array, value in zip(self._arrays(), start, strict=True):
                 array[c] = value
-        arguments = (self.rule, self.rows, self.labels, self.weights, rows, steps)
+        arguments = (self.rule, self.rows, self.labels, self._weights, rows, steps)
         learn_classes(*arguments, self.run, self.average, np.array([c]), len(rows))
 
     def _arrays(self) -> list[Any]:
@@ -193,7 +194,7 @@ class Training:
         pool: ThreadPoolExecutor,
     ) -> None:
         tile = self._tile_of(chunk)
-        arguments = (self.rule, self.rows, self.labels, self.weights, chunk, steps)
+        arguments = (self.rule, self.rows, self.labels, self._weights, chunk, steps)
         state = (self.run, self.average)
         if len(groups) == 1:
             learn_classes(*arguments, *state, groups[0], tile)

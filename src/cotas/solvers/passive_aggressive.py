@@ -21,7 +21,7 @@ def passive_aggressive_pass(
     rule: PassiveAggressiveRule,
     rows: Any,
     labels: IntArray,
-    weights: Any,
+    weights: FloatArray,
     order: IntArray,
     steps: FloatArray,
     run: Run,

@@ -89,7 +89,7 @@ def pegasos_pass(
     rule: PegasosRule,
     rows: Any,
     labels: IntArray,
-    weights: Any,
+    weights: FloatArray,
     order: IntArray,
     steps: FloatArray,
     run: Run,

@@ -1,104 +1,57 @@
-"""Penalties as values, coefficient by coefficient: one loop for each of them.
+"""The penalty of the Lasso and of the elastic net as a value, coefficient by coefficient.
 
-    L1           λ₁ Σ wⱼ|βⱼ|
-    ElasticNet   λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²          β ≥ 0 if `positive`
+    λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²          β ≥ 0 if `positive`
 
-A coefficient of weight zero has no penalty; None in the place of weights stands for ones. The names
-are those of `certificates/core/sparsity.py`, which has penalties of its own.
+A coefficient of weight zero has no penalty; no weights stand for ones. The Lasso has λ₂ = 0 and no
+type of its own: the loops are compiled once for both.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.loops import generic, loop
-from cotas.solvers.run import weight
+from cotas.solvers.run import NO_WEIGHTS, weight
 
 
-class L1(NamedTuple):
-    """λ₁ Σ wⱼ|βⱼ|"""
-
-    lam1: float
-    positive: bool = False
-    weights: Any = None
-
-
-class ElasticNet(NamedTuple):
+class Penalty(NamedTuple):
     """λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²"""
 
     lam1: float
-    lam2: float
+    lam2: float = 0.0
     positive: bool = False
-    weights: Any = None
-
-
-Penalty: TypeAlias = L1 | ElasticNet
-
-
-def sparse_penalty(l1_ratio: float, positive: bool, weights: FloatArray | None) -> Penalty:
-    """The penalty with λ = 1, of which a share `l1_ratio` is the ℓ1 norm."""
-    if l1_ratio == 1.0:
-        return L1(1.0, positive, weights)
-    return ElasticNet(l1_ratio, 1.0 - l1_ratio, positive, weights)
-
-
-def with_weights(penalty: Penalty, weights: FloatArray | None) -> Penalty:
-    """The same penalty of other coefficients."""
-    return penalty._replace(weights=weights)
+    weights: FloatArray = NO_WEIGHTS
 
 
 @generic
 def times(penalty: Any, lam: float) -> Any:
-    """λ times the penalty."""
+    """λ times the penalty; between the loops too, where nothing need be compiled for it."""
 
 
-@times.when(L1)
-def times_l1(penalty: L1, lam: float) -> L1:
-    return L1(lam * penalty.lam1, penalty.positive, penalty.weights)
-
-
-@times.when(ElasticNet)
-def times_elastic_net(penalty: ElasticNet, lam: float) -> ElasticNet:
+@times.when(Penalty)
+def times_penalty(penalty: Penalty, lam: float) -> Penalty:
     lam1, lam2 = lam * penalty.lam1, lam * penalty.lam2
-    return ElasticNet(lam1, lam2, penalty.positive, penalty.weights)
-
-
-@generic
-def first(penalty: Any, j: int) -> float:  # type: ignore[empty-body]
-    """λ₁wⱼ, the slope where βⱼ leaves zero."""
-
-
-@first.when(L1)
-def first_of_l1(penalty: L1, j: int) -> float:
-    return penalty.lam1 * weight(penalty.weights, j)  # type: ignore[no-any-return]
-
-
-@first.when(ElasticNet)
-def first_of_elastic_net(penalty: ElasticNet, j: int) -> float:
-    return penalty.lam1 * weight(penalty.weights, j)  # type: ignore[no-any-return]
-
-
-@generic
-def second(penalty: Any, j: int) -> float:  # type: ignore[empty-body]
-    """λ₂wⱼ², the curvature."""
-
-
-@second.when(L1)
-def second_of_l1(penalty: L1, j: int) -> float:
-    return 0.0
-
-
-@second.when(ElasticNet)
-def second_of_elastic_net(penalty: ElasticNet, j: int) -> float:
-    w = weight(penalty.weights, j)
-    return penalty.lam2 * w * w  # type: ignore[no-any-return]
+    return Penalty(lam1, lam2, penalty.positive, penalty.weights)
 
 
 @loop
-def prox(penalty: Any, j: int, z: float, curvature: float) -> float:
+def first(penalty: Penalty, j: int) -> float:
+    """λ₁wⱼ, the slope where βⱼ leaves zero."""
+    return penalty.lam1 * weight(penalty.weights, j)
+
+
+@loop
+def second(penalty: Penalty, j: int) -> float:
+    """λ₂wⱼ², the curvature."""
+    w = weight(penalty.weights, j)
+    return penalty.lam2 * w * w
+
+
+@loop
+def prox(penalty: Penalty, j: int, z: float, curvature: float) -> float:
     """The b that minimizes ½·curvature·b² − zb and the penalty of coefficient j."""
     lam, left = first(penalty, j), 0.0
     if z > lam:
@@ -109,7 +62,7 @@ def prox(penalty: Any, j: int, z: float, curvature: float) -> float:
 
 
 @loop
-def value(penalty: Any, beta: FloatArray) -> float:
+def value(penalty: Penalty, beta: FloatArray) -> float:
     """The penalty of β."""
     total = 0.0
     for j in range(len(beta)):
@@ -126,7 +79,7 @@ class Penalized(NamedTuple):
 
 
 @loop
-def bounds(penalty: Any, a: float, b: float, q: FloatArray, beta: FloatArray) -> Penalized:
+def bounds(penalty: Penalty, a: float, b: float, q: FloatArray, beta: FloatArray) -> Penalized:
     """P and P − D from a = ⟨r, y⟩, b = ⟨r, r⟩ and the correlations q of the columns with r.
 
     D is the better of two (docs/theory/lasso.md). The data (y, 0) and (X, √λ₂W) make a Lasso with
@@ -161,5 +114,4 @@ def bounds(penalty: Any, a: float, b: float, q: FloatArray, beta: FloatArray) ->
 
 def thresholds(penalty: Penalty) -> FloatArray:
     """λ₁wⱼ of all the coefficients, or one number for all."""
-    weights = 1.0 if penalty.weights is None else penalty.weights
-    return np.asarray(penalty.lam1 * weights)
+    return np.asarray(penalty.lam1 * (penalty.weights if len(penalty.weights) else 1.0))

@@ -20,7 +20,7 @@ def perceptron_pass(
     rule: PerceptronRule,
     rows: Any,
     labels: IntArray,
-    weights: Any,
+    weights: FloatArray,
     order: IntArray,
     steps: FloatArray,
     run: Run,

@@ -16,7 +16,7 @@ from cotas.solvers.lasso_gram import newton as walk_to_the_face
 from cotas.solvers.lasso_gram import sweep
 from cotas.solvers.lasso_state import GramState, afresh
 from cotas.solvers.newton import NewtonPoint
-from cotas.solvers.penalties import L1
+from cotas.solvers.penalties import Penalty
 from cotas.solvers.risks import Local, LogLoss
 
 # So many coefficients at a time may join those that are not zero; each step lets others in.
@@ -199,7 +199,7 @@ def second_derivatives(
 
 def _minimize(state: GramState, lam1: float, enough: float) -> None:
     """½βᵀGβ − c·β + λ₁‖β‖₁ until the sweeps hardly move anything."""
-    m, first, penalty = len(state.c), 0.0, L1(lam1)
+    m, first, penalty = len(state.c), 0.0, Penalty(lam1)
     for _ in range(ROUNDS):
         for _ in range(SWEEPS):
             moved = sweep(state, m, penalty)

@@ -74,19 +74,14 @@ def sign(labels: IntArray, i: int, positive: int) -> float:
     return 1.0 if labels[i] == positive else -1.0
 
 
-@generic
-def weight(weights: Any, i: int) -> float:  # type: ignore[empty-body]
-    """The weight of example i; 1 when the user gave none."""
+# An array too, so that the same compiled loop serves whoever gives none.
+NO_WEIGHTS = np.empty(0)
 
 
-@weight.when(type(None))
-def no_weight(weights: None, i: int) -> float:
-    return 1.0
-
-
-@weight.when(np.ndarray)
-def given_weight(weights: FloatArray, i: int) -> float:
-    return weights[i]  # type: ignore[no-any-return]
+@loop
+def weight(weights: FloatArray, i: int) -> float:
+    """The weight of example i; 1 where the array is empty."""
+    return weights[i] if len(weights) else 1.0
 
 
 @generic
@@ -117,7 +112,7 @@ def learn(
     rule: Any,
     rows: Any,
     labels: IntArray,
-    weights: Any,
+    weights: FloatArray,
     order: IntArray,
     steps: FloatArray,
     run: Run,
@@ -132,7 +127,7 @@ def learn_classes(
     rule: Any,
     rows: Any,
     labels: IntArray,
-    weights: Any,
+    weights: FloatArray,
     order: IntArray,
     steps: FloatArray,
     run: Run,

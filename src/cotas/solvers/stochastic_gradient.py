@@ -10,7 +10,7 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import add, dot, n_vectors
 from cotas.loops import loop
-from cotas.solvers.run import weight
+from cotas.solvers.run import NO_WEIGHTS, weight
 
 # Below this the factor of θ is multiplied into w, long before anything could underflow.
 SMALLEST_SCALE = 1e-9
@@ -37,7 +37,7 @@ def new_descent(targets: int, features: int) -> RunState:
 def stochastic_pass(
     rows: Any,
     Y: FloatArray,
-    weights: Any,
+    weights: FloatArray,
     lam: float,
     bias: float,
     order: IntArray,
@@ -147,7 +147,8 @@ class StochasticDescent(NamedTuple):
 
     def follow(self, plan: StepPlan, state: RunState) -> float:
         """Make the steps of the plan; Σ r² over the targets, each r as it was met."""
-        given = (self.rows, self.Y, self.weights, self.lam, self.bias, *plan)
+        weights = NO_WEIGHTS if self.weights is None else self.weights
+        given = (self.rows, self.Y, weights, self.lam, self.bias, *plan)
         return sum(stochastic_pass(*given, state, c) for c in range(self.Y.shape[1]))
 
     def epochs(

@@ -26,7 +26,7 @@ def subgradient_pass(
     rule: SubgradientRule,
     rows: Any,
     labels: IntArray,
-    weights: Any,
+    weights: FloatArray,
     order: IntArray,
     steps: FloatArray,
     run: Run,

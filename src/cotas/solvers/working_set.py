@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.loops import loop
+from cotas.loops import assign, loop
 from cotas.solvers.kernel_dual import Kink, ceiling, downwards, floor, upwards
 
 # Directions of less curvature than this part of the diagonal count as flat.
@@ -30,11 +30,41 @@ PAIRS_BEFORE_NEWTON, NEWTON_STEPS, LARGEST_TURNS = 2, 50, 20
 
 
 @loop
+def ordered(values: FloatArray, k: int) -> float:
+    """The value that would be at place k if they were sorted, which puts them in another order.
+
+    Hoare's Algorithm 65 (Find) with the value at place k to compare with, as Wirth writes it.
+    Invariant: none before `low` is above the one sought, none after `high` below it. Cost: O(n)
+    expected. NumPy's own partition does the same and takes five seconds to be compiled.
+    """
+    low, high = 0, len(values) - 1
+    while low < high:
+        middle, i, j = values[k], low, high
+        while i <= j:
+            while values[i] < middle:
+                i += 1
+            while middle < values[j]:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if j < k:
+            low = i
+        if k < i:
+            high = j
+    return values[k]  # type: ignore[no-any-return]
+
+
+@loop
 def least(values: FloatArray, among: IntArray, count: int) -> IntArray:
     """Those of the places `among` that have the least values, at most so many."""
     if count >= len(among):
         return among
-    limit = np.partition(values[among], count)[count]
+    some = np.empty(len(among))
+    for k in range(len(among)):
+        some[k] = values[among[k]]
+    limit = ordered(some, count)
     found, k = np.empty(count, dtype=np.int64), 0
     for i in among:
         if values[i] < limit:
@@ -63,18 +93,27 @@ def choose(
     of the new ones have the least F among the first, half the greatest among the second. Keeping
     up to half of the last set makes the steps of one round aware of those of the round before.
     """
-    free = (a[last] > low[last]) & (a[last] < high[last])
-    kept = np.concatenate((last[free], last[~free]))[: size // 2]
-    rest = np.ones(len(a), dtype=np.bool_)
-    rest[kept] = False
-    side = (size - len(kept)) // 2
-    up, down = np.empty(len(a)), np.empty(len(a))
-    for i in range(len(a)):
-        up[i], down[i] = upwards(kink, F[i], a[i]), -downwards(kink, F[i], a[i])
-    rising = least(up, np.flatnonzero(rest & (a < high)), side)
-    rest[rising] = False
-    falling = least(down, np.flatnonzero(rest & (a > low)), side)
-    return np.concatenate((rising, falling, kept))
+    n, kept = len(a), np.empty(min(size // 2, len(last)), dtype=np.int64)
+    k, rest = 0, np.ones(n, dtype=np.bool_)
+    for turn in range(2):  # the free ones first
+        for i in last:
+            if k < len(kept) and (low[i] < a[i] < high[i]) == (turn == 0):
+                kept[k], rest[i] = i, False
+                k += 1
+    side, chosen, k = (size - k) // 2, np.empty(size, dtype=np.int64), 0
+    among, slopes = np.empty(n, dtype=np.int64), np.empty(n)
+    for turn in range(2):
+        m = 0
+        for i in range(n):
+            if rest[i] and (a[i] < high[i] if turn == 0 else a[i] > low[i]):
+                slope = upwards(kink, F[i], a[i]) if turn == 0 else -downwards(kink, F[i], a[i])
+                among[m], slopes[i] = i, slope
+                m += 1
+        for i in least(slopes, among[:m], side):
+            chosen[k], rest[i] = i, False
+            k += 1
+    assign(chosen[k:], kept)
+    return chosen[: k + len(kept)]
 
 
 class Move(NamedTuple):

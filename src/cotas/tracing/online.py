@@ -21,7 +21,7 @@ from cotas.loops import loop
 from cotas.solvers.online import Training, Turn
 from cotas.solvers.passive_aggressive import PassiveAggressiveRule
 from cotas.solvers.pegasos import PegasosRule
-from cotas.solvers.run import sign, weight
+from cotas.solvers.run import sign
 from cotas.tracing import printed
 from cotas.tracing.printed import Line, Printed
 from cotas.tracing.steps import OnlineStep, Return, Step, SubgradientStep
@@ -146,7 +146,7 @@ class Replay:
         training, rule = self.training, self.training.rule
         if turn.step is not None:
             return turn.step
-        s = float(weight(training.weights, row))
+        s = 1.0 if training.weights is None else float(training.weights[row])
         if isinstance(rule, PassiveAggressiveRule) and updated:
             size = length2(training.rows, row) + rule.bias
             return float(min((1.0 - margin) / size if size > 0 else np.inf, s / rule.lam))
