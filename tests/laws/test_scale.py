@@ -35,12 +35,14 @@ from cotas.files.problems import DataFileError
 from cotas.fitting.threads import in_order
 from cotas.preparation import statistics, streamed
 from cotas.problem import RegularizedRisk
+from cotas.rounds import Rounds
 from cotas.scale import pages as pages_module
 from cotas.scale.decoding import decoded_bytes
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost, places
 from cotas.solvers import block_trees, newton_blocks, proximal_blocks
+from cotas.solvers.rounded_blocks import Place, Respond
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_pairs
 from cotas.stops import InterruptedWarning, Stop
 from in_blocks import EVERY, MIXED, TAKE, made, same_parameters, spoil
@@ -255,6 +257,27 @@ def test_systems_too_large_for_a_matrix_are_solved_all_the_same(penalty, monkeyp
     model = cotas.LogisticRegression(lam=0.01, penalty=penalty).fit(source)
     assert model.certificate_.relative_gap <= 1e-4
     assert model.certificate_.verify(source)
+
+
+@pytest.mark.parametrize("columns", [3, 20, 400])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_sparse_rows_answer_to_a_newton_step_as_dense_ones(columns, kind):
+    """Whether curved rows are summed up in their block, on the way, or at the end."""
+    random = np.random.default_rng(columns)
+    rows = np.where(random.random((300, columns)) < 0.3, random.normal(size=(300, columns)), 0.0)
+    rows, y = sparse.csr_matrix(rows.astype(kind)), np.where(random.random(300) < 0.5, 1.0, -1.0)
+    rounds = Rounds.none(columns).followed_by(random.normal(size=columns), 0.3, 2.0)
+    place = Place(rounds, 0.1 * random.normal(size=columns), -0.2, 0.5, WEIGHTS[:300].sum())
+    found = []
+    for given in (rows, rows.toarray()):
+        source = Arrays(given, y, WEIGHTS[:300], block_rows=20)
+        *sums, system = source.map_reduce(Respond(place, with_gram=True))
+        found.append([*sums, np.tril(system.total())])
+        with ThreadPoolExecutor(3) as pool:
+            again = source.map_reduce(Respond(place, with_gram=True), in_order(pool, 3))
+        np.testing.assert_array_equal(again[-1].total(), system.total())
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-14)
 
 
 @pytest.mark.parametrize("far", [0.0, 1e9])
