@@ -245,7 +245,7 @@ def main() -> int:
     for name, kind in (("of the algebra", counts), ("of the last digits", digits)):
         done = max(1, sum(kind.values()))
         share = 100 * (1 - kind["survived"] / done)
-        print(f"{done} mutants {name}, {share:.1f} % killed: {kind}")
+        print(f"{done} mutants {name}, {share:.1f}% killed: {kind}")
     return 0 if counts["survived"] <= 0.05 * sum(counts.values()) else 1
 
 

@@ -48,7 +48,7 @@ SAID = sentences()
 
 def said(text: str) -> str:
     """A sentence in Spanish, with the numbers of the English one."""
-    plain = re.sub(r"(\d)%", r"\1 %", text.replace("\\*", "*"))
+    plain = text.replace("\\*", "*")
     names = CLEARLY.fullmatch(plain)
     if names:
         return said(f"{names[1]}: none.").replace("ninguno", names[2])

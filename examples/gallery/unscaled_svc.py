@@ -1,4 +1,4 @@
-"""A support vector machine of scikit-learn on unscaled data stops 2 % above the best, silently."""
+"""A support vector machine of scikit-learn on unscaled data stops 2% above the best, silently."""
 
 import warnings
 from pathlib import Path

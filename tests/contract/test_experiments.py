@@ -400,7 +400,7 @@ def test_a_verdict_that_flips_with_the_seed_says_so():
 
 def test_a_mean_comes_with_its_standard_error():
     assert plus_minus([1.0, 2.0, 3.0, 4.0], 2) == "2.50 ± 0.65"
-    assert plus_minus([-0.5], 1, "%") == "−50.0 ± 0.0 %"
+    assert plus_minus([-0.5], 1, "%") == "−50.0 ± 0.0%"
 
 
 def test_the_page_has_the_rows_of_the_report():

@@ -60,3 +60,13 @@ def test_no_page_keeps_the_marks_of_a_merge():
     pages = [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]
     marked = re.compile(r"^(<{7}|={7}|>{7})( |$)", re.MULTILINE)
     assert [page.name for page in pages if marked.search(page.read_text("utf-8"))] == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*sorted(DOCS.rglob("*.md")), *sorted(DOCS.parent.glob("*.md"))],
+    ids=lambda page: page.name,
+)
+def test_percentages_are_written_as_the_program_prints_them(page):
+    """With no space before the sign."""
+    assert not re.findall(r"\d %(?!\w)", page.read_text("utf-8"))

@@ -413,14 +413,14 @@ CLAIMS = (
         "the averaged perceptron is reasonable where no plane separates the data",
         averaged_perceptron,
         lambda last, mean: mean > last,
-        "accuracy on new data: last vector {0} %, average {1} %",
+        "accuracy on new data: last vector {0}%, average {1}%",
     ),
     Claim(
         "000, section 3.6",
         "the average is a better version of the passive-aggressive algorithm too",
         averaged_passive_aggressive,
         lambda last, mean: mean > last,
-        "accuracy on new data: last vector {0} %, average {1} %",
+        "accuracy on new data: last vector {0}%, average {1}%",
     ),
     Claim(
         "000, section 3.6",
@@ -461,7 +461,7 @@ CLAIMS = (
         "the majority of the three models of 1990 is better than each of them",
         majority_of_three,
         lambda alone, together: together > alone,
-        "accuracy on new data: best of the three {0} %, majority {1} %",
+        "accuracy on new data: best of the three {0}%, majority {1}%",
         verdict=DEPENDS,
         remark="Schapire's bound is about the worst of the three errors, each on the examples of "
         "its own training, and not about the best model.",

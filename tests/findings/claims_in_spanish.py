@@ -37,12 +37,12 @@ SAID = {
     ),
     "averaged_perceptron": (
         "el perceptrón medio es razonable donde ningún plano separa los datos",
-        "exactitud en datos nuevos: último vector {0} %, media {1} %",
+        "exactitud en datos nuevos: último vector {0}%, media {1}%",
         "",
     ),
     "averaged_passive_aggressive": (
         "la media es también una versión mejor del algoritmo pasivo-agresivo",
-        "exactitud en datos nuevos: último vector {0} %, media {1} %",
+        "exactitud en datos nuevos: último vector {0}%, media {1}%",
         "",
     ),
     "passive_norms": (
@@ -69,7 +69,7 @@ SAID = {
     ),
     "majority_of_three": (
         "la mayoría de los tres modelos de 1990 es mejor que cada uno de ellos",
-        "exactitud en datos nuevos: el mejor de los tres {0} %, la mayoría {1} %",
+        "exactitud en datos nuevos: el mejor de los tres {0}%, la mayoría {1}%",
         "La cota de Schapire habla del peor de los tres errores, cada uno en los ejemplos de su "
         "entrenamiento, y no del mejor modelo.",
     ),

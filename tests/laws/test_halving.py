@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cotas
-from cotas.cli.auto import candidates, parts_of
+from cotas.cli.auto import beside, candidates, parts_of
 from cotas.selection.halving import FEWEST, SHARE, Candidate, Halving, Subsample
 from problems import clouds
 
@@ -55,6 +55,55 @@ def test_the_choice_has_the_smallest_validation_error_of_the_last_stage():
     assert best.candidate.label == "ridge 0.001"
     found = {trial.candidate.label: trial.error for trial in search.trials}
     np.testing.assert_allclose([found[f"ridge {lam:g}"] for lam in (1e-3, 10.0, 1e3)], errors)
+
+
+def test_a_family_that_is_behind_on_few_rows_is_tried_on_all():
+    """Its best setting, since on more rows another family may be ahead."""
+    X, y = noisy_line(8 * FEWEST)
+    bad = [Candidate("lasso", cotas.Lasso(lam=lam), f"lasso {lam:g}") for lam in (1.0, 90.0)]
+    search = Halving(X, y, one_part(len(y)))
+    search.run([*bad, *ridges(*np.geomspace(1e-6, 1e-3, 9))])
+    most = max(trial.rows for trial in search.trials)
+    last = [trial.candidate.label for trial in search.trials if trial.rows == most]
+    assert len(last) == 5
+    assert "lasso 1" in last
+
+
+def test_the_finals_are_judged_by_all_parts_if_there_is_time():
+    X, y = noisy_line()
+    parts = [one_part(len(y), seed)[0] for seed in range(4)]
+    search = Halving(X, y, parts, first=1)
+    best = search.run(ridges(1e-3, 1e3, 2e3, 3e3))
+    assert [trial.parts for trial in search.trials] == [1] * 4 + [4] * 2
+    assert best.parts == 4
+    errors = [
+        float(np.sqrt(np.mean((cotas.Ridge(lam=1e-3).fit(X[t], y[t]).predict(X[v]) - y[v]) ** 2)))
+        for t, v in parts
+    ]
+    assert best.error == pytest.approx(np.mean(errors))
+
+
+def test_settings_beside_the_best_are_tried_until_none_is_better():
+    X, y = noisy_line()
+    search = Halving(
+        X, y, one_part(len(y)), beside=lambda c: ridges(c.model.lam / 10, c.model.lam * 10)
+    )
+    best = search.run(ridges(1e3))
+    tried = {trial.candidate.model.lam: trial.error for trial in search.trials}
+    assert best.error == min(tried.values()) < tried[1e3]
+    assert len(tried) == len(search.trials)
+    for near in (best.candidate.model.lam / 10, best.candidate.model.lam * 10):
+        assert min(tried, key=lambda lam: abs(np.log(lam / near))) == pytest.approx(near)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_every_candidate_has_settings_beside_it_that_differ(task):
+    X, y = clouds(60, 3)
+    for candidate in candidates(task, X, y, 0):
+        near = beside(candidate, y, 0)
+        labels = {candidate.label, *(other.label for other in near)}
+        assert len(labels) == len(near) + 1 >= 3
+        assert {other.name for other in near} == {candidate.name}
 
 
 def test_without_time_the_first_one_is_tried_and_no_other():

@@ -106,6 +106,34 @@ def test_within_these_limits_weights_are_proved(kind, weight):
     assert model.certificate_.verify(X, y)
 
 
+STOPPED_EARLY = [kind for kind in ESTIMATORS if "early_stopping" in kind().get_params()]
+
+
+def stopped_by(kind, rows):
+    model = few_rounds(kind).set_params(early_stopping=True, validation_fraction=rows)
+    return model.set_params(weak_learner="stump") if kind is cotas.LSBoost else model
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", STOPPED_EARLY, ids=lambda kind: kind.__name__)
+def test_the_rows_that_are_named_are_set_aside_and_no_others(kind):
+    y, aside = targets(kind), np.arange(len(X)) % 3 == 0
+    model = stopped_by(kind, aside).fit(X, y)
+    np.testing.assert_array_equal(model.certificate_.witness.weights == 0, aside)
+    assert model.certificate_.verify(X, y)
+
+
+@pytest.mark.parametrize("kind", STOPPED_EARLY, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "rows",
+    [np.arange(5), np.ones(len(X), bool), np.zeros(len(X), bool), np.ones(3, bool), ["a"] * 24],
+    ids=["numbers", "all", "none", "too few", "words"],
+)
+def test_rows_that_cannot_be_set_aside_are_refused(kind, rows):
+    with pytest.raises(ValueError, match="validation_fraction is a number between zero and one"):
+        stopped_by(kind, rows).fit(X, targets(kind))
+
+
 PARTIAL = [
     kind
     for kind in ESTIMATORS

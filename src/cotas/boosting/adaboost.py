@@ -83,7 +83,8 @@ class AdaBoost(ExponentialBooster):
     early_stopping : bool, default=False
         Set `validation_fraction` of the examples aside, end when `n_iter_no_change` rounds
         brought no smaller mean cost there, and keep the rounds up to the smallest.
-    validation_fraction : float, default=0.1
+    validation_fraction : float or array of bool, default=0.1
+        How many are drawn, or which rows they are.
     n_iter_no_change : int, default=10
     warm_start : bool, default=False
         Whether another fit adds rounds to the model.

@@ -35,14 +35,13 @@ from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, note_columns
 from cotas.fitting.parameters import (
     check_count,
-    check_fraction,
     check_jobs,
     check_positive,
     check_time,
 )
 from cotas.fitting.pursuit import Pursuit, end_of_turn, finished, foremost_of
 from cotas.fitting.threads import taking_turns
-from cotas.fitting.validation import Patience, hold_out
+from cotas.fitting.validation import Patience, check_validation, hold_out
 from cotas.progress import Monitor
 from cotas.solvers.boosted_regression import Error, Residuals
 from cotas.solvers.boosting import NothingLeft, Round, Steps
@@ -147,7 +146,7 @@ class Booster(Boosted):
     step: Any = 1.0
     class_weight: Any = None
     early_stopping: bool = False
-    validation_fraction: float = 0.1
+    validation_fraction: Any = 0.1
     n_iter_no_change: int = 10
     warm_start: bool = False
     certify: bool = True
@@ -256,7 +255,7 @@ class Booster(Boosted):
     def _check_parameters(self) -> None:
         check_count(self.n_estimators, "n_estimators")
         check_count(self.n_iter_no_change, "n_iter_no_change")
-        check_fraction(self.validation_fraction, "validation_fraction")
+        check_validation(self.validation_fraction)
         check_jobs(self.n_jobs)
         check_time(self.max_time)
         check_positive(self.learning_rate, "learning_rate")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,14 @@ from cotas.words import say
 
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
 WEIGHTS, WIDTHS = (0.01, 0.1, 1.0, 10.0, 100.0), (0.25, 1.0, 4.0)
-DEPTHS, RATES, ROUNDS, PATIENCE = (1, 2, 3, 5), (0.1, 0.3), 1000, 20
+# Depths and rates of boosted trees; rounds and patience at a rate of one, smaller rates have more.
+DEPTHS, DEEPEST, RATES, ROUNDS, PATIENCE = (1, 2, 3, 5), 8, (0.1, 0.3), 150, 3
+# Half a step of a penalty, and of a width or a rate.
+PENALTY_STEP, OTHER_STEP = 10**0.5, 2.0
 # Machines take time that grows with the square of the rows, ridge in feature space with the cube.
 MOST_ROWS_OF_MACHINES, MOST_ROWS_OF_RIDGE = 20_000, 5_000
-# With fewer rows a single validation says little: there are so many folds.
-FEW_ROWS, FOLDS, VALIDATION_FOLDS = 5_000, 4, 5
+# With fewer rows a single validation says little: there are so many folds, and in the finals more.
+FEW_ROWS, FOLDS, VALIDATION_FOLDS, REPEATS = 5_000, 4, 5, 5
 LEADERS = 10
 
 
@@ -47,8 +51,10 @@ def train_auto(
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
     wanted = candidates(settings.task, X, y, settings.seed)
-    parts = parts_of(y, settings.task, settings.seed, rows.groups_of_training())
-    search = Halving(X, y, parts, settings.time, _teller(session, settings))
+    limits: dict[str, Any] = {"max_time": settings.time, "tell": _teller(session, settings)}
+    if settings.trials is not None:
+        limits["beside"] = None
+    search = search_of(settings.task, X, y, settings.seed, rows.groups_of_training(), **limits)
     best = search.run(_some(wanted, settings.trials))
     board = [leader_of(trial) for trial in search.leaderboard()]
     _show(session, board[:LEADERS], len(search.trials), settings)
@@ -56,16 +62,45 @@ def train_auto(
     return train_one(session, best.candidate.name, rows, settings, given), board
 
 
+def search_of(
+    task: str, X: Any, y: AnyArray, seed: int, groups: AnyArray | None = None, **limits: Any
+) -> Halving:
+    """A search on such a table; `limits` are those of `Halving`."""
+    parts = parts_of(y, task, seed, groups)
+    first = 1 if len(y) >= FEW_ROWS else len(parts) // REPEATS
+    given: dict[str, Any] = {"first": first, "beside": partial(beside, y=y, seed=seed), **limits}
+    return Halving(X, y, parts, **given)
+
+
 def candidates(task: str, X: Any, y: AnyArray, seed: int) -> list[Candidate]:
     """The settings to try, those of different families by turns, the usual ones first."""
     families = _classifiers(X) if task == "classification" else _regressors(X, y)
     turns = itertools.zip_longest(*(list(family) for family in families))
-    found = []
-    for name, given in (pair for turn in turns for pair in turn if pair is not None):
-        model, _ = build(name, y, seed, given)
-        words = ", ".join(f"{key}={_short(value)}" for key, value in given.items())
-        found.append(Candidate(name, model, f"{name} ({words})"))
-    return found
+    pairs = (pair for turn in turns for pair in turn if pair is not None)
+    return [_candidate(name, given, y, seed) for name, given in pairs]
+
+
+def beside(candidate: Candidate, y: AnyArray, seed: int) -> list[Candidate]:
+    """The settings half a step away, in one parameter each."""
+    given, found = candidate.given, list[dict[str, Any]]()
+    if "lam" in given:
+        found += [{"lam": given["lam"] * by} for by in (PENALTY_STEP, 1 / PENALTY_STEP)]
+    if "kernel" in given:
+        gammas = [given["kernel"].gamma * by for by in (OTHER_STEP, 1 / OTHER_STEP)]
+        found += [{"kernel": cotas.kernels.RBF(gamma=gamma)} for gamma in gammas]
+    if "weak_learner" in given:
+        depth, rate = given["weak_learner"].depth, given["learning_rate"]
+        depths = [near for near in (depth - 1, depth + 1) if 1 <= near <= DEEPEST]
+        rates = [near for near in (rate / OTHER_STEP, rate * OTHER_STEP) if near <= 1]
+        found += [_boosted(near, rate) for near in depths] + [
+            _boosted(depth, near) for near in rates
+        ]
+    return [_candidate(candidate.name, {**given, **other}, y, seed) for other in found]
+
+
+def _candidate(name: str, given: dict[str, Any], y: AnyArray, seed: int) -> Candidate:
+    words = ", ".join(f"{key}={_short(value)}" for key, value in given.items())
+    return Candidate(name, build(name, y, seed, given)[0], f"{name} ({words})", given)
 
 
 Family = Iterator[tuple[str, dict[str, Any]]]
@@ -106,9 +141,19 @@ def _kernels(name: str, X: Any, unit: float) -> Family:
 
 
 def _trees(name: str) -> Family:
-    early = {"n_estimators": ROUNDS, "early_stopping": True, "n_iter_no_change": PATIENCE}
     for depth, rate in itertools.product(_from_the_middle(DEPTHS), RATES):
-        yield name, {"weak_learner": cotas.Tree(depth), "learning_rate": rate, **early}
+        yield name, _boosted(depth, rate)
+
+
+def _boosted(depth: int, rate: float) -> dict[str, Any]:
+    """Boosted trees with as many rounds as early stopping finds; smaller steps have more."""
+    return {
+        "weak_learner": cotas.Tree(depth),
+        "learning_rate": rate,
+        "n_estimators": round(ROUNDS / rate),
+        "early_stopping": True,
+        "n_iter_no_change": round(PATIENCE / rate),
+    }
 
 
 def _from_the_middle(values: tuple[Any, ...]) -> list[Any]:
@@ -117,7 +162,7 @@ def _from_the_middle(values: tuple[Any, ...]) -> list[Any]:
 
 
 def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) -> list[Subsample]:
-    """Folds of the training rows, or one validation where there are many; the order is random.
+    """Folds of the training rows, cut several times where there are few; the order is random.
 
     Each class is in each fold as often as it is in all, as far as it has rows; `groups` stay whole.
     """
@@ -138,9 +183,9 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
         if classes and groups is None and np.bincount(strata).max() < count:
             kind = KFold
         folds = kind(count, shuffle=True, random_state=random)
-        cuts = list(folds.split(np.zeros(len(y)), strata, groups))
-    parts = [Subsample(in_turns(train, strata, random), test) for train, test in cuts]
-    return parts[:1] if many else parts
+        again = range(1 if many else REPEATS)
+        cuts = [cut for _ in again for cut in folds.split(np.zeros(len(y)), strata, groups)]
+    return [Subsample(in_turns(train, strata, random), test) for train, test in cuts]
 
 
 def _some(wanted: list[Candidate], trials: int | None) -> list[Candidate]:

@@ -100,7 +100,7 @@ def balance(seed: int = 0, n: int = 40) -> Balance:
 
 
 def losses(seed: int = 0, n: int = 400, n_values: int = 21, splits: int = SPLITS) -> Losses:
-    """Training and test loss for c from 10⁻³ to 10² (chosen), and ĉ by splits of 75 to 25 %.
+    """Training and test loss for c from 10⁻³ to 10² (chosen), and ĉ by splits of 75 to 25%.
 
     The document splits once; a single split of so few examples may choose a ĉ far from c*, so that
     the mean of several decides, and what each would have chosen is kept.

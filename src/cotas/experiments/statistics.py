@@ -19,10 +19,10 @@ def mean(values: Any) -> float:
 
 
 def plus_minus(values: Any, digits: int = 1, unit: str = "") -> str:
-    """The mean with its standard error, in per cent if that is the unit: "90.4 ± 1.2 %"."""
+    """The mean with its standard error, in per cent if that is the unit: "90.4 ± 1.2%"."""
     scale = 100.0 if unit == "%" else 1.0
     middle, error = scale * mean(values), scale * standard_error(values)
-    text = f"{middle:.{digits}f} ± {error:.{digits}f}{' ' if unit else ''}{unit}"
+    text = f"{middle:.{digits}f} ± {error:.{digits}f}{unit}"
     return text.replace("-", "−")
 
 

@@ -10,6 +10,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from cotas.arrays import IntArray
 from cotas.fitting.data import Examples, TrainingRows
+from cotas.fitting.parameters import check_fraction
 
 Rows = TypeVar("Rows", bound=TrainingRows)
 
@@ -30,13 +31,13 @@ class Patience:
         return self.stale >= self.looks
 
 
-def hold_out(
-    examples: Rows, validation_fraction: float, random_state: Any
-) -> tuple[Rows, IntArray]:
-    """Set the validation fraction aside: weight zero in training, hence in the certificate.
+def hold_out(examples: Rows, validation_fraction: Any, random_state: Any) -> tuple[Rows, IntArray]:
+    """Set a fraction of the rows aside: weight zero in training, hence in the certificate.
 
-    Of each class the same share.
+    Of each class the same share. Or the rows that an array names.
     """
+    if np.ndim(validation_fraction):
+        return without(examples, _named(validation_fraction, examples.n_rows))
     used = examples.used()
     rows = np.arange(examples.n_rows) if used is None else used
     codes = examples.codes[rows] if isinstance(examples, Examples) else None
@@ -49,6 +50,28 @@ def hold_out(
             f"early_stopping cannot set validation_fraction={validation_fraction} of "
             f"{len(rows)} rows aside: {error}"
         ) from error
+    return without(examples, rows[held_out])
+
+
+def without(examples: Rows, held_out: IntArray) -> tuple[Rows, IntArray]:
+    """The examples with these rows set aside."""
     weights = np.ones(examples.n_rows) if examples.weights is None else examples.weights.copy()
-    weights[rows[held_out]] = 0.0
-    return replace(examples, weights=weights), rows[held_out]
+    weights[held_out] = 0.0
+    return replace(examples, weights=weights), held_out
+
+
+def check_validation(value: Any) -> None:
+    """A number between zero and one, or an array that says of each row whether it is set aside."""
+    if not np.ndim(value):
+        check_fraction(value, "validation_fraction")
+
+
+def _named(chosen: Any, n_rows: int) -> IntArray:
+    """The numbers of the rows that an array of bool chooses: some, and not all."""
+    chosen = np.asarray(chosen)
+    if chosen.dtype != np.bool_ or chosen.shape != (n_rows,) or chosen.all() or not chosen.any():
+        raise ValueError(
+            "validation_fraction is a number between zero and one, or an array of bool that says "
+            f"which of the {n_rows} rows are set aside: some of them, and not all."
+        )
+    return np.flatnonzero(chosen)

@@ -21,10 +21,10 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
-from cotas.fitting.parameters import check_count, check_fraction, check_jobs, check_time
+from cotas.fitting.parameters import check_count, check_jobs, check_time
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
 from cotas.fitting.threads import aside, entries_of, pooled, thread_count
-from cotas.fitting.validation import Patience, hold_out
+from cotas.fitting.validation import Patience, check_validation, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
@@ -46,7 +46,7 @@ class OnlineClassifier(LinearClassifier):
     warm_start: bool = False
     class_weight: Any = None
     early_stopping: bool = False
-    validation_fraction: float = 0.1
+    validation_fraction: Any = 0.1
     n_iter_no_change: int = 5
     certify: bool = True
     n_jobs: int | None = None
@@ -330,7 +330,7 @@ class OnlineClassifier(LinearClassifier):
     def _check_parameters(self) -> None:
         check_count(self.max_iter, "max_iter")
         check_count(self.n_iter_no_change, "n_iter_no_change")
-        check_fraction(self.validation_fraction, "validation_fraction")
+        check_validation(self.validation_fraction)
         check_jobs(self.n_jobs)
         check_time(self.max_time)
 

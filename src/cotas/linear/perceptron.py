@@ -48,7 +48,8 @@ class Perceptron(OnlineClassifier):
     early_stopping : bool, default=False
         Hold `validation_fraction` of the examples out and stop after `n_iter_no_change` epochs
         without a better accuracy there. The model is the one of the last epoch.
-    validation_fraction : float, default=0.1
+    validation_fraction : float or array of bool, default=0.1
+        How many are drawn, or which rows they are.
     n_iter_no_change : int, default=5
     certify : bool, default=True
         Whether to prove the certificate, which takes about two passes over the data. Without it

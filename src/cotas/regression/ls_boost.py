@@ -80,7 +80,8 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
     early_stopping : bool, default=False
         Set `validation_fraction` of the rows aside, end when `n_iter_no_change` rounds brought no
         smaller loss there, and keep the rounds up to the smallest.
-    validation_fraction : float, default=0.1
+    validation_fraction : float or array of bool, default=0.1
+        How many are drawn, or which rows they are.
     n_iter_no_change : int, default=10
     max_time : float, optional
         Seconds after the call of `fit` at which it ends with the rounds or steps it has made.
@@ -156,7 +157,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         fit_intercept: bool = True,
         ties: str = "first",
         early_stopping: bool = False,
-        validation_fraction: float = 0.1,
+        validation_fraction: Any = 0.1,
         n_iter_no_change: int = 10,
         max_time: float | None = None,
         warm_start: bool = False,

@@ -109,7 +109,7 @@ def _data(content: Content) -> str:
     if content.classes:
         total = sum(content.classes.values())
         shares = [
-            (name, count, f"{100 * count / total:.1f} %") for name, count in content.classes.items()
+            (name, count, f"{100 * count / total:.1f}%") for name, count in content.classes.items()
         ]
         body += table((say("class"), say("rows"), say("share")), shares)
     headings = (say("column"), say("kind"), say("missing"), say("values"))

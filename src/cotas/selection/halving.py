@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +18,21 @@ from cotas.stops import Stop
 
 # Of the settings one in three goes on, with three times the rows; fewer rows than this tell little.
 SHARE, FEWEST = 3, 500
-# No fit takes more than this part of the time that is left.
+# No fit takes more than this part of the time that is left, nor do the finals.
 LARGEST_PART = 0.5
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A setting to be tried: the name of its family, an unfitted model, what is said of it."""
+    """A setting to be tried: the name of its family, an unfitted model, what is said of it.
+
+    `given` are the parameters that make it, by which others are found beside it.
+    """
 
     name: str
     model: Any
     label: str
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -36,17 +41,20 @@ class Trial:
 
     Attributes
     ----------
-    candidate : what was tried
+    candidate, model : what was tried, and with which parameters
     rows : how many rows it was trained on, in each part
+    parts : in how many parts
     error, training_error : share of mistakes, or root mean square; the mean over the parts
     seconds : for all the parts
     relative_gap, holds : what its certificates prove, at worst; None without a certificate
-    rounds : of boosting that early stopping kept, the most of the parts; None for other models
+    rounds : of boosting that early stopping kept, the mean of the parts; None for other models
     whole : whether no fit was cut short
     """
 
     candidate: Candidate
+    model: Any
     rows: int
+    parts: int
     error: float
     training_error: float
     seconds: float
@@ -58,7 +66,7 @@ class Trial:
     @property
     def settled(self) -> Any:
         """The model to be trained on all the rows: as many rounds as early stopping found."""
-        model = clone(self.candidate.model)
+        model = clone(self.model)
         if self.rounds is not None:
             model.set_params(n_estimators=max(1, self.rounds), early_stopping=False)
         return model
@@ -94,6 +102,9 @@ class Halving:
     Parameters
     ----------
     X, y : the data, of which `parts` name rows
+    parts : what settings are trained on and judged by
+    first : how many of the parts the stages use; the finals use more, as time allows
+    beside : settings near by another one, to be tried as long as one of them is better
     max_time : seconds for all trials; the model that is best so far counts when they are up
     tell : called after each trial; True ends the search
     """
@@ -103,40 +114,93 @@ class Halving:
     parts: Sequence[Subsample]
     max_time: float = math.inf
     tell: Callable[[Trial], Any] | None = None
+    first: int | None = None
+    beside: Callable[[Candidate], Sequence[Candidate]] | None = None
     trials: list[Trial] = field(default_factory=list)
+    _began: float = field(default=0.0, init=False)
 
     def run(self, candidates: Sequence[Candidate]) -> Trial:
         """Try all on few rows, a third of them on three times as many, and so on; the best one.
 
-        The trials on most rows decide. Those that looked best come first, so that the time, if it
-        runs out, has been spent on them.
+        Those that are left are judged by more parts, and so are settings beside the best of each
+        family, the best family first. The trials on most rows and parts decide. What looked best
+        comes first, so that the time, if it runs out, has been spent on it.
         """
         if not candidates:
             raise ValueError("candidates is empty: there is nothing to choose from.")
-        began, alive = time.perf_counter(), list(candidates)
-        for rows in self.stages(len(alive)):
-            found: list[Trial] = []
-            for candidate in alive:
-                left = self.max_time - (time.perf_counter() - began)
-                if left <= 0 and self.trials:
-                    break
-                found.append(self._try(candidate, rows, max(left, 0.1)))
-                self.trials.append(found[-1])
-                if self.tell is not None and self.tell(found[-1]):
-                    self.max_time = 0.0
-            found.sort(key=_order)
-            alive = [trial.candidate for trial in found[: math.ceil(len(found) / SHARE)]]
+        self._began, alive = time.perf_counter(), list(candidates)
+        *stages, most = self.stages(len(alive))
+        for rows in stages:
+            alive = [trial.candidate for trial in survivors(self._stage(alive, rows))]
+        last = survivors(self._stage(alive, most))
+        parts = self._affordable(last)
+        for trial in leaders(self._finals(last, parts)):
+            self._climb(trial, parts)
         return self.leaderboard()[0]
 
+    def _stage(self, alive: Sequence[Candidate], rows: int) -> list[Trial]:
+        """Try settings one after another; the best first."""
+        tries = (partial(self._try, each, each.model, rows, self._few) for each in alive)
+        return self._in_time(tries)
+
+    def _finals(self, last: Sequence[Trial], parts: Sequence[Subsample]) -> list[Trial]:
+        """Judge by more parts the models that would be trained in the end; the best first.
+
+        The rounds of boosting are settled then, and not chosen again by the rows that judge them.
+        """
+        if len(parts) == len(self._few):
+            return list(last)
+        return self._in_time(
+            partial(self._try, t.candidate, t.settled, t.rows, parts) for t in last
+        )
+
+    def _in_time(self, tries: Iterable[Callable[[], Trial]]) -> list[Trial]:
+        """Try as long as there is time, and once in any case; the best first."""
+        found: list[Trial] = []
+        for attempt in tries:
+            if self._left() <= 0 and self.trials:
+                break
+            found.append(attempt())
+            self.trials.append(found[-1])
+            if self.tell is not None and self.tell(found[-1]):
+                self.max_time = 0.0
+        return sorted(found, key=_order)
+
+    @property
+    def _few(self) -> Sequence[Subsample]:
+        """The parts that the stages use."""
+        return self.parts[: self.first]
+
+    def _affordable(self, last: Sequence[Trial]) -> Sequence[Subsample]:
+        """As many parts as these settings can be judged by in half of the time that is left."""
+        seconds = sum(trial.seconds / trial.parts for trial in last)
+        count = min(len(self.parts), LARGEST_PART * self._left() / max(seconds, 1e-9))
+        return self.parts[: max(len(self._few), int(count))]
+
+    def _climb(self, best: Trial, parts: Sequence[Subsample]) -> None:
+        """Try what is beside the best setting, and beside a better one if there is, and so on."""
+        while self.beside is not None:
+            known = {trial.candidate.label for trial in self.trials if trial.rows == best.rows}
+            new = [each for each in self.beside(best.candidate) if each.label not in known]
+            found = self._finals(self._stage(new, best.rows)[:1], parts)
+            if not found or found[0].error >= best.error:
+                return
+            best = found[0]
+
+    def _left(self) -> float:
+        """Seconds that are left for trials."""
+        return self.max_time - (time.perf_counter() - self._began)
+
     def leaderboard(self) -> list[Trial]:
-        """The last whole trial of each setting, those on most rows first, the best of them first.
+        """The last whole trial of each setting, those on most rows and parts first, then the best.
 
         What was cut short comes after all that was not.
         """
-        ranked = sorted(self.trials, key=lambda trial: (trial.whole, trial.rows))
+        ranked = sorted(self.trials, key=lambda trial: (trial.whole, trial.rows, trial.parts))
         last = {trial.candidate.label: trial for trial in ranked}
         return sorted(
-            last.values(), key=lambda trial: (not trial.whole, -trial.rows, *_order(trial))
+            last.values(),
+            key=lambda trial: (not trial.whole, -trial.rows, -trial.parts, *_order(trial)),
         )
 
     def stages(self, settings: int) -> list[int]:
@@ -146,37 +210,65 @@ class Halving:
         count = min(few, math.ceil(math.log(max(1, settings), SHARE)))
         return [most // SHARE**k for k in range(count, 0, -1)] + [most]
 
-    def _try(self, candidate: Candidate, rows: int, left: float) -> Trial:
+    def _try(
+        self, candidate: Candidate, model: Any, rows: int, parts: Sequence[Subsample]
+    ) -> Trial:
         """Fit and judge; a setting that these rows do not allow is as bad as can be."""
         began, fitted, errors = time.perf_counter(), [], []
-        for part in self.parts:
-            some = np.sort(part.train[:rows])
-            model = _hastened(candidate.model, LARGEST_PART * left / len(self.parts))
-            X, y = self.X[some], self.y[some]
+        seconds = LARGEST_PART * max(self._left(), 0.1) / len(parts)
+        for part in parts:
+            one, some = _hastened(model, seconds), np.sort(part.train[:rows])
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # the last fit says what there is to say
-                    model.fit(X, y)
+                    self._fit(one, some, part.validation)
             except ValueError:  # too few rows of a class, for example
-                seconds = time.perf_counter() - began
-                return Trial(candidate, rows, math.inf, math.inf, seconds, None, None, whole=False)
-            judged = part.validation
-            errors.append((_error(model, self.X[judged], self.y[judged]), _error(model, X, y)))
-            fitted.append(model)
+                took, bad = time.perf_counter() - began, (math.inf, math.inf)
+                return Trial(
+                    candidate, model, rows, len(parts), *bad, took, None, None, whole=False
+                )
+            errors.append([_error(one, self.X[r], self.y[r]) for r in (part.validation, some)])
+            fitted.append(one)
         error, training = np.mean(errors, axis=0)
         proofs = [m.certificate_ for m in fitted if m.certificate_.kind in ("duality", "gradient")]
         known = [proof.relative_gap for proof in proofs if not proof.vacuous]
         return Trial(
             candidate,
+            model,
             rows,
+            len(parts),
             float(error),
             float(training),
             time.perf_counter() - began,
             max(known) if known else None,
             all(proof.holds for proof in proofs) if proofs else None,
             _rounds(fitted),
-            not any(model.stop_ is Stop.TIME for model in fitted),
+            not any(one.stop_ is Stop.TIME for one in fitted),
         )
+
+    def _fit(self, model: Any, some: IntArray, validation: IntArray) -> None:
+        """Train on some rows; where rounds are stopped early, by the rows that judge them."""
+        rows = some
+        if stops_early(model):
+            rows = np.concatenate([some, validation])
+            model.set_params(validation_fraction=np.arange(len(rows)) >= len(some))
+        model.fit(self.X[rows], self.y[rows])
+
+
+def survivors(found: Sequence[Trial]) -> list[Trial]:
+    """The best third, and the best of each family: on more rows another one may be ahead."""
+    first = math.ceil(len(found) / SHARE)
+    return [*found[:first], *(trial for trial in leaders(found) if trial not in found[:first])]
+
+
+def leaders(found: Sequence[Trial]) -> list[Trial]:
+    """The best of each family, of trials that are in order."""
+    return list({trial.candidate.name: trial for trial in reversed(found)}.values())[::-1]
+
+
+def stops_early(model: Any) -> bool:
+    """Whether a fit sets rows aside that tell when to stop."""
+    return bool(model.get_params(deep=False).get("early_stopping", False))
 
 
 def _order(trial: Trial) -> tuple[float, float]:
@@ -200,7 +292,7 @@ def _error(model: Any, X: Matrix, y: AnyArray) -> float:
 
 
 def _rounds(fitted: Sequence[Any]) -> int | None:
-    """How many rounds early stopping kept, of the longest ensemble."""
-    if not fitted[0].get_params(deep=False).get("early_stopping", False):
+    """How many rounds early stopping kept, the mean."""
+    if not stops_early(fitted[0]):
         return None
-    return max(int(model.n_rounds_) for model in fitted)
+    return round(np.mean([int(model.n_rounds_) for model in fitted]))

@@ -28,7 +28,7 @@ def draw_kernel(result: KernelFit) -> Any:
             "inside",
             say("support vectors"),
         )
-        wrong = f"{100 * result.error:.1f} %"
+        wrong = f"{100 * result.error:.1f}%"
         facts = (
             f"k(x, x′) = {result.model.kernel_}"
             if result.name == "linear"

@@ -194,7 +194,7 @@ def _look(rank: int) -> dict[str, Any]:
 
 
 def _percent(share: float) -> str:
-    return f"{_share(share)} %"
+    return f"{_share(share)}%"
 
 
 def _share(share: float) -> str:

@@ -164,12 +164,12 @@ def losses(seeds: Seeds) -> list[Finding]:
         ),
         Finding(
             ("004-fitting",),
-            "a validation part of 10–30 % gives ĉ ≈ c*",
+            "a validation part of 10–30% gives ĉ ≈ c*",
             f"test loss at ĉ {plus_minus(ratios, 3)} times that at c* with the mean of "
             f"{len(curves[0].each)} splits, {plus_minus(alone, 3)} times with a single split; "
-            f"{int((each <= NEAR).sum())} of {each.size} single splits are within 5 %",
+            f"{int((each <= NEAR).sum())} of {each.size} single splits are within 5%",
             votes(ratios <= NEAR, IN_PART),
-            "A seed agrees if the test loss at the ĉ of the mean is at most 5 % above that at c*. "
+            "A seed agrees if the test loss at the ĉ of the mean is at most 5% above that at c*. "
             "The document splits once, which does nearly as well on average and may miss by more.",
         ),
     ]
@@ -198,7 +198,7 @@ def descents(seeds: Seeds) -> list[Finding]:
             tuple(
                 AGREES if share < 1e-8 else IN_PART if share < 0.01 else DIFFERS for share in shares
             ),
-            "A seed agrees if less than 1e-8 of J* is left, and in part if less than 1 % is. J is "
+            "A seed agrees if less than 1e-8 of J* is left, and in part if less than 1% is. J is "
             "strongly convex, but the hinge has corners: with a constant rate the descent comes "
             "near the minimum quickly and then steps back and forth across a corner.",
         ),

@@ -112,7 +112,7 @@ def precise(left: FloatArray) -> Finding:
         "the algorithms reach the optimum with very good precision",
         "left at the end: " + ", ".join(f"{a} {b}" for a, b in zip(names, shown, strict=True)),
         tuple(AGREES if n == len(names) else IN_PART if n else DIFFERS for n in close),
-        "A seed agrees if all of them leave less than 1 %, and in part if some do. Those that "
+        "A seed agrees if all of them leave less than 1%, and in part if some do. Those that "
         "leave more need more iterations than the figures have: ‖βᵏ‖₁ ≤ kε for FS, and a step of "
         "LS-Boost(ε) goes the share ε of the way.",
     )
