@@ -43,7 +43,7 @@ from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost, places
 from cotas.solvers import block_trees, newton_blocks, proximal_blocks
 from cotas.solvers.rounded_blocks import Place, Respond
-from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_pairs
+from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_groups, in_pairs
 from cotas.stops import InterruptedWarning, Stop
 from in_blocks import EVERY, MIXED, TAKE, made, same_parameters, spoil
 from terminal import cotas as terminal
@@ -188,6 +188,19 @@ def test_sums_run_in_one_order_whoever_makes_them():
     assert source.map_reduce(_first_column) == spread
     assert in_pairs(_first_column(block) for block in source.blocks()) == spread
     assert spread[1] == N
+
+
+def test_sums_of_groups_are_those_of_pairs():
+    for n in (*range(1, 70), 257):
+        parts = [Nested(str(k)) for k in range(n)]
+        assert in_groups(parts, in_pairs) == in_pairs(parts)
+
+
+class Nested(str):
+    """Shows in which order things are added."""
+
+    def __add__(self, other):
+        return Nested(f"({self} {other})")
 
 
 def _first_column(block: Block) -> Sums:
