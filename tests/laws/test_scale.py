@@ -42,7 +42,7 @@ from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost, places
 from cotas.solvers import block_trees, newton_blocks, proximal_blocks
-from cotas.solvers.rounded_blocks import Place, Respond
+from cotas.solvers.rounded_blocks import Bend, Diagonal, Place, Respond
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_groups, in_pairs
 from cotas.stops import InterruptedWarning, Stop
 from in_blocks import EVERY, MIXED, TAKE, made, same_parameters, spoil
@@ -285,7 +285,12 @@ def test_sparse_rows_answer_to_a_newton_step_as_dense_ones(columns, kind):
     for given in (rows, rows.toarray()):
         source = Arrays(given, y, WEIGHTS[:300], block_rows=20)
         *sums, system = source.map_reduce(Respond(place, with_gram=True))
-        found.append([*sums, np.tril(system.total())])
+        direction = np.cos(np.arange(columns + 1.0))
+        bent = [source.map_reduce(part) for part in (Diagonal(place), Bend(place, direction))]
+        gram = np.tril(system.total())
+        whole = gram + np.tril(gram, -1).T
+        np.testing.assert_allclose(bent, [np.diag(whole), whole @ direction], atol=1e-12)
+        found.append([*sums, gram, *bent])
         with ThreadPoolExecutor(3) as pool:
             again = source.map_reduce(Respond(place, with_gram=True), in_order(pool, 3))
         np.testing.assert_array_equal(again[-1].total(), system.total())

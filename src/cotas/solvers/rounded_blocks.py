@@ -18,7 +18,7 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.design import add, as_design, canonical, dot, n_vectors
 from cotas.loops import loop
 from cotas.rounds import FIRST_CENTRE, Rounds
-from cotas.solvers.rounded_hinge import Response, add_border, add_gram
+from cotas.solvers.rounded_hinge import Response, add_border, add_diagonal, add_gram, bend
 from cotas.source import Block, Source, Sums, double
 
 
@@ -35,6 +35,15 @@ class Place(NamedTuple):
     def path(self) -> Rounds:
         """The rounds before and this place, as if it were the end of one more."""
         return self.rounds.followed_by(self.theta, self.theta0, self.nu)
+
+    def respond(
+        self, rows: Any, block: Block, combination: FloatArray
+    ) -> tuple[FloatArray, IntArray, tuple[float, float, float]]:
+        """s, the curved rows and the sums of a sparse block, in one loop; adds Σ αᵢyᵢxᵢ."""
+        s, curved = block.shares() / self.total, np.empty(block.n_rows, dtype=np.int64)
+        count, *sums = respond_anew(rows, block.y, s, self.path, combination, curved)
+        balance, loss, total = sums
+        return s, curved[:count], (balance, loss, total)
 
     def part(self, block: Block, span: slice) -> tuple[Matrix, FloatArray, FloatArray, FloatArray]:
         """X, s, the excess e and the part α/s before it is clipped, of some rows of a block."""
@@ -140,14 +149,10 @@ class Respond:
 
     def _of_sparse(self, block: Block) -> Sums:
         """In one loop over the rows, which Python has nothing to do with."""
-        X, s = canonical(block.X), block.shares() / self.place.total
-        combination, curved = np.zeros(X.shape[1]), np.empty(len(s), dtype=np.int64)
-        given = (as_design(X), block.y, s, self.place.path, combination, curved)
-        count, balance, loss, total = respond_anew(*given)
-        system = System(X.shape[1])
-        if self.with_gram:
-            system = System.of_sparse(X, s, curved[:count])
-        return Sums(combination, balance, loss, total, system)
+        X, combination = canonical(block.X), np.zeros(block.X.shape[1])
+        s, curved, sums = self.place.respond(as_design(X), block, combination)
+        system = System.of_sparse(X, s, curved) if self.with_gram else System(X.shape[1])
+        return Sums(combination, *sums, system)
 
     def _of_dense(self, block: Block) -> Sums:
         """Some rows at a time, since their products are those of matrices."""
@@ -186,12 +191,16 @@ class Diagonal:
 
     def __call__(self, block: Block) -> FloatArray:
         found = np.zeros(block.X.shape[1] + 1)
+        if sparse.issparse(block.X):
+            rows = as_design(block.X)
+            s, curved, _ = self.place.respond(rows, block, np.zeros(block.X.shape[1]))
+            add_diagonal(rows, s, curved, found[:-1])
+            found[-1] = float(s[curved].sum())
+            return found
         for span in block.spans():
             X, s, _, part = self.place.part(block, span)
             curved = _curved(part, s)
-            rows = X[curved]
-            squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
-            found[:-1] += squares.T @ s[curved]
+            found[:-1] += np.square(X[curved]).T @ s[curved]
             found[-1] += float(s[curved].sum())
         return found
 
@@ -205,11 +214,17 @@ class Bend:
 
     def __call__(self, block: Block) -> FloatArray:
         found = np.zeros(len(self.direction))
+        theta, theta0 = self.direction[:-1], float(self.direction[-1])
+        if sparse.issparse(block.X):
+            rows = as_design(block.X)
+            s, curved, _ = self.place.respond(rows, block, np.zeros(block.X.shape[1]))
+            found[-1] = bend(rows, s, curved, theta, theta0, found[:-1])
+            return found
         for span in block.spans():
             X, s, _, part = self.place.part(block, span)
             curved = _curved(part, s)
             rows = X[curved]
-            pressed = s[curved] * (rows @ self.direction[:-1] + self.direction[-1])
+            pressed = s[curved] * (rows @ theta + theta0)
             found[:-1] += rows.T @ pressed
             found[-1] += float(pressed.sum())
         return found
