@@ -43,7 +43,8 @@ class ProgressBar:
         """One unit further, with figures to show beside the bar; without any the last ones stay."""
         if self._bar is not None:
             if figures:
-                self._bar.set_postfix(figures, refresh=False)
+                written = {k: f"{v:.1e}" if isinstance(v, float) else v for k, v in figures.items()}
+                self._bar.set_postfix(written, refresh=False)
             self._bar.update()
 
     def close(self) -> None:

@@ -145,6 +145,14 @@ class Source(ABC):
         """What a function returns for each row, in the order in which the rows were given."""
         return np.concatenate(self.map_reduce(Listed(function), each))
 
+    def coded(self, code: Callable[[Block], Block]) -> Source:
+        """The source seen through a function that makes few bytes of a block, for many passes.
+
+        The function is pure and can be pickled. Here it is called in each pass; a source may keep
+        what it returns.
+        """
+        return Changed(self, code)
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -302,6 +310,10 @@ class Changed(Source):
     def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
         whole = function if self.change is None else Composed(function, self.change)
         return self.source.collect(whole, self.each if each is map else each)
+
+    def coded(self, code: Callable[[Block], Block]) -> Source:
+        whole = code if self.change is None else Composed(code, self.change)
+        return Changed(self.source.coded(whole), None, self.each)
 
 
 def is_sparse(block: Block) -> bool:

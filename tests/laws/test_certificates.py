@@ -2,13 +2,15 @@
 
 import json
 import pickle
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cotas import Certificate, Perceptron
+import cotas
+from cotas import Certificate, KernelSVM, Lasso, LinearSVM, Perceptron, Ridge
 from cotas.certificates import no_certificate
 from cotas.certificates.theorems.mistakes import mistakes_allowed
 from problems import LAYOUTS, clouds, labelled, model_name, online_models, three_clouds
@@ -137,6 +139,17 @@ def test_figures_name_the_quantities_of_the_theorem():
     assert certificate.figures["R (longest row)"] == pytest.approx(np.sqrt(5))
     assert certificate.kind == "mistakes"
     assert "(R/γ)² of Theorem 3.1" in certificate.figures  # another bound is smaller here
+
+
+@pytest.mark.parametrize("kind", [LinearSVM, KernelSVM, Perceptron, Lasso, Ridge])
+def test_what_is_said_does_not_depend_on_when_it_is_read(kind):
+    model = kind().fit(*clouds(60, 3))
+    copy, (certificate,) = pickle.loads(pickle.dumps(model)), model._certificates
+    assert set(vars(certificate)) == {field.name for field in fields(certificate)}
+    with cotas.lang("es"):
+        in_spanish = copy.certificate_.statement
+        assert model.certificate_.statement == in_spanish
+    assert model.certificate_.statement == copy.certificate_.statement != in_spanish
 
 
 @by_model

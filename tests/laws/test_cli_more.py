@@ -39,13 +39,20 @@ def test_compare_judges_all_by_the_same_rows(shop, tmp_path):
     for model in models:
         alone = cotas("fit", shop, "-t", "bought", "-m", model["name"], "--json").document
         assert alone["hold_out"]["error"] == model["error"]
+        assert alone["quality"]["baseline"]["value"] == document["baseline"]["error"]
+        assert alone["quality"]["answer"] == document["baseline"]["answer"]
         wrong = round(model["error"] * document["held_out"])
         expected = library.hold_out_bound(wrong, document["held_out"], tried=2)
         assert model["bound"] == expected.upper > alone["bound"]["upper"]
     assert (tmp_path / "c.png").stat().st_size > 1000
-    table = cotas(*call).out.splitlines()
+    said, alone = cotas(*call), cotas("fit", shop, "-t", "bought", "-m", "svm")
+    table = said.out.splitlines()
     assert table[0].split()[:2] == ["model", "seconds"]
-    assert len(table) == 3
+    assert "the baseline" in table[3]
+    assert len(table) == 4
+    assert [line for line in said.err.splitlines() if "left out" in line] == [
+        line for line in alone.err.splitlines() if "left out" in line
+    ]
 
 
 def test_path_of_machines_and_of_the_lasso(tmp_path):

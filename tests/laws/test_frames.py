@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import is_classifier
 
 import cotas
-from cotas.exceptions import ModelFileError
+from cotas.exceptions import DataFileError, ModelFileError
 from cotas.preparation.columns import ColumnWarning
 from cotas.tables import PreparedModel, read_table
 from estimators import every_estimator
@@ -122,6 +122,44 @@ def test_categories_are_taken_as_they_are():
 
 def odd_frame(cell: str) -> pl.DataFrame:
     return pl.DataFrame({"x": [*(str(value) for value in NUMBERS[1:]), cell]})
+
+
+@pytest.mark.parametrize("kind", [int, float, bool, str])
+def test_categories_of_any_kind_are_categories(tmp_path, kind):
+    """And a row as text, or as numbers, is of the same category."""
+    frame = pd.DataFrame({"x": NUMBERS, "k": pd.Categorical([kind(k % 3) for k in range(N)])})
+    model = PreparedModel(cotas.Ridge(lam=0.1)).fit(frame, Y)
+    names = model.preparation_.get_feature_names_out().tolist()
+    assert names[0] == "x"
+    assert {name[:2] for name in names[1:]} == {"k="}
+    plain = frame.assign(k=frame["k"].astype(kind))
+    np.testing.assert_array_equal(model.predict(plain), model.predict(frame))
+
+
+TARGETS = {
+    "money": lambda y: [f"${value:,.4f}" for value in y],
+    "comma": lambda y: [f"{value:.4f}".replace(".", ",") for value in y],
+    "objects": lambda y: y.astype(object),
+    "column": lambda y: pd.DataFrame({"y": [f"{value:.4f}" for value in y]}),
+    "polars": lambda y: pl.Series([f"{value:.4f} €" for value in y]),
+}
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_numbers_to_be_predicted_are_read_as_in_a_file(kind):
+    y = Y.round(4)
+    table, written = {"x": NUMBERS}, TARGETS[kind](y)
+    model = PreparedModel(cotas.Ridge(lam=0.1)).fit(table, written)
+    plain = PreparedModel(cotas.Ridge(lam=0.1)).fit(table, y)
+    np.testing.assert_array_equal(model.predict(table), plain.predict(table))
+    assert model.score(table, written) == plain.score(table, y)
+    assert model.certify(table, written).holds
+
+
+@pytest.mark.parametrize("cell", ["oops", None, float("nan")])
+def test_a_target_that_is_no_number_is_refused_in_words(cell):
+    with pytest.raises(DataFileError, match="the target holds"):
+        PreparedModel(cotas.Ridge()).fit({"x": NUMBERS}, [cell] * 30 + ["1"] * 30)
 
 
 def test_a_warning_of_a_column_names_the_line_of_the_caller():

@@ -121,6 +121,23 @@ def test_whoever_is_told_can_end_it():
     assert len(search.trials) == 1
 
 
+def test_an_interrupt_ends_the_search_with_the_best_so_far():
+    X, y = noisy_line(400)
+
+    class Interrupted(cotas.Ridge):
+        def fit(self, X, y):
+            raise KeyboardInterrupt
+
+    last = [Candidate("ridge", Interrupted(), "interrupted")]
+    search = Halving(X, y, one_part(len(y)), beside=lambda c: ridges(c.model.lam / 10))
+    best = search.run([*ridges(10.0, 1e-3), *last, *ridges(1e-4)])
+    assert search.interrupted
+    assert best.candidate.label == "ridge 0.001"
+    assert len(search.trials) == 2
+    with pytest.raises(KeyboardInterrupt):
+        Halving(X, y, one_part(len(y))).run(last)
+
+
 def test_early_stopping_settles_the_number_of_rounds():
     X, y = clouds(600, 4)
     model = cotas.LogitBoost(

@@ -143,6 +143,35 @@ def test_several_classes():
         np.testing.assert_allclose(alone.coef_[0], model.coef_[k], atol=1e-8)
 
 
+@pytest.mark.parametrize("more", [{}, {"max_iter": 2}, {"loss": "squared_hinge"}])
+@by_stepwise_solver
+def test_classes_proved_together_are_as_those_proved_one_by_one(solver, more):
+    """Who is watched, here by a clock, is proved class by class."""
+    X, y = three_clouds()
+    given = {"solver": "auto" if "loss" in more else solver, "random_state": 0, **more}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        one = LinearSVM(**given).fit(X, y)
+        other = LinearSVM(max_time=1e6, **given).fit(X, y)
+    assert np.array_equal(one.coef_, other.coef_)
+    assert np.array_equal(one.intercept_, other.intercept_)
+    assert (one.stop_, one.n_iter_) == (other.stop_, other.n_iter_)
+    assert one.certificate_.verify(X, y)
+
+
+def test_ctrl_c_in_the_proof_of_all_classes_leaves_a_model(monkeypatch):
+    X, y = three_clouds()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cotas.linear.svm.begun_together", interrupt)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model = LinearSVM().fit(X, y)
+    assert model.stop_ is Stop.INTERRUPTED
+    assert model.certificate_.verify(X, y)
+
+
 def test_never_worse_than_pegasos():
     X, y = clouds(200, 5)
     exact = LinearSVM(lam=0.01, tol=1e-8).fit(X, y).certificate_

@@ -60,24 +60,43 @@ def numbers(block: Block) -> Sums:
 
 
 @dataclass(frozen=True)
-class ToLearnFrom:
-    """A block with y as an algorithm has it, and weights that sum to one over all the rows."""
+class Coding:
+    """A block with the bins of its values for X, and for y numbers, or places among the classes."""
 
-    total: float
-    pairs: tuple[tuple[Any, float], ...]
-    codes: tuple[Any, ...] = ()  # the classes, where they are told by their places among these
-    signs: bool = False  # whether y is ±1, one class against the rest
-    label: Any = None
+    coder: Coder
+    classes: tuple[Any, ...] = ()
 
     def __call__(self, block: Block) -> Block:
-        s, y = weighed(block, self.pairs), np.asarray(block.y)
-        shares = np.full(len(y), 1.0 / self.total) if s is None else s / self.total
-        if self.codes:
-            y = np.searchsorted(np.array(self.codes), y)
-        elif self.signs:
-            y = np.where(y == self.label, 1.0, -1.0)
+        y = np.asarray(block.y)
+        if self.classes:
+            y = np.searchsorted(np.array(self.classes), y).astype(np.uint16)
         else:
-            y = y.astype(np.float64)
+            y = y.astype(np.float64, copy=False)
+        return block._replace(X=self.coder.coded(block.X), y=y)
+
+
+@dataclass(frozen=True)
+class ToLearnFrom:
+    """A coded block with y as an algorithm has it, and weights that sum to one over all the rows.
+
+    Attributes
+    ----------
+    total : the weight of all rows
+    factors : of each class, where they have some
+    positive : the class that counts as +1 against the rest; None where y stays as it is
+    """
+
+    total: float
+    factors: tuple[float, ...] = ()
+    positive: int | None = None
+
+    def __call__(self, block: Block) -> Block:
+        s, y = weighed(block, tuple(enumerate(self.factors))), np.asarray(block.y)
+        shares = np.full(len(y), 1.0 / self.total) if s is None else s / self.total
+        if self.positive is not None:
+            y = np.where(y == self.positive, 1.0, -1.0)
+        elif y.dtype.kind == "u":
+            y = y.astype(np.int64)  # for which the loops are compiled
         return block._replace(y=y, weights=shares)
 
 
@@ -86,7 +105,7 @@ class BlockRun:
     """One run of an algorithm over blocks; it stands for a `BoostingRun` in memory."""
 
     label: Any
-    source: Source
+    source: Source  # coded
     change: ToLearnFrom
     coder: Coder
     constant: float = 0.0
@@ -95,7 +114,7 @@ class BlockRun:
     first: int = 1
 
     def _rounds(self) -> BlockRounds:
-        nothing = Sum(self.constant, (), np.empty(0), self.coder.categories())
+        nothing = Sum(self.constant, (), np.empty(0))
         return BlockRounds(self.source, self.change, self.coder, nothing)
 
     def exponential(self, each: Each) -> Any:
@@ -125,6 +144,7 @@ class BlockExamples:
 
     source: Source
     X: Watched  # the same, for the proof
+    coded: Source  # the same, as trees are grown on it
     coder: Coder
     total: float
     classes: Any = None
@@ -151,10 +171,11 @@ class BlockExamples:
 
     def run(self, label: Any = None, together: bool = False) -> BlockRun:
         """A run for one class against the rest, for all together, or for numbers."""
-        codes = tuple(self.classes.tolist()) if together else ()
-        signs = self.classes is not None and not together
-        change = ToLearnFrom(self.total, self.factors, codes, signs, label)
-        return BlockRun(label, self.source, change, self.coder, self.constant, len(codes) or 1)
+        one = self.classes is not None and not together
+        positive = self.classes.tolist().index(label) if one else None
+        change = ToLearnFrom(self.total, tuple(factor for _, factor in self.factors), positive)
+        n_functions = len(self.classes) if together else 1
+        return BlockRun(label, self.coded, change, self.coder, self.constant, n_functions)
 
 
 def read_blocks(
@@ -176,11 +197,13 @@ def read_blocks(
         middle = float(np.clip(scatter.mean[0], float(lowest), -float(highest)))
         coder = Coder.of(columns, categorical)
         watched = seen_once(bound, Columns((None,)))
-        return BlockExamples(bound, watched, coder, scatter.total, constant=middle)
+        coded = bound.coded(Coding(coder))
+        return BlockExamples(bound, watched, coded, coder, scatter.total, constant=middle)
     classes: Classes = classes_of(found, class_weight)
     watched = seen_once(bound, Signs(tuple(classes.positives().tolist()), classes.pairs))
     coder = Coder.of(columns, categorical)
-    return BlockExamples(bound, watched, coder, classes.total, classes.labels, classes.pairs)
+    coded = bound.coded(Coding(coder, tuple(classes.labels.tolist())))
+    return BlockExamples(bound, watched, coded, coder, classes.total, classes.labels, classes.pairs)
 
 
 def seen_once(source: Source, read: Any) -> Watched:

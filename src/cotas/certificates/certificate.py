@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ from cotas.certificates.verification import (
 )
 from cotas.problem import relative_gap
 from cotas.source import Source, source_of
-from cotas.words import Spoken, in_one, say
+from cotas.words import Spoken, in_one, kept, say
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
@@ -247,7 +247,7 @@ class Certificate:
         return contradictions(self, fresh)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "predictor": None}
+        return {**vars(self), "statement": self.statement, "predictor": None}
 
     # ---- the same, said otherwise --------------------------------------------------------------
 
@@ -348,7 +348,7 @@ def conclude(
     lower: float,
     upper: float,
     *,
-    statement: str,
+    statement: str | Callable[[], str],
     reference: str,
     witness: Witness | None,
     sketch: Sketch | None,
@@ -365,7 +365,8 @@ def conclude(
     """The certificate of what a checker found: the one door through which all of them come.
 
     It holds if there is no objection and the bounds are finite and in order. `scale` is the
-    objective of the zero model, and `charge` what rounding cost the two bounds.
+    objective of the zero model, and `charge` what rounding cost the two bounds. The statement may
+    come as a function that makes it: to write it down takes longer than to prove a small one.
     """
     # What is not a number is not known.
     lower = -math.inf if math.isnan(lower) else float(lower)
@@ -374,26 +375,30 @@ def conclude(
         objection = NOT_FINITE
     if not objection and kind in OPTIMIZATION and not lower <= upper:
         objection = CONTRADICTION
-    return Certificate(
+    made = object.__new__(Certificate)
+    vars(made).update(  # setting one attribute after the other takes several times as long
         kind=kind,
         lower=lower,
         upper=upper,
         holds=not objection,
-        statement=statement,
-        reference=reference,
+        statement=kept(statement),
+        reference=kept(reference),
         figures={name: float(value) for name, value in (figures or {}).items()},
-        remarks=tuple(remarks),
+        remarks=kept(tuple(remarks)),
         vacuous=bool(vacuous),
-        objection=objection,
-        trusted=tuple(trusted),
-        notes=tuple(notes),
+        objection=kept(objection),
+        trusted=kept(tuple(trusted)),
+        notes=kept(tuple(notes)),
         zero_objective=None if scale is None else float(scale),
-        label=_label(witness),
+        label=kept(_label(witness)),
         charge=float(charge) if math.isfinite(charge) else 0.0,
         moved=moved,
         witness=witness,
         sketch=sketch,
+        parts=(),
+        predictor=None,
     )
+    return made
 
 
 def no_certificate(

@@ -196,7 +196,7 @@ class DualPoint(Parametric):
         lower, upper = found.lower, found.upper
         figures = penalty_figures(problem, self.coef)
         figures["‖θ‖"] = float(np.linalg.norm(self.coef))
-        remarks, trusted = [], []
+        remarks, trusted, mean = [], [], mean_of(self)
         if self.expectation is not None:
             figures["R (longest row)"] = longest
             figures["mean gap in theory, at most"] = self.expectation.gap(problem.lam, longest)
@@ -204,10 +204,10 @@ class DualPoint(Parametric):
             trusted.append("The number of draws is what the run says of itself.")
         return conclude_duality(
             found,
-            statement=say(
+            statement=lambda: say(
                 "No classifier has a smaller {mean} {loss} loss + {penalty} ({bias}) than {lower}; "
                 "this one has {upper}.",
-                mean=mean_of(self),
+                mean=mean,
                 loss=say(problem.loss.name),
                 penalty=penalty_in_words(problem),
                 bias=bias_in_words(problem.free_bias, problem.bias_scale),

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
-from cotas.certificates.core.rows import FAR
+from cotas.certificates.core.rows import FAR, column_means
 
 MORE = 8
 
@@ -74,8 +74,8 @@ def centre_of(X: Matrix, rows: int = 1000) -> FloatArray | None:
         return None
     some = np.asarray(X[:: max(1, X.shape[0] // rows)], dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        middle = some.mean(axis=0)
-        far = np.abs(middle) > FAR * np.abs(some - middle).mean(axis=0)
+        middle = column_means(some)
+        far = np.abs(middle) > FAR * column_means(np.abs(some - middle))
     return middle if far.any() and np.isfinite(middle).all() else None
 
 

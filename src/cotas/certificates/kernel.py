@@ -177,24 +177,24 @@ class KernelSurvey:
         if self.risk.bias_scale:
             raise Objection("parameters")
         self.weights = Weights.of(points[0].weights, self.n)
-        self.betas = np.stack([np.array(p.coef, np.float64) for p in points], axis=1)
+        self.betas = np.array([p.coef for p in points], np.float64).T
         self.biases = np.array([float(p.intercept) for p in points])
-        self.signs = np.stack([signs_of(y, p.positive) for p in points], axis=1)
+        self.signs = np.array([signs_of(y, p.positive) for p in points]).T
         for model in zip(self.signs.T, self.betas.T, self.biases.tolist(), strict=True):
             Claim(self.risk, *model).refuse(self.n, self.n)
         s = self.weights.s
-        self.given = -self.signs * s[:, None] * np.stack([_shares(p) for p in points], axis=1)
+        self.given = -self.signs * s[:, None] * np.array([_shares(p) for p in points]).T
         moved = [
             feasible(self.risk.loss, sign, c, s, self.risk.free_bias)
             for sign, c in zip(self.signs.T, self.given.T, strict=True)
         ]
-        self.duals = np.stack(moved, axis=1)
+        self.duals = np.array(moved).T
 
     def _multiply(self, X: Matrix, each: Each) -> None:
         """K times β and c; where K is examined, of the rows that have a part in it only."""
         factors = np.stack([self.betas, self.duals], axis=2).reshape(self.n, -1)
         self.gram, self.evidence = gram_of(self.points[0].kernel.spec(), X, each), None
-        rows = np.flatnonzero((self.weights.s > 0) | factors.any(axis=1))
+        rows = ((self.weights.s > 0) | factors.any(axis=1)).nonzero()[0]
         self.examined = not self.gram.positive and len(rows) <= LARGEST_EXAMINED
         if self.examined:
             self.gram, self.evidence = examined(self.gram, rows)
@@ -229,27 +229,31 @@ class KernelSurvey:
         point, problem, objection = self.points[c], self.problem, in_words(found)
         lower, upper = found.lower, found.upper
         condition, remarks = ("", ()) if objection else self._about_the_kernel()
-        before = [in_one([point.subject, ": "], "")] if point.subject else []
-        before += [condition] if condition else []
-        statement = say(
-            "{before}no θ in the feature space of k has a smaller {mean} {loss} loss + (λ/2)‖θ‖² "
-            "({bias}) than {lower}; this one has {upper}."
-            if before
-            else "No θ in the feature space of k has a smaller {mean} {loss} loss + (λ/2)‖θ‖² "
-            "({bias}) than {lower}; this one has {upper}.",
-            before=in_one(before, ""),
-            mean=mean_of(point),
-            loss=say(problem.loss.name),
-            bias=bias_in_words(problem.free_bias),
-            **ends(lower, upper),
-        )
+        mean, subject = mean_of(point), point.subject
+
+        def statement() -> str:
+            before = [in_one([subject, ": "], "")] if subject else []
+            before += [condition] if condition else []
+            return say(
+                "{before}no θ in the feature space of k has a smaller {mean} {loss} loss "
+                "+ (λ/2)‖θ‖² ({bias}) than {lower}; this one has {upper}."
+                if before
+                else "No θ in the feature space of k has a smaller {mean} {loss} loss "
+                "+ (λ/2)‖θ‖² ({bias}) than {lower}; this one has {upper}.",
+                before=in_one(before, ""),
+                mean=mean,
+                loss=say(problem.loss.name),
+                bias=bias_in_words(problem.free_bias),
+                **ends(lower, upper),
+            )
+
         figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
         more = (*remarks, OPTIMIZATION_ONLY)
         said = (sides, statement, REFERENCE, figures, more, objection)
         return self._said(c, *said, found.charge, found.moved)
 
     def _said(
-        self, c: int, sides: tuple[str, float, float], statement: str, reference: str,
+        self, c: int, sides: tuple[str, float, float], statement: Any, reference: str,
         figures: dict[str, float], remarks: tuple[str, ...], objection: str, charge: float,
         moved: tuple[float, float] = (0.0, 0.0),
     ) -> Certificate:  # fmt: skip
@@ -510,7 +514,7 @@ class PairPoint:
     ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
         """As `KernelDualPoint.survey`, from the rows that take part; the facts are of all rows."""
         certificate, scores, region = self.point.survey(some, y, facts, each)
-        return replace(certificate, witness=self), scores, region
+        return certificate._but(witness=self), scores, region
 
     def whole(self) -> KernelDualPoint:
         """The same point with the zeros of all other rows."""

@@ -170,7 +170,7 @@ class _LassoSurvey:
         """Put both values and what follows from them into words."""
         point, weights = self.points[k], Weights.of(self.points[0].weights, self.rows.n)
         # What the rounding of the targets leaves of the objective, in units of the scale.
-        floor = float(ROUNDED * np.mean(self.y**2))
+        floor = float(ROUNDED * (self.y @ self.y) / self.rows.n)
         constant = (self.constant, self.constant + floor)
         return in_certificate(point, self.found[k], weights.high, constant, self.sketch)
 
@@ -217,13 +217,13 @@ def in_certificate(
     """
     problem, found = point.problem, proved.bounds
     lower, upper = found.lower, found.upper
-    said = problem.in_words(mean_of(point), point.penalty_scale is not None)
+    mean = mean_of(point)
     return conclude_duality(
         found,
         vacuous=lower < 0.01 * upper,
-        statement=say(
+        statement=lambda: say(
             "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
-            objective=said,
+            objective=problem.in_words(mean, point.penalty_scale is not None),
             **ends(lower, upper),
         ),
         reference="Proposition 2.2.2 of Rugeles Ospina"

@@ -218,7 +218,7 @@ def in_certificate(
 ) -> Certificate:
     """Put both values and what follows from them into words."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
-    lower, upper = bounds.lower, bounds.upper
+    lower, upper, mean = bounds.lower, bounds.upper, mean_of(point)
     return conclude(
         kind="gradient",
         lower=lower,
@@ -226,14 +226,14 @@ def in_certificate(
         objection=in_words(bounds) or against,
         # P ≥ 0 was known before, and this objective is not near zero.
         vacuous=lower <= 0.01 * upper and upper > AS_GOOD_AS_ZERO * constant,
-        statement=say(
+        statement=lambda: say(
             "No linear model has a smaller ½ {mean} squared error{penalty} than {lower}; this one "
             "has {upper}."
             if math.isinf(within)
             else "No linear model within ρ = {rho} has a smaller ½ {mean} squared error{penalty} "
             "than {lower}; this one has {upper}.",
             rho=at_least(within),
-            mean=mean_of(point),
+            mean=mean,
             penalty=penalty_in_words(point),
             **ends(lower, upper),
         ),

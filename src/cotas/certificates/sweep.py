@@ -146,7 +146,7 @@ class Sweep:
 
     def _signs(self, span: slice) -> FloatArray:
         labels = self.y[span]
-        return np.stack([np.where(labels == p, 1.0, -1.0) for p in self.positives], axis=1)
+        return np.array([signs_of(labels, p) for p in self.positives]).T
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -58,8 +59,10 @@ def train_auto(
     best = search.run(_some(wanted, settings.trials))
     board = [leader_of(trial) for trial in search.leaderboard()]
     _show(session, board[:LEADERS], len(search.trials), settings)
-    given = _changed(best)
-    return train_one(session, best.candidate.name, rows, settings, given), board
+    if search.interrupted:
+        session.note(say("Interrupted: the best setting so far is trained on all the rows."))
+    one = train_one(session, best.candidate.name, rows, settings, _changed(best))
+    return replace(one, interrupted=one.interrupted or search.interrupted), board
 
 
 def search_of(

@@ -10,12 +10,22 @@ import typer
 from cotas.certificates import Certificate
 from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
+from cotas.cli.judging import baseline_line
 from cotas.cli.models import sensible, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
 from cotas.cli.splitting import bound_of
-from cotas.cli.training import Settings, SplitTable, rival_of, sample_of, split, train_one
+from cotas.cli.training import (
+    Settings,
+    SplitTable,
+    looked_at,
+    rival_of,
+    sample_of,
+    split,
+    train_one,
+)
+from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
 from cotas.words import say
 
@@ -51,7 +61,8 @@ def compare(
         preparation=preparation_of(table, columns),
         group=group,
     )
-    rows, _ = split(table, y, settings)
+    rows, few = split(table, y, settings)
+    session.remark(*looked_at(rows, settings), *few)
     if not len(rows.test):
         raise UsageError(say("comparing needs rows to judge by: at least 30, and a --hold-out."))
     names = _names(models, task, rows)
@@ -64,13 +75,17 @@ def compare(
     found.sort(key=lambda pair: pair[0].error)
     rivals, bounds = [rival for rival, _ in found], [bound for _, bound in found]
     _show(session, rivals, bounds, task)
+    answer, error = baseline(y[rows.train], y[rows.test], task == "classification")
+    session.say(": ".join(baseline_line(answer, error, task == "classification")))
     if picture is not None:
         draw(rivals, bounds, task, picture)
         session.say(f"{say('picture')}: {picture}")
     told = [
         {**vars(rival), "bound": None if bound is None else bound.upper} for rival, bound in found
     ]
-    session.document({"task": task, "held_out": len(rows.test), "models": told})
+    always = {"answer": answer, "error": error}
+    document = {"task": task, "held_out": len(rows.test), "baseline": always, "models": told}
+    session.document(document)
 
 
 def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:

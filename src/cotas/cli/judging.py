@@ -28,17 +28,19 @@ SHOWN_CLASSES = 20
 
 def quality_lines(quality: Quality) -> list[tuple[str, str]]:
     """What answering always the same would give, and what was measured beside the error."""
-    always = say("always “{answer}”", answer=quality.answer)
-    meaning = say(
-        "the baseline: the most frequent class" if quality.classes else "the baseline: the mean"
-    )
-    lines = [(always, f"{number(quality.baseline.value)} ({meaning})")]
+    lines = [baseline_line(quality.answer, quality.baseline.value, bool(quality.classes))]
     for name, measure in quality.measures.items():
         if name not in ("error", "RMSE", "R²"):
             lines.append(
                 (say(MEASURES[name]), f"{number(measure.value)} ({_about(name, quality)})")
             )
     return lines
+
+
+def baseline_line(answer: str, error: float, classes: bool) -> tuple[str, str]:
+    """What answering always the same gives."""
+    meaning = say("the baseline: the most frequent class" if classes else "the baseline: the mean")
+    return say("always “{answer}”", answer=answer), f"{number(error)} ({meaning})"
 
 
 def _about(name: str, quality: Quality) -> str:

@@ -95,12 +95,17 @@ class SplitTable:
         return self.table.take(rows), self.y[rows]
 
 
+def looked_at(rows: SplitTable, settings: Settings) -> list[Remark]:
+    """What a reader should know about the columns: which are left out, and what looks odd."""
+    keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
+    parts = (rows.train, rows.test)
+    return inspect_table(rows.table, rows.y, settings.task, parts, keep)
+
+
 def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> FitRecord:
     """Split, look at the data, train, and measure on the rows that were set aside."""
     rows, few = split(table, y, settings)
-    table = rows.table
-    keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
-    seen = inspect_table(table, y, settings.task, (rows.train, rows.test), keep)
+    seen = looked_at(rows, settings)
     remarks = gathered([*seen, *few])
     session.remark(*remarks)
     name = settings.model or DEFAULTS[settings.task]
@@ -111,7 +116,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
         best, rivals = train_auto(session, rows, settings)
     else:
         if task_of(name) != settings.task:
-            fit = ", ".join(sensible(settings.task, table.n_rows, table.n_columns))
+            fit = ", ".join(sensible(settings.task, rows.table.n_rows, rows.table.n_columns))
             raise UsageError(
                 say("{name} is not for {task}; {fit} are.", name=name, task=settings.task, fit=fit)
             )

@@ -24,7 +24,7 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[Any]) -> Non
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], *, for_good: bool = True) -> Iterator[BinaryIO]:
     """A new file to write to, beside `path`, which takes its place when it is complete.
 
     The new file is on the disk before it gets its name, so whatever happens, `path` is the old
@@ -32,16 +32,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     is not replaced. Of a symbolic link the file that it points to is replaced. Of a file with
     several names (hard links) only this name gets the new one. What a process that was killed
     left of an earlier attempt is removed.
+
+    With `for_good=False`, for one of many files that can be made again and are checked when they
+    are read, nothing waits for the disk, and nobody looks for what was left.
     """
     target = Path(os.path.realpath(path))
     mode = _mode_of(target)
-    _collect(target)
+    if for_good:
+        _collect(target)
     handle, temporary = _create(target)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if for_good:
+                os.fsync(file.fileno())
             if mode is not None:
                 os.chmod(temporary, mode)
             if _locks is not None:  # while it is locked nobody takes it for a leftover
@@ -52,7 +57,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _keep_name(target.parent)
+    if for_good:
+        _keep_name(target.parent)
 
 
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows
@@ -100,10 +106,11 @@ def _collect(target: Path) -> None:
     with contextlib.suppress(OSError):
         for entry in os.scandir(target.parent):
             if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                _remove_unless_locked(entry.path)
+                remove_unless_locked(entry.path)
 
 
-def _remove_unless_locked(path: str) -> None:
+def remove_unless_locked(path: str | os.PathLike[str]) -> None:
+    """Remove a file, unless another process is writing to it."""
     with contextlib.suppress(OSError):  # of another user, or gone
         handle = os.open(path, os.O_RDWR | _BINARY | _NO_LINK)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ from cotas.files.kinds import name_in_files
 VERSION = "_sklearn_version"
 # What is written as Python writes it.
 PLAIN = (bool, int, float, complex, str, bytes, slice)
+AS_WRITTEN = frozenset((*PLAIN, type(None)))
+# Pieces longer than this are hashed where they lie, the others together.
+LONG = 1 << 12
+PAIR = b"tuple\x001\x002"  # how a tuple of two begins
 
 
 def digest(value: Any) -> str:
@@ -31,54 +36,84 @@ def digest(value: Any) -> str:
     """
     walk = _Walk()
     walk.enter(value)
-    return walk.hash.hexdigest()
+    return walk.hexdigest()
 
 
 class _Walk:
     """Goes through a value in a fixed order and hashes what it meets."""
 
     def __init__(self) -> None:
-        self.hash = hashlib.blake2b(digest_size=16)
+        self._hash = hashlib.blake2b(digest_size=16)
         self._inside: list[int] = []
+        self._short: list[bytes] = []  # what was met since something was hashed
+
+    def hexdigest(self) -> str:
+        """The hash of all that was met."""
+        self._hash_short()
+        return self._hash.hexdigest()
 
     def enter(self, value: Any) -> None:
         """One value, unless we are inside of it already."""
-        if type(value) in PLAIN:
-            self._write(type(value).__name__, repr(value).encode())
-            return
-        if id(value) in self._inside:
+        kind = type(value)
+        if kind in AS_WRITTEN:
+            self._write(kind.__name__, repr(value).encode())
+        elif id(value) in self._inside:
             self._write("again", b"")
-            return
-        self._inside.append(id(value))
-        self._visit(value)
-        self._inside.pop()
+        else:
+            self._inside.append(id(value))
+            WAYS.get(kind, _Walk._visit)(self, value)
+            self._inside.pop()
 
     def _visit(self, value: Any) -> None:
-        if value is None or isinstance(value, PLAIN):
+        if isinstance(value, PLAIN):
             self._write(type(value).__name__, repr(value).encode())
-        elif isinstance(value, np.ndarray | np.generic):
+        elif isinstance(value, (np.ndarray, np.generic)):
             self._array(np.asarray(value))
         elif sparse.issparse(value):
             self._sparse(value)
         elif isinstance(value, dict):
-            self._each("dict", sorted(value.items(), key=lambda pair: repr(pair[0])))
-        elif isinstance(value, set | frozenset):
+            self._dict(value)
+        elif isinstance(value, (set, frozenset)):
             self._each("set", sorted(digest(item) for item in value))
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             self._each(_kind(value), value)
-        elif isinstance(value, type | types.BuiltinFunctionType | np.ufunc):
+        elif isinstance(value, (type, types.BuiltinFunctionType, np.ufunc)):
             self._write("name", _name(value).encode())
         else:
             self._object(value)
 
     def _write(self, kind: str, content: Any) -> None:
-        self.hash.update(f"{kind}\0{len(content)}\0".encode())
-        self.hash.update(content)
+        self._short.append(f"{kind}\0{len(content)}\0".encode())
+        if len(content) > LONG:
+            self._hash_short()
+            self._hash.update(content)
+        else:
+            self._short.append(content)
+
+    def _hash_short(self) -> None:
+        self._hash.update(b"".join(self._short))
+        self._short.clear()
 
     def _each(self, kind: str, items: Any) -> None:
         self._write(kind, str(len(items)).encode())
         for item in items:
             self.enter(item)
+
+    def _dict(self, value: dict[Any, Any]) -> None:
+        self._write("dict", str(len(value)).encode())
+        for key, held in sorted(value.items(), key=lambda pair: repr(pair[0])):
+            if type(key) is str:
+                self._short.append(_pair(key))
+            else:
+                self._short.append(PAIR)
+                self.enter(key)
+            self.enter(held)
+
+    def _list(self, value: list[Any]) -> None:
+        self._each("list", value)
+
+    def _tuple(self, value: tuple[Any, ...]) -> None:
+        self._each("tuple", value)
 
     def _array(self, array: Any) -> None:
         self._write("shape", repr(array.shape).encode())
@@ -87,8 +122,12 @@ class _Walk:
         elif array.dtype.kind in "OU":
             self._each("labels", array.ravel().tolist())
         else:
-            plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(-1)
-            self._write(plain.dtype.str, plain.view(np.uint8).data if plain.size else b"")
+            kind = _little(array.dtype)
+            plain = array.astype(kind, copy=False)
+            if plain.nbytes <= LONG:
+                self._write(kind.str, plain.tobytes())
+            else:
+                self._write(kind.str, np.ascontiguousarray(plain).reshape(-1).view(np.uint8).data)
 
     def _sparse(self, matrix: Any) -> None:
         rows = sparse.csr_matrix(matrix).sorted_indices()
@@ -106,12 +145,36 @@ class _Walk:
         elif isinstance(value, types.CodeType):
             self._each("code", (value.co_code, value.co_names, value.co_consts))
         else:
-            self._each(name_in_files(type(value)), (_state(value),))
+            kind: Any = type(value)
+            self._each(name_in_files(kind), (_state(value),))
+
+
+# What is met most often; the others are looked at more closely.
+WAYS: dict[Any, Callable[[_Walk, Any], None]] = {
+    dict: _Walk._dict,
+    list: _Walk._list,
+    tuple: _Walk._tuple,
+    np.ndarray: _Walk._array,
+}
 
 
 def _kind(value: Any) -> str:
     """What a list or a tuple is called; the fields of a named one stand in a fixed order."""
-    return name_in_files(type(value)) if hasattr(value, "_fields") else type(value).__qualname__
+    kind: Any = type(value)
+    return name_in_files(kind) if hasattr(value, "_fields") else str(kind.__qualname__)
+
+
+@functools.lru_cache(maxsize=1024)
+def _pair(name: str) -> bytes:
+    """How a tuple of a name and something else begins; most are those of attributes."""
+    written = repr(name).encode()
+    return PAIR + f"str\0{len(written)}\0".encode() + written
+
+
+@functools.cache
+def _little(kind: Any) -> Any:
+    """The same type of number with its least byte first."""
+    return kind.newbyteorder("<")
 
 
 def _name(value: Any) -> str:

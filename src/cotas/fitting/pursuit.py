@@ -193,7 +193,7 @@ class Pursuit(Generic[P]):
         asked = bool(self.monitor.callbacks) and self.monitor.tell(self._told(iterate, certificate))
         known = believed if certificate is None else certificate.relative_gap
         if self._check is not None and believed != np.inf:  # that solver shows what it knows
-            self.monitor.show(**({} if known is None else {"gap": f"{known:.1e}"}))
+            self.monitor.show(**({} if known is None else {"gap": known}))
         if certificate is not None and self._is_proved():
             return Reason(Stop.PROVED)
         rounding = certificate is not None and due and self.floor.reached(certificate, believed)

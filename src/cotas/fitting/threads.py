@@ -19,6 +19,8 @@ T = TypeVar("T")
 WORTH_A_THREAD = 1 << 20
 # A task on fewer entries, gone over many times, ends before a thread for it has begun.
 WORTH_A_TASK = 1 << 14
+# One pass over fewer entries beside other work ends before a thread for it has begun.
+WORTH_A_PASS = 1 << 17
 
 
 @cache
@@ -78,10 +80,10 @@ def pooled(n_jobs: int | None, entries: int = WORTH_A_TASK) -> Iterator[Each]:
 
 @contextmanager
 def aside(
-    function: Callable[[Any], T], data: Any, n_jobs: int | None, entries: int = WORTH_A_TASK
+    function: Callable[[Any], T], data: Any, n_jobs: int | None, entries: int
 ) -> Iterator[Future[T]]:
-    """The result of a function of so many entries, in a thread of its own if there may be two."""
-    if thread_count(n_jobs, entries=entries) > 1:
+    """What a function finds in reading so many entries once, in a thread of its own if worth it."""
+    if entries >= WORTH_A_PASS and thread_count(n_jobs) > 1:
         with ThreadPoolExecutor(1) as pool:
             yield pool.submit(function, data)
         return

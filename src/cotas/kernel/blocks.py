@@ -20,6 +20,7 @@ from cotas.kernel.products import dense_rows
 # steps by, and to twelve in double.
 SAFE_EXPONENT = {np.float32: 64.0, np.float64: 512.0}
 SMALL_COPY = 1 << 24  # bytes
+TILE = 128  # rows of a symmetric matrix that are computed together
 
 
 class Blocks(Protocol):
@@ -35,6 +36,10 @@ class Blocks(Protocol):
 
     def block(self, left: Any, columns: slice | IntArray) -> AnyArray:
         """k of each of those rows with each of these rows of X."""
+        ...
+
+    def whole(self) -> AnyArray:
+        """k of each row of X with each."""
         ...
 
 
@@ -74,6 +79,11 @@ class General:
         """k of each of those rows with each of these rows of X."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._kernel._block(left, self._side.take(columns), self._dtype)
+
+    def whole(self) -> AnyArray:
+        """k of each row of X with each."""
+        every = slice(None)
+        return self.block(self._side.take(every), every)
 
 
 class Radial:
@@ -118,6 +128,17 @@ class Radial:
         out = left @ self._rows[columns].T
         return np.asarray(np.exp(out, out=out))
 
+    def whole(self) -> AnyArray:
+        """k of each row of X with each: what lies below the diagonal is what lies above it."""
+        n = len(self._rows)
+        left, out = self.own(np.arange(n)), np.empty((n, n), dtype=self._rows.dtype)
+        for start in range(0, n, TILE):
+            here = slice(start, start + TILE)
+            some = np.matmul(left[here], self._rows[start:].T, out=out[here, start:])
+            np.exp(some, out=some)
+            out[start + TILE :, here] = some[:, TILE:].T
+        return out
+
 
 class Given:
     """Blocks of a precomputed matrix."""
@@ -136,6 +157,10 @@ class Given:
     def block(self, left: Matrix, columns: slice | IntArray) -> AnyArray:
         """Some of its columns."""
         return dense_rows(left[:, columns], self._dtype)
+
+    def whole(self) -> AnyArray:
+        """A copy of the matrix."""
+        return np.array(dense_rows(self._K, self._dtype))
 
 
 class KernelBlocks:
@@ -162,6 +187,10 @@ class KernelBlocks:
         """k of each of these rows with each of the given columns."""
         blocks, left = side
         return blocks.block(left, columns)
+
+    def whole(self, dtype: Any) -> AnyArray:
+        """k of each row with each."""
+        return (self._single if dtype is np.float32 else self._double).whole()
 
     @cached_property
     def _single(self) -> Blocks:

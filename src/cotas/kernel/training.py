@@ -13,7 +13,7 @@ from cotas.certificates.sweep import Facts, gather_facts
 from cotas.device.find import in_short
 from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended, deadline
-from cotas.fitting.threads import pooled, rows_in_threads, thread_count
+from cotas.fitting.threads import entries_of, pooled, rows_in_threads, thread_count
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.machine import KernelCheck, KernelSetting, Machine, helped
 from cotas.kernel.problems import BinaryProblem
@@ -27,6 +27,8 @@ from cotas.words import say
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
+# Of fewer products of entries a Gram matrix is made before a second thread has begun.
+WORTH_A_THREAD = 1 << 25
 
 
 def solve_all(
@@ -54,7 +56,8 @@ def solve_all(
         threads = thread_count(n_jobs, len(problems), largest * largest)
         with one_thread_in_blas():
             return setting.monitor.for_each(lambda k: solve(k, threads, map), parts, threads)
-    with one_thread_in_blas(), pooled(n_jobs, largest * largest) as each:
+    jobs = n_jobs if largest * entries_of(setting.examples.X) >= WORTH_A_THREAD else 1
+    with one_thread_in_blas(), pooled(jobs) as each:
         return [solve(part, 1, each) for part in parts]
 
 

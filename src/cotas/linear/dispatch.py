@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import Each, FloatArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.sweep import Facts
 from cotas.design import as_design
@@ -171,10 +172,13 @@ class _Used:
     """The task without the rows of weight zero, for solvers that have no use for them."""
 
     def __init__(self, task: BinaryTask) -> None:
-        self.n = len(task.weights)
-        self.rows = np.flatnonzero(task.weights > 0)
-        X = task.X if len(self.rows) == self.n else task.X[self.rows]
-        self.problem = (X, task.signs[self.rows], task.weights[self.rows], task.lam, task.bias)
+        self.n, used = len(task.weights), task.weights > 0
+        X, signs, weights = task.X, task.signs, task.weights
+        self.rows: slice | IntArray = slice(None)
+        if not used.all():
+            self.rows = np.flatnonzero(used)
+            X, signs, weights = X[self.rows], signs[self.rows], weights[self.rows]
+        self.problem = (X, signs, weights, task.lam, task.bias)
 
     def start(self, task: BinaryTask) -> Start | None:
         """Where the earlier fit ended, for the rows that are left."""
@@ -211,19 +215,20 @@ class Check:
     problem: RegularizedRisk
     facts: Facts
     each: Each = map
+    known: list[tuple[Iterate, Solution]] = field(default_factory=list)  # proved before
 
     def __call__(self, iterate: Iterate) -> Solution:
-        X, y = self.examples.X, self.examples.y
-        point = self._point(iterate.model, iterate.dual)
-        [certificate] = DualPoint.check_all([point], X, y, self.facts, self.each)
-        signs = np.where(y == self.label, 1.0, -1.0)
-        return Solution(point, certificate, signs * iterate.dual)
+        for seen, solution in self.known:
+            if seen is iterate:
+                return solution
+        return prove_together([self], [iterate], self.facts)[0]
 
     def start(self) -> Iterate:
         """θ = 0, where every solver begins."""
         return Iterate(np.zeros(self.examples.X.shape[1]), np.zeros(len(self.weights)))
 
-    def _point(self, theta: FloatArray, alpha: FloatArray) -> DualPoint:
+    def point(self, theta: FloatArray, alpha: FloatArray) -> DualPoint:
+        """θ and α with the best bias, to be proved."""
         given, theta0 = self.examples.weights, 0.0
         if self.problem.free_bias:
             values, positive = times(self.near.X, theta), self.examples.y == self.label
@@ -242,3 +247,40 @@ class Check:
             multipliers=share,
             weights=given,
         )
+
+
+def prove_together(
+    checks: Sequence[Check], iterates: Sequence[Iterate], facts: Facts
+) -> list[Solution]:
+    """What is proved of an iterate of each class; the data are read for all at once."""
+    one, pairs = checks[0], list(zip(checks, iterates, strict=True))
+    X, y = one.examples.X, one.examples.y
+    points = [check.point(iterate.model, iterate.dual) for check, iterate in pairs]
+    found = DualPoint.check_all(points, X, y, facts, one.each)
+    alphas = [np.where(y == check.label, 1.0, -1.0) * iterate.dual for check, iterate in pairs]
+    return [Solution(*parts) for parts in zip(points, found, alphas, strict=True)]
+
+
+# So many iterates of each class are computed before the first proof.
+AHEAD = 20
+
+
+def begun_together(
+    runs: Sequence[tuple[Check, Iterator[Iterate]]], tol: float, facts: Facts
+) -> list[tuple[Check, Iterator[Iterate]]]:
+    """The same runs, after the first iterates that seem good enough were proved together."""
+    begun: list[list[Iterate]] = [[] for _ in runs]
+    with np.errstate(all="ignore"):
+        for some, (_, run) in zip(begun, runs, strict=True):
+            for iterate in islice(run, AHEAD):
+                some.append(iterate)
+                if (iterate.believed_gap or 0.0) <= tol:
+                    break
+        last = [
+            some[-1] if some else check.start()
+            for some, (check, _) in zip(begun, runs, strict=True)
+        ]
+        found = prove_together([check for check, _ in runs], last, facts)
+    for (check, _), iterate, solution in zip(runs, last, found, strict=True):
+        check.known.append((iterate, solution))
+    return [(check, chain(some, run)) for some, (check, run) in zip(begun, runs, strict=True)]

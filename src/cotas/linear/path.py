@@ -305,7 +305,7 @@ def _walk(
 
     def ends(iterate: Iterate) -> None:
         steps.append(iterate.model)
-        monitor.show(gap=f"{steps[-1].gap:.1e}")
+        monitor.show(gap=steps[-1].gap)
 
     steps: list[_Step] = []
     pursuit: Pursuit[Any] = Pursuit(None, None, max_time, monitor, began=began)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -34,7 +34,7 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
+from cotas.fitting.threads import WORTH_A_TASK, entries_of, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
@@ -43,6 +43,7 @@ from cotas.linear.dispatch import (
     Ending,
     Solution,
     as_solved,
+    begun_together,
     first_iterate,
     iterates,
     serves,
@@ -293,16 +294,21 @@ class LinearSVM(LinearClassifier):
             if self.margin == "hard":
                 found = widest_margin(examples, near, weights, labels[c], float(bias))
                 return only(found, Pursuit(None, None, None, monitor, **told(c)))
+            until = end_of_turn(began, self.max_time, c, len(labels), threads)
+            pursuit: Pursuit[Solution] = Pursuit(self.tol, self.max_iter, until, monitor, **told(c))
+            if begun:
+                check, run = begun[c]
+                return pursuit.follow(run, check, start=check.start())
+            return self._follow(pursuit, *part(c))
+
+        def part(c: int) -> tuple[Check, BinaryTask]:
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
             start = starts[c]
             if start is not None:
                 start = start._replace(theta0=near.seen(start.theta, start.theta0))
             task = BinaryTask(near.X, signs, weights, problem, int(seeds[c]), start, each)
             own = Facts(facts.longest, [facts.sketches[c]], rows)
-            check = Check(examples, near, weights, labels[c], problem, own, each)
-            until = end_of_turn(began, self.max_time, c, len(labels), threads)
-            limits = (self.tol, self.max_iter, until, monitor)
-            return self._follow(Pursuit(*limits, **told(c)), check, task)
+            return Check(examples, near, weights, labels[c], problem, own, each), task
 
         def told(c: int) -> dict[str, Any]:
             return {"began": began, "label": labels[c]}
@@ -316,7 +322,24 @@ class LinearSVM(LinearClassifier):
         ):
             facts = gather_facts(examples.X, examples.y, list(labels), each=each)
             rows = Rows(examples.X, bias, each)
+            begun: list[tuple[Check, Iterator[Iterate]]] = []
+            if self._proves_together(examples, starts):
+                parts = [part(c) for c in range(len(labels))]
+                runs = [(check, iterates(self.solver_, task)) for check, task in parts]
+                try:
+                    begun = begun_together(runs, self.tol, replace(facts, rows=rows))
+                except KeyboardInterrupt:
+                    monitor.interrupt()
             return monitor.for_each(solve, range(len(labels)), threads)
+
+    def _proves_together(self, examples: Examples, starts: list[Ending | None]) -> bool:
+        """Whether the classes are those of a small table, and nobody wants to see each by itself.
+
+        Their proofs would take longer than all the rest.
+        """
+        watched = self.max_time is not None or self.callbacks or any(starts)
+        small = len(starts) > 1 and entries_of(examples.X) < WORTH_A_TASK
+        return small and self.margin == "soft" and not watched
 
     def _follow(
         self, pursuit: Pursuit[Solution], check: Check, task: BinaryTask

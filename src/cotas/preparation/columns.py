@@ -123,9 +123,12 @@ def _from_pandas(column: Any) -> Any:
     missing = column.isna().to_numpy()
     values = column.astype(object).to_numpy()
     plain = [None if gone else value for gone, value in zip(missing, values, strict=True)]
-    found = pl.Series(values=plain, strict=False)  # a column of objects may hold several types
-    categories = hasattr(column.dtype, "categories") and found.dtype == pl.String
-    return found.cast(pl.Categorical) if categories else found
+    if hasattr(column.dtype, "categories"):  # whatever they are: whoever made them said so
+        found = pl.Series(values=plain, strict=False).cast(
+            pl.String
+        )  # truth values in small letters
+        return found.cast(pl.Categorical)
+    return pl.Series(values=plain, strict=False)  # a column of objects may hold several types
 
 
 def roles_of(

@@ -23,6 +23,7 @@ from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, as_frame, as_read, as_read_again
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
+from cotas.preparation.targets import read_target
 from cotas.words import say
 
 
@@ -97,7 +98,7 @@ class PreparedModel(BaseEstimator):
             Rows of one group are in one fold of those that probabilities are learned on.
         **fit_params : handed to the `fit` of the estimator
         """
-        self.fit_prepared(as_read(X), y, groups, **fit_params)
+        self.fit_prepared(as_read(X), read_target(y, self.task), groups, **fit_params)
         return self
 
     def fit_prepared(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Matrix:
@@ -227,7 +228,7 @@ class PreparedModel(BaseEstimator):
         X : a table of the kind it was fitted on
         y : array of shape (n_samples,)
         """
-        return float(self.estimator_.score(self.prepare(X), y))
+        return float(self.estimator_.score(self.prepare(X), read_target(y, self.task)))
 
     # ---- what is known about it ------------------------------------------------------------------
 
@@ -253,6 +254,7 @@ class PreparedModel(BaseEstimator):
         """
         from cotas.foreign.certify import certify  # which loads what other libraries' models need
 
+        y = read_target(y, self.task)
         return certify(self.estimator_, self.prepare(X), y, max_time=max_time)
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:
@@ -293,7 +295,7 @@ class PreparedModel(BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         if data is not None and not prepared:
-            data = (self.prepare(data[0]), data[1])
+            data = (self.prepare(data[0]), read_target(data[1], self.task))
         recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_, self.task)
         made = replace(recipe, seal=self._seal, calibration=getattr(self, "calibration_", None))
         save(self.estimator_, path, data=data, preparation=made)

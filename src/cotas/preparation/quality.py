@@ -187,6 +187,16 @@ def quality_of_classes(
     )
 
 
+def baseline(trained: AnyArray, truth: AnyArray, classes: bool) -> tuple[str, float]:
+    """The same answer for all rows, the most frequent class or the mean, and its error."""
+    if not classes:
+        mean = float(np.mean(trained))
+        return f"{mean:.6g}", _rmse(truth, np.full(len(truth), mean))
+    labels, counts = np.unique(trained, return_counts=True)
+    always = labels[counts.argmax()]
+    return str(always), float(np.mean(truth != always))
+
+
 def quality_of_numbers(
     truth: FloatArray, predictions: FloatArray, trained: FloatArray, confidence: float = 0.95
 ) -> Quality:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cotas.files.cells import understood
+from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.words import say
 
@@ -86,6 +88,21 @@ def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
             )
         )
     return values
+
+
+def read_target(y: Any, task: str) -> Any:
+    """The target of a frame as the reader of files has it: for regression "$6.18" is a number.
+
+    What is no text is taken as it is.
+    """
+    values = np.asarray(y)
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if task == "classification" or values.ndim != 1 or values.dtype.kind in "fiubc":
+        return y
+    pl = polars()
+    cells = [None if each is None or each != each else each for each in values.tolist()]
+    frame, _, _ = understood(pl.DataFrame({"y": cells}, strict=False), False, "")
+    return as_target(frame["y"].to_numpy(), task)
 
 
 def _refuse_overflow(values: FloatArray, name: str) -> None:

@@ -222,7 +222,7 @@ class SparseRegressor(LinearRegressor):
             primal, gap = solver.at(lam)
             if delta is not None:
                 primal, gap = look.primal, gap_on_ball(look, delta)
-            monitor.show(gap=f"{relative_gap(gap, primal):.1e}")
+            monitor.show(gap=relative_gap(gap, primal))
             yield Iterate(self._solving(look, lam), believed_gap=np.inf)
         return Reason(Stop.ITERATIONS) if solver.out_of_rounds else None
 

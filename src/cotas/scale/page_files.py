@@ -12,6 +12,7 @@ import json
 import os
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +30,41 @@ class PageError(OSError):
     """A page that is gone, or whose bytes are not those that were written."""
 
 
+@dataclass(frozen=True)
+class Page:
+    """One file of pages, as those who read it know it."""
+
+    name: str
+    start: int
+    rows: int
+    size: int
+    checksum: int
+
+
 def write_page(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[int, int]:
     """Write the arrays, and return the number of bytes and their checksum."""
+    pieces, size, checksum = page_pieces(arrays)
+    with open(path, "wb") as file:
+        file.writelines(pieces)
+    return size, checksum
+
+
+def page_pieces(arrays: Mapping[str, AnyArray]) -> tuple[list[Any], int, int]:
+    """What a page of these arrays is put together of, how many bytes, and their checksum."""
     layout, place = {}, 0
     for name, array in arrays.items():
         layout[name] = {"dtype": array.dtype.str, "shape": list(array.shape), "at": place}
         place += -(-array.nbytes // ALIGN) * ALIGN
     header = json.dumps(layout).encode()
     start = -(-(16 + len(header)) // ALIGN) * ALIGN
-    checksum, size = 0, 0
-    with open(path, "wb") as file:
-        pieces: list[Any] = [MAGIC + len(header).to_bytes(8, "little") + header.ljust(start - 16)]
-        for array in arrays.values():
-            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            pieces += [flat.data, bytes(-array.nbytes % ALIGN)]
-        for piece in pieces:
-            file.write(piece)
-            checksum, size = zlib.crc32(piece, checksum), size + len(piece)
-    return size, checksum
+    pieces: list[Any] = [MAGIC + len(header).to_bytes(8, "little") + header.ljust(start - 16)]
+    for array in arrays.values():
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        pieces += [flat.data, bytes(-array.nbytes % ALIGN)]
+    checksum = 0
+    for piece in pieces:
+        checksum = zlib.crc32(piece, checksum)
+    return pieces, sum(map(len, pieces)), checksum
 
 
 def read_page(path: Path, size: int, checksum: int | None) -> dict[str, AnyArray]:

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias, TypeVar
@@ -24,8 +24,10 @@ from cotas.files.atomic import lock, write_atomically
 from cotas.files.problems import DataFileError
 from cotas.files.state import digest
 from cotas.progress import ProgressBar
+from cotas.scale.coded_pages import BEGINNING, CodedPages
 from cotas.scale.decoding import Decoder, Reading, input_files
 from cotas.scale.page_files import (
+    Page,
     PageError,
     matrix_of,
     matrix_to_arrays,
@@ -39,19 +41,10 @@ from cotas.words import say
 T = TypeVar("T")
 Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 ENDING, LIST, LOCK, VERSION = ".cotas-pages", "pages.json", "bin-lock", 1
+# How files are called that a process which was killed may have left.
+PARTIAL = ("bin-", f".{LIST}", f".{BEGINNING}")
 PAGE_BYTES = 1 << 23
 DIGEST_BYTES = 1 << 22
-
-
-@dataclass(frozen=True)
-class Page:
-    """One file of the list."""
-
-    name: str
-    start: int
-    rows: int
-    size: int
-    checksum: int
 
 
 class Pages(Source):
@@ -88,6 +81,12 @@ class Pages(Source):
         return map(self._block, self.pages)
 
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
+        return self._sum_over(self._block, function, each)
+
+    def _sum_over(
+        self, read: Callable[[Page], Block], function: Callable[[Block], T], each: Each
+    ) -> T:
+        """One pass over the pages, of which `read` makes the blocks."""
         bar = ProgressBar(len(self.pages), "pages", self.progress, "page")
 
         def told(found: Iterator[T]) -> Iterator[T]:
@@ -96,11 +95,15 @@ class Pages(Source):
                 yield part
 
         try:
-            parts = each(lambda page: function(self._block(page)), self.pages)
+            parts = each(lambda page: function(read(page)), self.pages)
             found: T = in_pairs(told(iter(parts)))
         finally:
             bar.close()
         return found
+
+    def coded(self, code: Callable[[Block], Block]) -> Source:
+        """The source seen through a function, whose blocks are kept beside the pages."""
+        return CodedPages(self, code)
 
     def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
         """What a function returns for each row, in the order of the rows in the files.
@@ -162,6 +165,7 @@ class Pages(Source):
         return part
 
     def _block(self, page: Page) -> Block:
+        """The rows of a page."""
         return self._as_block(page, self._arrays(page))
 
     def _as_block(self, page: Page, arrays: dict[str, AnyArray]) -> Block:
@@ -173,17 +177,21 @@ class Pages(Source):
         return Block(page.start, matrix_of(arrays, self.n_features), y, arrays.get("weights"))
 
     def _arrays(self, page: Page) -> dict[str, AnyArray]:
-        """The content of a page; its checksum is compared once, and again if it was changed."""
+        """The content of a page of rows."""
+        try:
+            return self._content(page)
+        except PageError as error:
+            raise self._given_up(error) from None
+
+    def _content(self, page: Page) -> dict[str, AnyArray]:
+        """What a file holds; its checksum is compared once, and again if it was changed."""
         path = self.folder / page.name
         try:
             changed = path.stat().st_mtime_ns
         except OSError:
             changed = -1
         known = self._seen.get(page.name) == changed
-        try:
-            found = read_page(path, page.size, None if known else page.checksum)
-        except PageError as error:
-            raise self._given_up(error) from None
+        found = read_page(path, page.size, None if known else page.checksum)
         with self._lock:
             self._seen[page.name] = changed
         return found
@@ -358,7 +366,7 @@ def remove_pages(place: str | os.PathLike[str]) -> tuple[int, int]:
 def _is_ours(folder: Path) -> bool:
     """Whether a folder holds nothing but what is written here."""
     return all(
-        file.name == LIST or file.suffix == ".page" or file.name.startswith(("bin-", f".{LIST}"))
+        file.name == LIST or file.suffix == ".page" or file.name.startswith(PARTIAL)
         for file in folder.iterdir()
     )
 

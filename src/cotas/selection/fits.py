@@ -190,7 +190,7 @@ class Fitter:
                 break
             kept = apart(model) if self.starts_warm else model
             found.append(self.measured(value, kept, part, time.perf_counter() - began))
-            monitor.show(gap=f"{found[-1].gap:.1e}")
+            monitor.show(gap=found[-1].gap)
         return found
 
     def _prefixes(self, values: list[Any], part: Part, monitor: Monitor) -> list[Fit]:
@@ -204,7 +204,7 @@ class Fitter:
             short = prefix(whole, int(value))
             proved = certificate_of_prefix(final_step(short), final_step(whole), rows, part.y)
             found.append(self.measured(value, short, part, seconds, proved))
-            monitor.show(gap=f"{found[-1].gap:.1e}")
+            monitor.show(gap=found[-1].gap)
         return found
 
     def tighter(self, fit: Fit, part: Part, level: int) -> Fit:

@@ -117,6 +117,7 @@ class Halving:
     first: int | None = None
     beside: Callable[[Candidate], Sequence[Candidate]] | None = None
     trials: list[Trial] = field(default_factory=list)
+    interrupted: bool = field(default=False, init=False)
     _began: float = field(default=0.0, init=False)
 
     def run(self, candidates: Sequence[Candidate]) -> Trial:
@@ -155,12 +156,21 @@ class Halving:
         )
 
     def _in_time(self, tries: Iterable[Callable[[], Trial]]) -> list[Trial]:
-        """Try as long as there is time, and once in any case; the best first."""
+        """Try as long as there is time, and once in any case; the best first.
+
+        Ctrl-C ends the search as the end of the time does.
+        """
         found: list[Trial] = []
         for attempt in tries:
             if self._left() <= 0 and self.trials:
                 break
-            found.append(attempt())
+            try:
+                found.append(attempt())
+            except KeyboardInterrupt:
+                if not self.trials:
+                    raise
+                self.interrupted, self.max_time = True, 0.0
+                break
             self.trials.append(found[-1])
             if self.tell is not None and self.tell(found[-1]):
                 self.max_time = 0.0
@@ -227,6 +237,8 @@ class Halving:
                 return Trial(
                     candidate, model, rows, len(parts), *bad, took, None, None, whole=False
                 )
+            if one.stop_ is Stop.INTERRUPTED:
+                raise KeyboardInterrupt
             errors.append([_error(one, self.X[r], self.y[r]) for r in (part.validation, some)])
             fitted.append(one)
         error, training = np.mean(errors, axis=0)

@@ -1,8 +1,9 @@
-"""Bins of rows in blocks: chosen from some rows of all blocks, and coded anew in each pass."""
+"""Bins of rows in blocks: chosen from some rows of all blocks, and how trees see their codes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.design.blocks import row_spans
 from cotas.solvers.binning import (
     AT_A_TIME,
     COLUMNS_AT_A_TIME,
@@ -22,7 +24,16 @@ from cotas.solvers.binning import (
     code_tile,
     column_edges,
 )
-from cotas.solvers.trees import Categories, list_categories
+from cotas.solvers.histograms import send_rows
+from cotas.solvers.trees import (
+    Categories,
+    Trees,
+    add_trees,
+    dense_parts,
+    find_leaves,
+    list_categories,
+    tested_categories,
+)
 from cotas.source import Block
 
 # Bytes of the rows that bins are chosen from; they are all in memory once.
@@ -104,10 +115,18 @@ def _values(X: Matrix, j: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Coder:
-    """Where the bins of each feature end, so that any block can be coded."""
+    """Where the bins of each feature end, so that any block can be coded.
+
+    Attributes
+    ----------
+    scale : the ends, and which features are of categories
+    missing : the features that have a code for missing values
+    from_sparse : whether the rows were sparse, of which some are made dense at a time
+    """
 
     scale: Scale
     missing: BoolArray
+    from_sparse: bool = False
 
     @classmethod
     def of(cls, seen: ColumnsSeen, categorical: BoolArray) -> Self:
@@ -124,7 +143,7 @@ class Coder:
                     edges.append(categories(next(names), j))
                 else:
                     edges.append(column_edges(column, MOST_BINS - int(missing[j]))[0])
-        return cls(Scale(edges, categorical), missing)
+        return cls(Scale(edges, categorical), missing, sparse.issparse(seen.rows[0]))
 
     @property
     def n_features(self) -> int:
@@ -145,21 +164,37 @@ class Coder:
         """What evaluation needs to know of the categorical features."""
         return list_categories(self.scale)
 
-    def bins(self, X: AnyArray) -> Bins:
-        """The codes of some dense rows; none for no rows, which tells the features alone."""
-        (n, _), d = X.shape, self.n_features
+    def coded(self, X: Matrix) -> Matrix:
+        """A byte for each value, the bytes of a column lying together.
+
+        Sparse rows stay as they are where these would be more bytes than they have.
+        """
+        if not sparse.issparse(X):
+            return self.codes(X).T
+        if math.prod(X.shape) > X.data.nbytes + X.indices.nbytes:
+            return X
+        return np.concatenate([self.codes(rows) for _, rows in dense_parts(X)], axis=1).T
+
+    def codes(self, X: AnyArray) -> AnyArray:
+        """The codes of dense rows, column by column."""
+        (n, d), edges = X.shape, self.scale.edges
         padded, n_edges = np.full((d, MOST_BINS), np.inf), np.zeros(d, dtype=np.int32)
-        for j, edges in enumerate(self.scale.edges):
-            n_edges[j] = len(edges)
-            padded[j, : len(edges)] = edges
+        for j in range(d):
+            n_edges[j] = len(edges[j])
+            padded[j, : n_edges[j]] = edges[j]
         codes = np.empty((d, n), dtype=np.uint8)
         exact, marks = np.zeros(d, dtype=np.bool_), np.zeros((2, d), dtype=np.bool_)
-        for first in range(0, d, COLUMNS_AT_A_TIME) if n else ():
+        for first in range(0, d, COLUMNS_AT_A_TIME):
             part = X[:, first : first + COLUMNS_AT_A_TIME]
             code_tile(
                 part, first, 0, n, padded, n_edges, padded, exact, self.scale.categorical, codes,
                 marks[0], marks[1], np.zeros(TILE), np.zeros(TILE, dtype=np.uint8),
             )  # fmt: skip
+        return codes
+
+    def bins(self, codes: AnyArray) -> Bins:
+        """The bins of these codes; of those of no rows, what is known of the features alone."""
+        d = self.n_features
         return Bins(
             codes=codes,
             place=np.arange(d, dtype=np.int32),
@@ -171,6 +206,91 @@ class Coder:
             missing=self.missing,
             categorical=self.scale.categorical,
         )
+
+    def rows(self, X: Matrix) -> CodedRows | SparseRows:
+        """What trees are grown on, of rows that have been coded."""
+        return SparseRows(X, self) if sparse.issparse(X) else CodedRows(X, self)
+
+    def routes(self, trees: Trees, t: int, nodes: slice) -> AnyArray:
+        """For some nodes of a tree, and each code of what is tested there, whether it goes right.
+
+        A value is at most the edge k just if its code is at most k, so that codes go the way of
+        the values that they stand for.
+        """
+        sizes, found = self.sizes, []
+        for v in range(nodes.start, nodes.stop):
+            j, group = int(trees.feature[t, v]), int(trees.group[t, v])
+            if j < 0:
+                right = np.zeros(MOST_BINS, dtype=np.uint8)
+            elif group >= 0:
+                right = 1 - trees.groups[group]
+            else:
+                last = np.searchsorted(self.scale.edges[j], trees.threshold[t, v])
+                right = (last < EVERY_CODE).astype(np.uint8)
+                right[sizes[j] : sizes[j] + 1] = 1 - trees.missing_left[t, v]
+            found.append(right)
+        return np.array(found)
+
+
+EVERY_CODE = np.arange(MOST_BINS)
+
+
+class CodedRows:
+    """Rows as bytes, by which they go down trees and into histograms."""
+
+    def __init__(self, coded: AnyArray, coder: Coder) -> None:
+        self.codes, self.coder, self.n_rows = coded.T, coder, len(coded)
+
+    def add(self, trees: Trees, coefficients: FloatArray, out: FloatArray) -> None:
+        """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ), as `add_trees` does it."""
+        depth = trees.value.shape[1].bit_length() - 1
+        for t, coefficient in enumerate(coefficients):
+            out += (coefficient * trees.value[t])[self.nodes(trees, t, depth)]
+
+    def nodes(self, trees: Trees, t: int, level: int) -> AnyArray:
+        """The node of a level of tree t that each row comes to."""
+        node = np.zeros(self.n_rows, dtype=np.uint8)
+        for above in range(level):
+            nodes = slice(2**above - 1, 2 ** (above + 1) - 1)
+            feature = np.maximum(trees.feature[t, nodes], 0)
+            send_rows(self.codes, feature, self.coder.routes(trees, t, nodes), node)
+        return node
+
+    def parts(self) -> Iterator[tuple[slice, Bins]]:
+        """Some rows with their bins: all, or as many as are made dense at a time of sparse ones.
+
+        So sums over them have the same bits, whether they were coded before or not.
+        """
+        d, n = self.codes.shape
+        for span in row_spans(self.codes.T, d) if self.coder.from_sparse else [slice(0, n)]:
+            yield span, self.coder.bins(np.ascontiguousarray(self.codes[:, span]))
+
+
+class SparseRows:
+    """Rows of few entries, some of which are made dense, and coded, at a time."""
+
+    def __init__(self, X: Matrix, coder: Coder) -> None:
+        self.X, self.coder, self.n_rows = X, coder, X.shape[0]
+        self.categories = coder.categories()
+
+    def add(self, trees: Trees, coefficients: FloatArray, out: FloatArray) -> None:
+        """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ)"""
+        known = tested_categories(trees, self.categories)
+        for span, rows in dense_parts(self.X):
+            add_trees(rows, trees, coefficients, known, out[span])
+
+    def nodes(self, trees: Trees, t: int, level: int) -> AnyArray:
+        """The node of a level of tree t that each row comes to."""
+        leaves = np.zeros(self.n_rows, dtype=np.int64)
+        for span, rows in dense_parts(self.X) if level else ():
+            find_leaves(rows, trees, t, self.categories, leaves[span])
+        depth = trees.value.shape[1].bit_length() - 1
+        return np.asarray(leaves >> (depth - level), dtype=np.uint8)
+
+    def parts(self) -> Iterator[tuple[slice, Bins]]:
+        """Some rows at a time with their bins."""
+        for span, rows in dense_parts(self.X):
+            yield span, self.coder.bins(self.coder.codes(rows))
 
 
 def _dense_columns(rows: Sequence[Matrix], first: int, last: int) -> AnyArray:

@@ -1,22 +1,22 @@
 """Trees on rows that come in blocks: each level is one pass, and its histograms are a sum.
 
-A block is binned, F of its rows is computed from the model so far, and what comes back is for each
-feature, node and bin the sum of what the round asks for. So nothing of the size of n is kept, and
-a block that is lost is computed again. The cut of a histogram is searched as in memory.
+A block comes binned, F of its rows is computed from the model so far, and what comes back is for
+each feature, node and bin the sum of what the round asks for. So nothing of the size of n is kept,
+and a block that is lost is computed again. The cut of a histogram is searched as in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray
 from cotas.loops import loop
 from cotas.solvers.binning import MOST_BINS, Bins
-from cotas.solvers.block_binning import Coder
+from cotas.solvers.block_binning import CodedRows, Coder, SparseRows
 from cotas.solvers.class_trees import ClassGini, MostVotes, cut_nodes, light_scores
 from cotas.solvers.histograms import LANES, column_histogram, nodes_histogram
 from cotas.solvers.split_search import (
@@ -29,16 +29,7 @@ from cotas.solvers.split_search import (
     new_cuts,
 )
 from cotas.solvers.tree_growing import Grower, score_of
-from cotas.solvers.trees import (
-    Categories,
-    Trees,
-    add_trees,
-    dense_parts,
-    find_leaves,
-    join_trees,
-    tested_categories,
-    tree_without_tests,
-)
+from cotas.solvers.trees import Trees, join_trees, tree_without_tests
 from cotas.solvers.weak_learners import LEAST_SHARE, BinnedTrees, Fitted, Named, naming
 from cotas.source import Block, Source, Sums
 
@@ -46,6 +37,7 @@ from cotas.source import Block, Source, Sums
 LARGEST_LEVEL = 1 << 26
 # Bytes of F that are kept: of eight million rows, while more are computed from the model.
 REMEMBERED = 1 << 26
+Rows: TypeAlias = CodedRows | SparseRows
 ROWS_ONLY = "This weak learner needs rows in memory."
 
 
@@ -55,7 +47,6 @@ class Sum(NamedTuple):
     constant: float
     trees: tuple[Trees, ...]
     coefficients: FloatArray
-    categories: Categories
 
     def and_then(self, trees: tuple[Trees, ...], a: float) -> Sum:
         """The model with one more round."""
@@ -64,17 +55,14 @@ class Sum(NamedTuple):
         joined = tuple(join_trees(pair) for pair in zip(self.trees, trees, strict=True))
         return self._replace(trees=joined, coefficients=np.append(self.coefficients, a))
 
-    def values(self, X: Matrix, n_functions: int) -> FloatArray:
-        """F of each function, in the rows of an array."""
-        return self.beyond(0, np.full((n_functions, X.shape[0]), self.constant), X)
+    def values(self, rows: Rows, n_functions: int) -> FloatArray:
+        """F of each function, in these rows."""
+        return self.beyond(0, np.full((n_functions, rows.n_rows), self.constant), rows)
 
-    def beyond(self, rounds: int, F: FloatArray, X: Matrix) -> FloatArray:
+    def beyond(self, rounds: int, F: FloatArray, rows: Rows) -> FloatArray:
         """F, that has the first rounds already, with the others added in their order."""
         for trees, out in zip(self.trees, F, strict=False):
-            rest = trees.after(rounds)
-            for span, rows in dense_parts(X):
-                known = tested_categories(rest, self.categories)
-                add_trees(rows, rest, self.coefficients[rounds:], known, out[span])
+            rows.add(trees.after(rounds), self.coefficients[rounds:], out)
         return F
 
 
@@ -90,17 +78,17 @@ class Remembered:
     def __reduce__(self) -> tuple[Any, ...]:
         return Remembered, (0,)
 
-    def values(self, model: Sum, block: Block, n_functions: int) -> FloatArray:
-        """F of a block by the model; an array of the caller's."""
-        rounds, known = self.kept.get(block.start, (0, None))
+    def values(self, model: Sum, start: int, rows: Rows, n_functions: int) -> FloatArray:
+        """F of the block that begins so, by the model; an array of the caller's."""
+        rounds, known = self.kept.get(start, (0, None))
         if known is None:
-            F = model.values(block.X, n_functions)
+            F = model.values(rows, n_functions)
             if self.room < F.nbytes:
                 return F
             self.room -= F.nbytes
         else:
-            F = model.beyond(rounds, known.copy(), block.X)
-        self.kept[block.start] = (len(model.coefficients), F)
+            F = model.beyond(rounds, known.copy(), rows)
+        self.kept[start] = (len(model.coefficients), F)
         return F.copy()
 
 
@@ -131,35 +119,28 @@ class Asked:
     """Which histograms a pass is to make: those of the nodes of a level of a tree."""
 
     quantities: tuple[Quantity, ...]
-    coder: Coder
     tree: Trees | None = None
     level: int = 0
 
-    def histograms(
-        self, X: Matrix, quantity: Callable[[Quantity], AnyArray], categories: Categories
-    ) -> AnyArray:
+    def histograms(self, rows: Rows, quantity: Callable[[Quantity], AnyArray]) -> AnyArray:
         """For each quantity, feature, node and bin the sum over these rows.
 
         Of ±w it is the sum of the positive ones, and as the imaginary part that of the others.
         """
-        given = [quantity(one) for one in self.quantities]
-        size = (self.coder.n_features, 2**self.level, self.coder.width)
+        given, node = [quantity(one) for one in self.quantities], self._nodes(rows)
+        size = (rows.coder.n_features, 2**self.level, rows.coder.width)
         whole = np.zeros((len(given), *size), dtype=np.complex128)
-        for span, rows in dense_parts(X):
-            bins, node = self.coder.bins(rows), self._nodes(rows, categories)
+        for span, bins in rows.parts():
             for g, sums in zip(given, whole, strict=True):
                 criterion = SquaresCriterion(0.0) if g.dtype == np.complex128 else Signs(0.0)
-                add_histograms(bins, criterion, g[span], node, sums)
+                add_histograms(bins, criterion, g[span], node[span], sums)
         return whole
 
-    def _nodes(self, rows: AnyArray, categories: Categories) -> AnyArray:
+    def _nodes(self, rows: Rows) -> AnyArray:
         """The node of each row."""
-        if self.tree is None or not self.level:
-            return np.zeros(len(rows), dtype=np.uint8)
-        leaves = np.empty(len(rows), dtype=np.int64)
-        find_leaves(rows, self.tree, 0, categories, leaves)
-        depth = self.tree.value.shape[1].bit_length() - 1
-        return np.asarray(leaves >> (depth - self.level), dtype=np.uint8)
+        if self.tree is None:
+            return np.zeros(rows.n_rows, dtype=np.uint8)
+        return rows.nodes(self.tree, 0, self.level)
 
 
 @loop
@@ -188,6 +169,7 @@ class Look:
     """One pass: F ← F + a·f, what is known after it, and the histograms that were asked for."""
 
     change: Callable[[Block], Block]
+    coder: Coder
     model: Sum
     remembered: Remembered
     cost: Cost
@@ -196,19 +178,16 @@ class Look:
     asked: Asked | None
 
     def __call__(self, block: Block) -> Sums:
-        block, K = self.change(block), self.cost.n_functions
-        F, f = self.remembered.values(self.model, block, K), None
+        block, rows, K = self.change(block), self.coder.rows(block.X), self.cost.n_functions
+        F, f = self.remembered.values(self.model, block.start, rows, K), None
         if self.trees:
-            step = Sum(0.0, self.trees, np.ones(1), self.model.categories)
-            f = step.values(block.X, K)
+            f = Sum(0.0, self.trees, np.ones(1)).values(rows, K)
         sums, quantity = self.cost.look(block.y, block.shares(), F, f, self.a)
-        if self.asked is None:
-            return Sums(sums, 0)
-        return Sums(sums, self.asked.histograms(block.X, quantity, self.model.categories))
+        return Sums(sums, 0 if self.asked is None else self.asked.histograms(rows, quantity))
 
 
 class BlockRounds:
-    """The model so far and how to go over the blocks with it; the next root is looked at ahead.
+    """The model so far and how to go over coded blocks with it; the next root is looked at ahead.
 
     The pass that tells what a step has done makes the histograms of the roots, too, of the
     quantities that the next round will ask for; so a tree of depth D costs D passes.
@@ -230,7 +209,7 @@ class BlockRounds:
 
     def look(self, cost: Cost, trees: tuple[Trees, ...] = (), a: float = 0.0) -> Looked:
         """What the blocks say after F ← F + a·f, which is not yet the model."""
-        asked = Asked(self.expected, self.coder) if self.expected else None
+        asked = Asked(self.expected) if self.expected else None
         seen, found = self._pass(cost, trees, a, asked)
         roots = dict(zip(self.expected, found if asked else (), strict=True))
         return Looked(seen, roots, self.model.and_then(trees, a) if trees else self.model, cost)
@@ -243,11 +222,11 @@ class BlockRounds:
         """The histograms of the nodes of a level, in one pass, but for roots that are known."""
         if level == 0 and all(quantity in self.roots for quantity in quantities):
             return np.array([self.roots[quantity] for quantity in quantities])
-        asked = Asked(quantities, self.coder, tree, level)
+        asked = Asked(quantities, tree, level)
         return np.asarray(self._pass(self.cost, (), 0.0, asked)[1])
 
     def _pass(self, cost: Any, trees: tuple[Trees, ...], a: float, asked: Asked | None) -> Any:
-        given = (self.change, self.model, self.remembered, cost, trees, a, asked)
+        given = (self.change, self.coder, self.model, self.remembered, cost, trees, a, asked)
         return self.source.map_reduce(Look(*given))
 
 
@@ -305,7 +284,7 @@ class BlockGrower(Grower):
     """
 
     def __init__(self, coder: Coder, depth: int) -> None:
-        self.bins = coder.bins(np.empty((0, coder.n_features)))
+        self.bins = coder.bins(np.empty((coder.n_features, 0), dtype=np.uint8))
         self.scale, self.depth, self.n_features = coder.scale, depth, coder.n_features
         self.width = coder.width
         self.refuse_large_levels(1)

@@ -19,8 +19,7 @@ TO_THE_BOUNDARY = 0.995
 INWARDS = 0.05
 
 
-@dataclass(frozen=True)
-class PrimalDual:
+class PrimalDual(NamedTuple):
     """θ, θ₀ and α at some moment, with the objective and the dual value they give."""
 
     theta: FloatArray

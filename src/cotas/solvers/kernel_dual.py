@@ -142,6 +142,10 @@ class GramRows(Protocol):
         """k of each of these rows with each of the given columns."""
         ...
 
+    def whole(self, dtype: Any) -> AnyArray:
+        """All of it."""
+        ...
+
 
 class SignedDual(NamedTuple):
     """The labels ±1 or the numbers to predict, the box, λ, whether the bias is free, and ε."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dposv
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.design.blocks import BLOCK_BYTES, row_block, row_spans, times, times_transposed
@@ -20,8 +21,7 @@ LARGEST_SYSTEM = 1000
 EPS = 2.0**-52
 
 
-@dataclass(frozen=True)
-class NewtonPoint:
+class NewtonPoint(NamedTuple):
     """θ and θ₀, a column for each score, the objective there, and how far it may be above the best.
 
     `slopes` are s·ℓ' at `scores`, the dual point. Without a bias, or with a penalized one, the
@@ -138,8 +138,9 @@ class _System:
     def _solve_exactly(self, local: Local, right: FloatArray) -> FloatArray:
         rows, k = right.shape
         hessian = np.zeros((k, rows, k, rows))
-        for span in row_spans(self.X, rows):
-            curved = np.flatnonzero(local.diagonal[span].any(axis=1))
+        every = slice(0, self.X.shape[0])
+        for span in row_spans(self.X, rows) if self.few is None else (every,):
+            curved = np.asarray(local.diagonal[span].any(axis=1)).nonzero()[0]
             some = slice(None) if 2 * len(curved) >= span.stop - span.start else curved
             block = self._rows(span, some)
             for a in range(k):
@@ -148,20 +149,19 @@ class _System:
                     hessian[a, :, b] += part
                     if a != b:
                         hessian[b, :, a] += part
-        for a in range(k):
-            hessian[a, :, a].flat[:: rows + 1] += self.penalty[:, 0]
-        # Moving all the biases together changes nothing; without a bias nothing uses the corner.
-        hessian[:, -1, :, -1] += float(local.diagonal.sum()) / k**2 if self.bias and k > 1 else 0.0
+        if self.bias and k > 1:  # moving all the biases together changes nothing
+            hessian[:, -1, :, -1] += float(local.diagonal.sum()) / k**2
         matrix = hessian.reshape(k * rows, k * rows)
-        diagonal = matrix.diagonal()
+        diagonal = matrix.diagonal() + self.penalty.T.repeat(k, axis=0).ravel()
+        matrix.flat[:: k * rows + 1] = diagonal
         scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         matrix = matrix * scale[:, None] * scale
         solution = np.zeros(k * rows)
         for jitter in (1e-15, 1e-12, 1e-9):
             matrix.flat[:: k * rows + 1] += jitter
-            factor, failed = dpotrf(matrix, lower=1)
+            _, found, failed = dposv(matrix, scale * right.T.ravel(), lower=1)
             if not failed:  # by rounding, or scores that overflow
-                solution = scale * dpotrs(factor, scale * right.T.ravel(), lower=1)[0]
+                solution = scale * found
                 break
         return np.asarray(solution.reshape(k, rows).T)
 

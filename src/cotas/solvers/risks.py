@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import entr, logsumexp
@@ -12,8 +12,7 @@ from cotas.arrays import FloatArray, IntArray
 from cotas.solvers.losses import Logistic, derivatives, total
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(NamedTuple):
     """What a loss is like near given scores: one row for each example, one column for each score.
 
     The second derivative of example i is diag(diagonalᵢ) − outerᵢ outerᵢᵀ.

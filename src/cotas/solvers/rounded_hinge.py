@@ -11,7 +11,6 @@ the *curved* rows, and zero in all the others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,8 +164,7 @@ class HingeRows:
         self.state = RowState(y, weights, centre, part, excess, turn)
         self.combination = np.zeros(d)
         spans = min(SPANS if d <= LONG else SPANS_OF_LONG_ROWS, 1 + n * d // A_SPAN, n)
-        cuts = np.linspace(0, n, spans + 1).astype(int)
-        self.spans = [slice(a, b) for a, b in pairwise(cuts)]
+        self.spans = [slice(n * k // spans, n * (k + 1) // spans) for k in range(spans)]
         filled = 1.0 if isinstance(rows, Dense) else len(rows.data) / max(1, n * d)
         self.entry_by_entry = filled < FEW_ENTRIES
 

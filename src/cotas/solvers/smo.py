@@ -264,7 +264,7 @@ class Decomposition:
         self.a: FloatArray = np.zeros(n)
         self.F: FloatArray = -dual.y
         self.dtype: Any = np.float64 if n <= ALWAYS_DOUBLE else np.float32
-        self.cache = RowCache(n, cache_bytes, self.dtype)
+        self.cache = RowCache(n, cache_bytes if n > WORKING_SET else 0, self.dtype)
         self.working_set = np.empty(0, dtype=np.int64)
         self.exact = True
         part = n if n <= WORKING_SET else max(n // FIRST_PART, SMALLEST)
@@ -345,8 +345,7 @@ class Decomposition:
     def _solve_whole(self, violation: float) -> bool:
         """The same where the working set is everything: F comes out of it."""
         if self.whole is None or self.whole.dtype != self.dtype:
-            every = np.arange(len(self.a))
-            self.whole = self.gram.block(self.gram.side(every, self.dtype), slice(0, len(self.a)))
+            self.whole = self.gram.whole(self.dtype)
         K = np.asarray(self.whole, dtype=np.float64)
         dual, tol = self.dual, WHOLE * violation
         self.exact = False

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, Token
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from os import environ
 from string import Formatter
@@ -115,8 +115,10 @@ def say(text: str, /, **values: object) -> str:
     ...     say("best: λ = {value:.3g}", value=0.25)
     'mejor: λ = 0.25'
     """
+    if not values:
+        return _alone(text, _current.get())  # it may be a name with braces
     written: dict[str, str] = {}
-    for name, form in _fields(text) if values else ():  # else it may be a name with braces
+    for name, form in _fields(text):
         value = values[name]
         written[name] = value.again() if isinstance(value, Said) else format(value, form)
     return Said(text, written)
@@ -152,7 +154,10 @@ def in_one(texts: Sequence[str], between: str = " ") -> str:
 
 
 class Spoken(Generic[T]):
-    """An attribute of a dataclass that holds a text, or a tuple of texts, in today's language."""
+    """An attribute of a dataclass that holds a text, or a tuple of texts, in today's language.
+
+    It may be given a function that makes the text, which is called when the text is first read.
+    """
 
     def __init__(self, default: Any = None) -> None:
         self.default = default
@@ -170,16 +175,25 @@ class Spoken(Generic[T]):
                 raise AttributeError(self.name)  # there is no default
             return self.default
         held = instance.__dict__[self.name]
+        if callable(held):
+            held = instance.__dict__[self.name] = kept(held())
         return tuple(map(again, held)) if isinstance(held, tuple) else again(held)
 
-    def __set__(self, instance: object, value: T) -> None:
-        held = tuple(map(_kept, value)) if isinstance(value, tuple) else _kept(value)
-        instance.__dict__[self.name] = held
+    def __set__(self, instance: object, value: T | Callable[[], T]) -> None:
+        instance.__dict__[self.name] = kept(value)
 
 
-def _kept(text: Any) -> Any:
-    """A text with nothing to fill in is one of the catalogue too."""
-    return Said(text, {}) if isinstance(text, str) and not isinstance(text, Said) else text
+def kept(text: Any) -> Any:
+    """As a `Spoken` attribute holds it: a text with nothing to fill in is one to be said too."""
+    if type(text) is str:
+        return _alone(text, _current.get())
+    return tuple(map(kept, text)) if isinstance(text, tuple) else text
+
+
+@lru_cache(maxsize=256)
+def _alone(text: str, language: str) -> Said:
+    """A text without values in the language of the moment, of which most are said in every fit."""
+    return Said(text, {})
 
 
 @cache

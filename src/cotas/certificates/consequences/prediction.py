@@ -47,13 +47,14 @@ def best_biases(
     Equal weights are counted, which is exact. Sums of others are known up to γₙ, and each end is
     the outermost corner that they do not exclude. A class without weight leaves one end open.
     """
-    used = np.ones(len(positive), dtype=np.bool_) if weights is None else weights > 0
-    k, n = int(np.count_nonzero(positive & used)), int(np.count_nonzero(used))
-    lowest, highest, positive = lowest[used], highest[used], positive[used]
+    if weights is not None:
+        used = weights > 0
+        lowest, highest, positive = lowest[used], highest[used], positive[used]
+        given = weights[used]
+        weights = given if len(given) and given.min() < given.max() else None
+    k, n = int(np.count_nonzero(positive)), len(positive)
     if np.isnan(lowest).any() or np.isnan(highest).any():
         return -math.inf, math.inf
-    given = np.zeros(0) if weights is None else weights[used]
-    weights = given if len(given) and given.min() < given.max() else None
     low = _position(lowest, weights, positive, -1) if k else -1
     high = _position(highest, weights, positive, 1) if k < n else n
     return (
@@ -122,7 +123,7 @@ def around(rows: Matrix, thetas: FloatArray, radii: FloatArray) -> tuple[FloatAr
     lengths = row_lengths(rows)
     values, off = products(rows, thetas, lengths)
     with np.errstate(over="ignore", invalid="ignore"):
-        room = outwards(np.multiply.outer(lengths, radii) + off)
+        room = outwards(lengths[:, None] * radii + off)
     return values, np.where(np.isnan(room), math.inf, room)
 
 
@@ -141,7 +142,7 @@ def optimum_regions(
         return regions
     points: list[Any] = [certificates[k].witness for k in open_ones]
     balls = [cast(Region, regions[k]) for k in open_ones]
-    thetas = np.stack([ball.theta for ball in balls], axis=1)
+    thetas = np.array([ball.theta for ball in balls]).T
     sweep = Sweep(X, y, [point.positive for point in points], np.zeros((len(thetas), 0)))
     centre, radii = centre_of(sweep.X), np.array([ball.radius for ball in balls])
     lowest, highest = np.empty((2, sweep.X.shape[0], len(balls)))

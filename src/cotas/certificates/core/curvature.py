@@ -266,12 +266,12 @@ class SquaredRisk:
         rows, w = self.rows, self.w
         claims, middles = zip(*(model.moved(w) for model in models), strict=True)
         biases = [(claim.bias, -middle) for claim, middle in zip(claims, middles, strict=True)]
-        y = np.stack([claim.y for claim in claims], axis=1)
+        y = np.array([claim.y for claim in claims]).T
 
         def combine(span: slice, block: Any, z: FloatArray) -> FloatArray:
             return np.asarray(rows.combine(block, w.s[span, None] * (z - y[span])))
 
-        thetas = np.stack([claim.theta for claim in claims], axis=1)
+        thetas = np.array([claim.theta for claim in claims]).T
         z, off, whole = rows.scores(thetas, biases, combine)
         off, residuals, found = off + 2 * U * np.abs(y), z - y, []
         for k, pull in enumerate(rows.pull(w.s[:, None] * residuals, whole)):

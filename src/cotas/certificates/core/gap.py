@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,7 +32,7 @@ from cotas.certificates.core.bounds import Bounds, Objection, Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, IntArray, U, above, below, down, gamma, norm_up, ratio, sharp_total,
-    total_down, total_up, up,
+    total, total_down, total_up, up,
 )  # fmt: skip
 
 Pair = tuple[FloatArray, FloatArray]
@@ -73,8 +72,10 @@ class Margin:
 
     def clip(self, y: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
         """−yc into [0, steepest·s]; a product with a power of two is exact."""
-        most = self.steepest * s if self.steepest < math.inf else math.inf
-        return np.asarray(-y * np.clip(-y * c, 0.0, most))
+        inside = np.maximum(-y * c, 0.0)
+        if self.steepest < math.inf:
+            inside = np.minimum(inside, self.steepest * s)
+        return np.asarray(-y * inside)
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
         return self.dual(t * np.abs(c), s)
@@ -94,7 +95,7 @@ class Hinge(Margin):
         return np.maximum(0.0, 1.0 - m)
 
     def derivative(self, m: FloatArray) -> FloatArray:
-        return np.asarray(-np.clip((1.0 - m) / 2e-6 + 0.5, 0.0, 1.0))
+        return np.asarray(-np.minimum(np.maximum((1.0 - m) / 2e-6 + 0.5, 0.0), 1.0))
 
     def dual(self, a: FloatArray, s: FloatArray) -> Pair:
         return a, a
@@ -138,7 +139,7 @@ class Logistic(Margin):
 
     def dual(self, a: FloatArray, s: FloatArray) -> Pair:
         """One unit of p moves the entropy by at most p(40 + |log p|) of them."""
-        p = np.clip(a / s, 0.0, 1.0)
+        p = np.minimum(np.maximum(a / s, 0.0), 1.0)
         log_p, log_q = np.log(np.where(p > 0, p, 1.0)), np.log1p(-np.where(p < 1, p, 0.0))
         entropy = s * (-p * log_p - (1.0 - p) * log_q)
         return entropy, entropy + s * p * (40.0 - log_p)
@@ -180,9 +181,11 @@ class Regularizer:
 
     def refuse(self, theta: FloatArray) -> None:
         """Refuse parameters that are none, and a negative coefficient where there must be none."""
-        w = np.ones_like(theta) if self.weights is None else self.weights
+        w = self.weights
         sound = all(0 <= v < math.inf for k, v in vars(self).items() if k != "weights")
-        if not (sound and w.shape == theta.shape and ((w >= 0) & (w < math.inf)).all()):
+        if w is not None:
+            sound = sound and w.shape == theta.shape and bool(((w >= 0) & (w < math.inf)).all())
+        if not sound:
             raise Objection("parameters")
         if self.positive and (theta < 0).any():
             raise Objection("sign")
@@ -308,7 +311,8 @@ class Weights:
         s = np.asarray(given, dtype=np.float64)
         if s.shape != (n,) or not np.isfinite(s).all() or (s < 0).any():
             raise Objection("weights")
-        low, high = total_down(s), total_up(s)
+        value, off = total(s)
+        low, high = down(value - off), up(value + off)
         if not 0 < low < high < math.inf:
             raise Objection("weights")
         return cls(s, low, high)
@@ -328,17 +332,17 @@ def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: 
         if math.isinf(loss.reach) and not isinstance(loss, Margin):
             c = c - s * (float(np.add.reduce(c)) / float(np.add.reduce(s)))
         else:
-            more, less = float(c[c > 0].sum()), float(-c[c < 0].sum())
+            more, less = (float(np.add.reduce(np.maximum(side, 0.0))) for side in (c, -c))
             shrink = min(more, less) / max(more, less)
             c = np.where((c > 0) == (more > less), c * shrink, c)
     c = np.where(np.abs(c) < TINY, 0.0, c)
     for _ in range(2 if free_bias else 0):
         rest = sharp_total(c)[0]
         side = c * math.copysign(1.0, rest)
-        able = np.flatnonzero(side >= abs(rest))
+        able = (side >= abs(rest)).nonzero()[0]
         if rest == 0.0 or not len(able):
             break
-        c[able[np.argmin(side[able])]] -= rest  # the smallest, whose digits are the finest
+        c[able[side[able].argmin()]] -= rest  # the smallest, whose digits are the finest
     return c
 
 
@@ -422,7 +426,7 @@ def lower(
 ) -> tuple[float, float, float]:
     """D(tc) at a good t, rounded down, that t, and how far the sums of D may be off."""
     risk, loss, regularizer = claim.risk, claim.risk.loss, claim.risk.regularizer
-    share, used = up(1.0 / w.low), np.flatnonzero(claim.c)  # there is no c where s = 0
+    share, used = up(1.0 / w.low), claim.c.nonzero()[0]  # there is no c where s = 0
     y, c, s = claim.y[used], claim.c[used], w.s[used]
     value, off = sharp_total(c) if risk.free_bias or risk.bias_scale else (0.0, 0.0)
     rest, slip, loose = up(abs(value) + off) if value or off else 0.0, 0.0, 0.0
@@ -467,27 +471,33 @@ def best_multiple(
     low, high = weight
     share = up(1.0 / low)
 
-    @cache
+    costs: dict[float, float] = {}
+
     def cost(t: float) -> float:
-        found = regularizer.conjugate(pull, t, share)
-        if risk.bias_scale:
-            extra = above(risk.bias_scale * above(t * share * rest, 2))
-            heavy = above(ratio(extra, below(2 * regularizer.lam, 0)))
-            found = up(found + above(extra * heavy))
-        return up(found + above(t * slip, 1))
+        if t not in costs:
+            found = regularizer.conjugate(pull, t, share)
+            if risk.bias_scale:
+                extra = above(risk.bias_scale * above(t * share * rest, 2))
+                heavy = above(ratio(extra, below(2 * regularizer.lam, 0)))
+                found = up(found + above(extra * heavy))
+            costs[t] = up(found + above(t * slip, 1))
+        return costs[t]
 
     # Some t worth trying; every one gives a valid bound, so how they are found is of no matter.
     reach = min(regularizer.reach(pull, claim.theta, share), loss.reach)
-    multiples = list(dict.fromkeys([1.0, *(t * min(1.0, reach) for t in MULTIPLES)]))
-    if loss.quadratic:
+    if not loss.quadratic:
+        multiples = list(dict.fromkeys([1.0, *(t * min(1.0, reach) for t in MULTIPLES)]))
+    else:
         # The gain is tL − t²Q, and the cost goes with the power `degree` of t.
         one, two, paid = rough(1.0) * share, rough(2.0) * share, cost(1.0)
-        linear = 2.0 * one - 0.5 * two - (paid if regularizer.degree == 1 else 0.0)
-        square = one - 0.5 * two + (paid if regularizer.degree == 2 else 0.0)
+        gains = 2.0 * one - 0.5 * two, one - 0.5 * two
+        linear = gains[0] - (paid if regularizer.degree == 1 else 0.0)
+        square = gains[1] + (paid if regularizer.degree == 2 else 0.0)
         peak = linear / (2.0 * square) if square > 0 else 1.0
         peak = min(max(peak, 0.0), reach)
         # Near a peak the value differs by a square.
         multiples = [peak] if abs(peak - 1.0) < math.sqrt(U) else [1.0, peak]
+        multiples.sort(key=lambda t: cost(t) + t * (t * gains[1] - gains[0]))  # the best one first
     best, multiple, rounding = 0.0, 0.0, 0.0  # D(0): no loss here is negative
     for t in multiples:
         # Below TINY the digits of tc would be lost.
@@ -498,8 +508,8 @@ def best_multiple(
         found = down(down(exact / (high if exact >= 0 else low)) - cost(t))
         if found > best:
             best, multiple, rounding = found, t, off / low + t * slip
-        elif best > 0 and not loss.quadratic:
-            break  # D is concave, and these multiples fall
+        if best > 0 and (loss.quadratic or found < best):
+            break  # D is concave, and the other multiples fall
     return best, multiple, rounding
 
 
@@ -535,7 +545,7 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
     w = Weights.of(weights, rows.n)
     claims, middles = zip(*(claim.moved(w) for claim in given), strict=True)
     biases = [(claim.bias, -middle) for claim, middle in zip(given, middles, strict=True)]
-    z, off, _ = rows.scores(np.stack([claim.theta for claim in claims], axis=1), biases)
+    z, off, _ = rows.scores(np.array([claim.theta for claim in claims]).T, biases)
 
     def point(claim: Claim, middle: float, z: FloatArray, off: FloatArray) -> tuple[float, Claim]:
         if middle:
@@ -551,14 +561,15 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
             return Found(known)
         value, claim = known
         best, t, rounding = lower(claim, rows, w, pull, value)
-        rounding += pull.off * float(np.linalg.norm(claim.theta * rows.unit)) / w.low
+        scaled = claim.theta * rows.unit
+        rounding += pull.off * math.sqrt(scaled @ scaled) / w.low
         found = objected(enclosed, claim, w, z, off, best, value, rounding)
         return Found(found, claim.c, pull, t)
 
     points = [objected(point, *one) for one in zip(claims, middles, z.T, off.T, strict=True)]
     zero = np.zeros(rows.n)
     duals = [zero if isinstance(known, Objection) else known[1].c for known in points]
-    pulls = rows.pull(np.stack(duals, axis=1))
+    pulls = rows.pull(np.ascontiguousarray(np.array(duals).T))
     return [bounded(*one) for one in zip(points, pulls, z.T, off.T, strict=True)]
 
 

@@ -116,11 +116,11 @@ class Gram:
             found = self._linear(W, np.flatnonzero(support), np.flatnonzero(wanted | support))
             if np.isfinite(found).all():
                 return found[0], found[1]
-        basis = pieces_of(np.flatnonzero(support), BLOCK)
+        basis = pieces_of(support.nonzero()[0], BLOCK)
         parts = [self.read(columns) for columns in basis]
 
         def product(K: FloatArray, e: FloatArray, f: FloatArray, w: FloatArray) -> Any:
-            error = np.multiply.outer(e, f @ np.abs(w))
+            error = e[:, None] * (f @ np.abs(w))
             if not self.positive:  # the diagonal says nothing of the other entries
                 error += roundings * (np.abs(K) @ np.abs(w))
             return chunked_times(K, w), error
@@ -141,7 +141,7 @@ class Gram:
 
         # Of a few rows all are compared at once, and not those of W with themselves before.
         once = self.positive and self.n > BLOCK
-        rest = np.flatnonzero(wanted & ~support if once else wanted | support)
+        rest = (wanted & ~support if once else wanted | support).nonzero()[0]
         # Blocks of BLOCK × BLOCK entries also where few rows have a factor.
         height = BLOCK if len(basis) != 1 else max(BLOCK, BLOCK * BLOCK // len(basis[0]))
         roundings = gamma(ROUNDINGS + len(basis))
@@ -156,7 +156,7 @@ class Gram:
                     off[rows] += errors
             sizes = np.sqrt(self.squares)
             mass = sizes @ np.abs(W) if self.positive else np.zeros(W.shape[1])
-            off += roundings * np.multiply.outer(sizes, mass) + self.n * TINY * np.abs(W).max()
+            off += roundings * (sizes[:, None] * mass) + self.n * TINY * np.abs(W).max()
             if self.shift:
                 out += self.shift * W
                 off += 4 * U * (np.abs(out) + self.shift * np.abs(W))

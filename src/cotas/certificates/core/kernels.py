@@ -202,8 +202,7 @@ def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
     if sparse:
         K = 2.0 * _linear(a, b).K - p[:, None] - q
     else:
-        ones = np.ones((len(a), 1)), np.ones((len(b), 1))
-        K = np.hstack([2.0 * a, -p[:, None], ones[0]]) @ np.hstack([b, ones[1], -q[:, None]]).T
+        K = _beside(2.0 * a, -p, 1.0) @ _beside(b, 1.0, -q).T
     bound = gamma(2 * a.shape[1] + 20)
     if not p.max(initial=0.0) + q.max(initial=0.0) <= SAFE:
         size = p[:, None] + q
@@ -214,6 +213,15 @@ def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
     np.exp(K, out=K)
     errors = [_up(bound * (1.1 + 5.0 * np.minimum(s, SAFE)) + 1.8 * off) for s in (p, q)]
     return Entries(K, (1.0, errors[0]), (1.0, errors[1]))
+
+
+def _beside(A: FloatArray, *columns: Any) -> FloatArray:
+    """A with more columns, each a number or one for each row."""
+    wide = np.empty((A.shape[0], A.shape[1] + len(columns)))
+    wide[:, : A.shape[1]] = A
+    for k, column in enumerate(columns, start=A.shape[1]):
+        wide[:, k] = column
+    return wide
 
 
 def _squared_distances(A: Any, B: Any, i: Any, j: Any, scale: float) -> FloatArray:

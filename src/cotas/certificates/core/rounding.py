@@ -44,9 +44,15 @@ def gamma(k: int) -> float:
     return up(up(k * U) / down(1.0 - up(k * U)))
 
 
+@cache
+def _grown(operations: int) -> float:
+    """1 + γ of one operation more, rounded up."""
+    return up(1.0 + gamma(operations + 1))
+
+
 def above(x: float, operations: int = 1) -> float:
     """An upper bound of what x ≥ 0 stands for after so many rounded operations."""
-    return up(x * up(1.0 + gamma(operations + 1))) + TINY
+    return math.nextafter(x * _grown(operations), math.inf) + TINY
 
 
 def below(x: float, operations: int = 1) -> float:

@@ -168,7 +168,7 @@ class Rows:
                 return use(span, rows)
 
         yield from self.each(read, self.spans)
-        if not np.isfinite(lengths).all():
+        if first and not np.isfinite(lengths).all():
             raise Objection("rows")
         self._lengths = lengths
 
@@ -198,7 +198,7 @@ class Rows:
         whole = pairwise(self.blocks(read))
         factor = gamma(self.width + 6) * (1.0 + 16 * U)
         slack = np.array([up(off + factor * abs(value)) + TINY for value, off in moved])
-        return z, np.multiply.outer(self.lengths, factor * sizes) + slack, whole
+        return z, self.lengths[:, None] * (factor * sizes) + slack, whole
 
     def moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> tuple[float, float]:
         """b + m·θ and how far it is off."""
@@ -206,7 +206,7 @@ class Rows:
 
     def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
         """Xᵀc of one block; rows with no factor at all are not read."""
-        used = np.flatnonzero(factors.any(axis=1))
+        used = np.asarray(factors.any(axis=1)).nonzero()[0]
         if 4 * len(used) < len(factors):
             rows, factors = rows[used], factors[used]
         product = rows.T @ (factors[:, 0] if factors.shape[1] == 1 else factors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES, WITNESS
@@ -26,6 +27,7 @@ for _family in FAMILIES:
         _NAMES[_record.location] = f"{_family.word}: {_name}"
 
 
+@cache
 def name_in_files(cls: type[Any]) -> str:
     """What a class is called where files are concerned: its name may change, this may not.
 
