@@ -1,8 +1,8 @@
 """How long a pass over very many partitions would take: the graph of a Dask pass, simulated.
 
-A pass is a task for each partition and their sums two by two, as `cotas.source.in_pairs` adds them.
-Simulated are workers with one task at a time each, results that travel to the worker which holds
-the other summand, and a scheduler that hands out so many tasks a second.
+A pass is a task for each partition and their sums, as `cotas.source.in_groups` adds them. Simulated
+are workers with one task at a time each, results that travel to the worker which holds one of the
+other summands, and a scheduler that hands out so many tasks a second.
 
     python -m bench.task_graph --rows 1e12 --workers 1000
 """
@@ -13,11 +13,11 @@ import argparse
 import heapq
 from collections import deque
 
-from cotas.source import in_pairs
+from cotas.source import in_groups
 
 
 class Node:
-    """A task: a partition, or the sum of two results."""
+    """A task: a partition, or the sum of some results."""
 
     __slots__ = ("left", "missing", "parent", "worker")
 
@@ -26,9 +26,6 @@ class Node:
         self.worker = -1
         for each in left:
             each.parent = self
-
-    def __add__(self, other: Node) -> Node:
-        return Node(self, other)
 
 
 def simulate(
@@ -43,7 +40,7 @@ def simulate(
     rate : tasks that the scheduler hands out in a second
     """
     blocks = [Node() for _ in range(partitions)]
-    root = in_pairs(iter(blocks))
+    root = in_groups(blocks, lambda some: Node(*some))
     travel = result_bytes / network
     ready, sums = deque(blocks), deque()
     idle, running, now, handed = list(range(workers)), [], 0.0, 0.0
@@ -54,7 +51,8 @@ def simulate(
             node = sums.popleft() if sums else ready.popleft()
             worker = idle.pop()
             handed = max(handed, now) + 1.0 / rate
-            takes = block_s if not node.left else travel + result_bytes / 5e9
+            others = len(node.left) - 1
+            takes = others * (travel + result_bytes / 5e9) if node.left else block_s
             node.worker = worker
             count += 1
             heapq.heappush(running, (handed + takes, count, node))

@@ -117,6 +117,25 @@ class Sent(Arrays):
         return super().map_reduce(there, each)
 
 
+class Elsewhere(Arrays):
+    """A source whose blocks are too large to travel."""
+
+    def blocks(self):
+        raise AssertionError("a block was asked for")
+
+    def of_first(self, function):
+        return function(self._block(0))
+
+
+@pytest.mark.parametrize("kind", TAKE)
+def test_functions_travel_and_not_the_rows(kind):
+    X, y, score, _ = problem()
+    rows = Elsewhere(X, target(kind, y, score), block_rows=CHUNK)
+    model = made(kind).fit(rows)
+    assert model.certificate_.verify(rows)
+    assert model.score(rows) == pytest.approx(model.score(X, rows.y))
+
+
 # The ways to fit a kind that the laws of rows in blocks name besides.
 OTHERS = [
     cotas.LSBoost(max_iter=20),

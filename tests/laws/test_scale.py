@@ -35,13 +35,15 @@ from cotas.files.problems import DataFileError
 from cotas.fitting.threads import in_order
 from cotas.preparation import statistics, streamed
 from cotas.problem import RegularizedRisk
+from cotas.rounds import Rounds
 from cotas.scale import pages as pages_module
 from cotas.scale.decoding import decoded_bytes
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost, places
 from cotas.solvers import block_trees, newton_blocks, proximal_blocks
-from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_pairs
+from cotas.solvers.rounded_blocks import Bend, Diagonal, Place, Respond
+from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_groups, in_pairs
 from cotas.stops import InterruptedWarning, Stop
 from in_blocks import EVERY, MIXED, TAKE, made, same_parameters, spoil
 from terminal import cotas as terminal
@@ -188,6 +190,19 @@ def test_sums_run_in_one_order_whoever_makes_them():
     assert spread[1] == N
 
 
+def test_sums_of_groups_are_those_of_pairs():
+    for n in (*range(1, 70), 257):
+        parts = [Nested(str(k)) for k in range(n)]
+        assert in_groups(parts, in_pairs) == in_pairs(parts)
+
+
+class Nested(str):
+    """Shows in which order things are added."""
+
+    def __add__(self, other):
+        return Nested(f"({self} {other})")
+
+
 def _first_column(block: Block) -> Sums:
     return Sums(float(block.X[:, 0].sum()), block.n_rows)
 
@@ -255,6 +270,32 @@ def test_systems_too_large_for_a_matrix_are_solved_all_the_same(penalty, monkeyp
     model = cotas.LogisticRegression(lam=0.01, penalty=penalty).fit(source)
     assert model.certificate_.relative_gap <= 1e-4
     assert model.certificate_.verify(source)
+
+
+@pytest.mark.parametrize("columns", [3, 20, 400])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_sparse_rows_answer_to_a_newton_step_as_dense_ones(columns, kind):
+    """Whether curved rows are summed up in their block, on the way, or at the end."""
+    random = np.random.default_rng(columns)
+    rows = np.where(random.random((300, columns)) < 0.3, random.normal(size=(300, columns)), 0.0)
+    rows, y = sparse.csr_matrix(rows.astype(kind)), np.where(random.random(300) < 0.5, 1.0, -1.0)
+    rounds = Rounds.none(columns).followed_by(random.normal(size=columns), 0.3, 2.0)
+    place = Place(rounds, 0.1 * random.normal(size=columns), -0.2, 0.5, WEIGHTS[:300].sum())
+    found = []
+    for given in (rows, rows.toarray()):
+        source = Arrays(given, y, WEIGHTS[:300], block_rows=20)
+        *sums, system = source.map_reduce(Respond(place, with_gram=True))
+        direction = np.cos(np.arange(columns + 1.0))
+        bent = [source.map_reduce(part) for part in (Diagonal(place), Bend(place, direction))]
+        gram = np.tril(system.total())
+        whole = gram + np.tril(gram, -1).T
+        np.testing.assert_allclose(bent, [np.diag(whole), whole @ direction], atol=1e-12)
+        found.append([*sums, gram, *bent])
+        with ThreadPoolExecutor(3) as pool:
+            again = source.map_reduce(Respond(place, with_gram=True), in_order(pool, 3))
+        np.testing.assert_array_equal(again[-1].total(), system.total())
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-14)
 
 
 @pytest.mark.parametrize("far", [0.0, 1e9])

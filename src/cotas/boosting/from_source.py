@@ -28,7 +28,7 @@ from cotas.solvers.block_boosting import (
     Lowest,
 )
 from cotas.solvers.block_trees import BlockRounds, BlockTrees, Sum
-from cotas.source import Block, NotInBlocksError, Source, Sums
+from cotas.source import Block, NotInBlocksError, Source, Sums, is_sparse
 
 IN_BLOCKS = "Trained on histograms, the rows coming in blocks."
 
@@ -183,9 +183,8 @@ def read_blocks(
 ) -> BlockExamples:
     """One pass: the classes or the mean of y, and some rows that the bins are chosen from."""
     bound = bound_to(source, each, targets=targets)
-    first = next(iter(bound.blocks()))
     categorical = check_tests(learner, source.n_features)
-    look = LookAtColumns.at(source.n_rows, first.X, categorical)
+    look = LookAtColumns.at(source.n_rows, categorical, bound.of_first(is_sparse))
     found, columns = bound.map_reduce(FirstLook(look, targets))
     if targets:
         scatter, lowest, highest = found

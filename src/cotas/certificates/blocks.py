@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
@@ -114,6 +115,14 @@ class Columns:
 # ---- the sketch of the data, in passing --------------------------------------------------------
 
 
+def in_spans(X: Matrix, function: Callable[[Matrix, slice], FloatArray]) -> FloatArray:
+    """What a function returns for rows in double precision: some at a time if they are rounded."""
+    if sparse.issparse(X) or X.dtype == np.float64:
+        return function(double(X), slice(None))
+    spans = Block(0, X, X[:, :0]).spans()
+    return np.concatenate([function(double(X[span]), span) for span in spans])
+
+
 @dataclass(frozen=True)
 class WithSketch:
     """What a function finds in a block, the sums of which sketches are made, and the scatter."""
@@ -125,9 +134,8 @@ class WithSketch:
     def __call__(self, block: Block) -> Sums:
         y, s = self.read(block)
         s = np.ones(len(y)) if s is None else s
-        sums = sketch_sums(
-            project(double(block.X), gaps=True), np.column_stack([y, s]), block.start
-        )
+        projected = in_spans(block.X, lambda rows, span: project(rows, gaps=True))
+        sums = sketch_sums(projected, np.column_stack([y, s]), block.start)
         largest = Sums(tuple(map(Most, np.abs(y).max(axis=0))))
         ends = Sums(Most(-s.min()), Most(s.max()))
         return Sums(self.function(block), sums, largest, ends, Scatter.of(y, s))
@@ -244,7 +252,8 @@ class DualOfRounds:
 
     @np.errstate(all="ignore")
     def __call__(self, X: Matrix, y: FloatArray, s: FloatArray) -> FloatArray:
-        return np.asarray(-s * y * self.rounds.parts(X.astype(np.float64, copy=False), y))
+        parts = in_spans(X, lambda rows, span: self.rounds.parts(rows, y[span]))
+        return np.asarray(-s * y * parts)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from cotas.certificates.blocks import weighed
 from cotas.certificates.sound import Sound, kind_of_labels, refuse_mixed_labels
 from cotas.fitting.data import refuse_extreme_weights
 from cotas.fitting.threads import in_order, thread_count
-from cotas.source import Block, Changed, Source, Sums, double, reader_of, rows_of
+from cotas.source import Block, Changed, Source, Sums, double, is_sparse, reader_of, rows_of
 
 # y with more different values than this is one of numbers, not of classes.
 MOST_CLASSES = 1000
@@ -230,10 +230,13 @@ def shift_of(source: Source) -> FloatArray | None:
 
     Zero for the other columns; None if there are none, or if the rows are sparse.
     """
-    X = next(iter(source.blocks())).X
-    if sparse.issparse(X):
+    return source.of_first(_far_centres)
+
+
+def _far_centres(block: Block) -> FloatArray | None:
+    if sparse.issparse(block.X):
         return None
-    X = double(X)
+    X = double(block.X)
     with np.errstate(all="ignore"):
         centre, spread = X.mean(axis=0), X.std(axis=0)
         far = np.isfinite(centre) & (np.abs(centre) > FAR * spread) & (spread > 0)
@@ -252,22 +255,26 @@ class Draw:
         random = np.random.default_rng((self.seed, block.start))
         chosen = np.sort(random.choice(n, min(n, int(np.ceil(self.share * n))), replace=False))
         weights = None if block.weights is None else block.weights[chosen]
-        return [Block(block.start, double(block.X[chosen]), block.y[chosen], weights)]
+        return [Block(block.start, block.X[chosen], block.y[chosen], weights)]
 
 
 def draw_sample(source: Source, fewest: int, each: Each = map) -> Block | None:
     """A tenth of the rows, or as many as fit into little memory; None if they are too few."""
-    first = next(iter(source.blocks()))
-    n, d = first.X.shape
-    entries = 1.5 * first.X.nnz / n if sparse.issparse(first.X) else d
+    entries = source.of_first(_entries_of_a_row)
     size = min(SAMPLE * source.n_rows, SAMPLE_BYTES / (8 * max(1.0, entries)))
     if size < fewest:
         return None
     parts = source.map_reduce(Draw(size / source.n_rows), each)
     weights = None if parts[0].weights is None else np.concatenate([p.weights for p in parts])
     X, y = [p.X for p in parts], np.concatenate([p.y for p in parts])
-    whole = sparse.vstack(X, format="csr") if sparse.issparse(first.X) else np.vstack(X)
-    return Block(0, whole, y, weights)
+    whole = sparse.vstack(X, format="csr") if is_sparse(parts[0]) else np.vstack(X)
+    return Block(0, double(whole), y, weights)
+
+
+def _entries_of_a_row(block: Block) -> float:
+    """How many numbers a row takes, on average."""
+    n, d = block.X.shape
+    return 1.5 * block.X.nnz / n if is_sparse(block) else float(d)
 
 
 # ---- what a fitted model makes of a source -----------------------------------------------------
@@ -347,8 +354,7 @@ def r_squared(model: Any, source: Source) -> float:
 def squared_error(model: Any, source: Source) -> tuple[float, float]:
     """The root of the mean of (y − ŷ)², and R², the means over the targets."""
     refuse_other_columns(model, source)
-    first = np.asarray(next(iter(source.blocks())).y, dtype=np.float64)
-    middle = first.reshape(len(first), -1).mean(axis=0)
+    middle = source.of_first(_mean_targets)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
         left, total, mean, square = source.map_reduce(Residuals(nameless(model), middle), each)
     whole = square - mean**2 / total
@@ -358,12 +364,14 @@ def squared_error(model: Any, source: Source) -> tuple[float, float]:
     return float(np.sqrt(left / total).mean()), float(parts.mean())
 
 
+def _mean_targets(block: Block) -> FloatArray:
+    y = np.asarray(block.y, dtype=np.float64)
+    return np.asarray(y.reshape(len(y), -1).mean(axis=0))
+
+
 def bound_to(source: Source, each: Each, *, targets: bool) -> Source:
     """The same source, gone over by `each` wherever nothing else is said; its blocks are sound.
 
     `targets` says whether y holds numbers to be predicted; labels otherwise.
     """
-    first = next(iter(source.blocks()), None)
-    if first is None:
-        raise ValueError("The source has no blocks.")
-    return Changed(source, Sound(source.n_features, targets, sparse.issparse(first.X)), each)
+    return Changed(source, Sound(source.n_features, targets, source.of_first(is_sparse)), each)

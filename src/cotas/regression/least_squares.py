@@ -27,7 +27,7 @@ from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
-from cotas.source import Source, source_of
+from cotas.source import Source, shape_of_targets, source_of
 from cotas.stops import Reason, Rule, Stop
 from cotas.words import say
 
@@ -96,7 +96,7 @@ class SquaredLossRegressor(LinearRegressor):
                 f"From a source of row blocks {type(self).__name__} is solved with "
                 "solver='normal-equations' (or 'auto')."
             )
-        single = np.ndim(next(iter(source.blocks())).y) == 1
+        single = len(source.of_first(shape_of_targets)) == 1
         self._forget()
         with blocks_in_threads(self.n_jobs) as each:
             task = BlockTask(self, source, self._lam(), each)

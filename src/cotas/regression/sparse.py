@@ -37,7 +37,7 @@ from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import Penalty
 from cotas.solvers.run import NO_WEIGHTS
-from cotas.source import Source, source_of
+from cotas.source import Source, shape_of_targets, source_of
 from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
@@ -293,7 +293,7 @@ class InBlocks:
 def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[InBlocks], bool]:
     """For each target a small problem in the place of that of the source."""
     bound = bound_to(source, each, targets=True)
-    single = np.ndim(next(iter(source.blocks())).y) == 1
+    single = len(source.of_first(shape_of_targets)) == 1
     moments, triangle = triangle_in_blocks(bound, problem.free_bias)
     d, found = source.n_features, []
     rows = triangle * np.sqrt(len(triangle))

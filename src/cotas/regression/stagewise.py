@@ -31,7 +31,7 @@ from cotas.regression.from_source import read_moments_and_ends
 from cotas.solvers.block_moments import targets
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
-from cotas.source import Arrays, Block, Changed, Source, double, source_of
+from cotas.source import Arrays, Block, Changed, Source, double, shape_of_targets, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -144,16 +144,21 @@ class Nearer:
     @classmethod
     def to(cls, source: Source) -> Nearer:
         """As the rows with a weight tell of the first block that has such."""
-        for block in source.blocks():
-            used = block.shares() > 0
-            if used.any():
-                break
+        found = source.of_first(cls.to_block)
+        if found is None:
+            found = next(filter(None, map(cls.to_block, source.blocks())), None)
+        return found or cls(np.zeros(source.n_features), 0.0)
+
+    @classmethod
+    def to_block(cls, block: Block) -> Nearer | None:
+        """As the rows with a weight tell; None if there are none."""
+        used = block.shares() > 0
         if not used.any():
-            return cls(np.zeros(source.n_features), 0.0)
+            return None
         y = targets(block)[used]
         shift = shift_of(Arrays(block.X[used], y))
         far = abs(float(y.mean())) > FAR * float(y.std())
-        nothing = np.zeros(source.n_features)
+        nothing = np.zeros(block.X.shape[1])
         return cls(nothing if shift is None else shift, float(y.mean()) if far else 0.0)
 
     def __call__(self, block: Block) -> Block:
@@ -233,7 +238,7 @@ class StagewiseRegressor(LinearRegressor):
         """From a source of row blocks: one pass for the products, two for the proof."""
         with blocks_in_threads(self.n_jobs) as each:
             bound = bound_to(source, each, targets=True)
-            shape = np.shape(next(iter(bound.blocks())).y)
+            shape = bound.of_first(shape_of_targets)
             if len(shape) != 1:
                 raise ValueError(
                     f"y must be a vector of numbers, and in the first block its shape is {shape}."

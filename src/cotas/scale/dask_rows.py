@@ -1,7 +1,7 @@
 """Rows in the partitions of Dask's arrays and frames: functions go to where the rows are.
 
-A pass is one graph of pure tasks: a function for each partition, and their sums two by two in a
-fixed order. Nothing is scattered, so a worker that dies takes nothing with it that the scheduler
+A pass is one graph of pure tasks: a function for each partition, and their sums in a fixed order,
+four to a task. Nothing is scattered, so a worker that dies takes nothing with it that the scheduler
 cannot compute again, and the sums have the same bits for any number of workers.
 """
 
@@ -22,7 +22,7 @@ from cotas.arrays import AnyArray, Each, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates.numbers import refuse_inexact
 from cotas.scale.allocation import keeping_what_is_freed
-from cotas.source import Block, Source, as_given, in_pairs
+from cotas.source import Block, Source, as_given, in_groups, in_pairs
 
 T = TypeVar("T")
 
@@ -63,7 +63,12 @@ class DaskRows(Source):
 
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
         packed = _packed(function)
-        found: T = dask.compute(in_pairs(_call(packed, *block) for block in self._blocks))[0]
+        parts = [_call(packed, *block) for block in self._blocks]
+        found: T = dask.compute(in_groups(parts, _added))[0]
+        return found
+
+    def of_first(self, function: Callable[[Block], T]) -> T:
+        found: T = dask.compute(_call(_packed(function), *self._blocks[0]))[0]
         return found
 
 
@@ -80,6 +85,11 @@ def _call(packed: bytes, start: int, X: Any, y: Any, weights: Any) -> Any:
     # The last digits of a product depend on how many threads BLAS has.
     with one_thread_in_blas(), keeping_what_is_freed():
         return pickle.loads(packed)(as_block(start, X, y, weights))
+
+
+@delayed(pure=False)
+def _added(parts: list[Any]) -> Any:
+    return in_pairs(parts)
 
 
 def from_dask(X: Any, y: Any, sample_weight: Any = None) -> DaskRows:

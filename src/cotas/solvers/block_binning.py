@@ -83,10 +83,10 @@ class LookAtColumns:
     categorical: BoolArray
 
     @classmethod
-    def at(cls, n_rows: int, X: Matrix, categorical: BoolArray) -> Self:
-        """For so many rows like those of X."""
-        most = SAMPLE_BYTES // (8 * max(1, X.shape[1]))
-        most = SAMPLE if sparse.issparse(X) else int(np.clip(most, MOST_BINS, SAMPLE))
+    def at(cls, n_rows: int, categorical: BoolArray, thin: bool) -> Self:
+        """For so many rows; of sparse ones, which are `thin`, more are looked at."""
+        most = SAMPLE_BYTES // (8 * max(1, len(categorical)))
+        most = SAMPLE if thin else int(np.clip(most, MOST_BINS, SAMPLE))
         return cls(max(1, -(-n_rows // most)), categorical)
 
     def __call__(self, block: Block) -> ColumnsSeen:

@@ -16,7 +16,7 @@ from cotas.arrays import FloatArray
 from cotas.design.blocks import moved
 from cotas.solvers.moments import FAR_FROM_ZERO, Moments, gather_moments
 from cotas.solvers.orthogonal import Triangle, triangle_of
-from cotas.source import Block, Source, Sums, double
+from cotas.source import Block, Source, Sums, double, is_sparse
 
 
 def targets(block: Block) -> FloatArray:
@@ -109,4 +109,4 @@ class BlockTriangle:
 
 def is_dense(source: Source) -> bool:
     """Whether the rows of a source are dense, by its first block."""
-    return not sparse.issparse(next(iter(source.blocks())).X)
+    return not source.of_first(is_sparse)

@@ -295,8 +295,9 @@ class Pulls(Reader):
     @np.errstate(all="ignore")
     def __call__(self, block: Any) -> Tally:
         rows, (y, s) = self.rows(block), self.targets(block)
-        z, loss = self.scores(rows, y)[0], self.claims.risk.loss
-        c = np.empty_like(y)
+        loss, c = self.claims.risk.loss, np.empty_like(y)
+        # Where c comes from the rows alone, no score is needed.
+        z = self.scores(rows, y)[0] if None in self.claims.duals else np.full_like(y, math.nan)
         for k in range(y.shape[1]):
             given = feasible(self.claims, k, rows.X, y[:, k], s, z[:, k]) - s * self.centre[k]
             given *= np.where(given > 0, *self.shrink[k])
