@@ -22,7 +22,9 @@ MORE = 8
 
 def outwards(a: FloatArray) -> FloatArray:
     """Numbers above what a ≥ 0 stand for after at most `MORE` rounded operations."""
-    return np.asarray(a * (1.0 + (MORE + 2) * U) + TINY)
+    above = np.asarray(a * (1.0 + (MORE + 2) * U))
+    above += TINY
+    return above
 
 
 def as_double(X: Matrix) -> Matrix:

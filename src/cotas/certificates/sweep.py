@@ -260,7 +260,7 @@ def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
     """rows · directions; SciPy multiplies by one vector faster than by a matrix of one column."""
     if directions.shape[1] == 1:
         return np.asarray(rows @ directions[:, 0])[:, None]
-    return np.asarray(rows @ directions) if directions.size else np.empty((rows.shape[0], 0))
+    return np.asarray(rows @ directions) if directions.shape[1] else np.empty((rows.shape[0], 0))
 
 
 # Times the mean square of the targets it is added to the objective of the constant model, so that

@@ -64,12 +64,17 @@ def check_validation(value: Any) -> None:
     """A number between zero and one, or an array that says of each row whether it is set aside."""
     if not np.ndim(value):
         check_fraction(value, "validation_fraction")
+    elif np.asarray(value).dtype != np.bool_:
+        raise TypeError(
+            "validation_fraction must be a number, or an array of bool that names the rows to be "
+            "set aside."
+        )
 
 
 def _named(chosen: Any, n_rows: int) -> IntArray:
     """The numbers of the rows that an array of bool chooses: some, and not all."""
     chosen = np.asarray(chosen)
-    if chosen.dtype != np.bool_ or chosen.shape != (n_rows,) or chosen.all() or not chosen.any():
+    if chosen.shape != (n_rows,) or chosen.all() or not chosen.any():
         raise ValueError(
             "validation_fraction is a number between zero and one, or an array of bool that says "
             f"which of the {n_rows} rows are set aside: some of them, and not all."

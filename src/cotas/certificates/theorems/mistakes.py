@@ -196,11 +196,9 @@ class Ledger(Parametric):
         sweep = _sweep(ledgers, X, y, u[:-1])
         weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
         facts = facts or gather_facts(X, y, positives, each)
-        lengths = outwards(np.hypot(facts.lengths, first.bias) if first.bias else facts.lengths)
-        # Of rows as short as this the bound is mostly what underflow may have lost.
-        measurable = np.where(lengths < SMALLEST, 0.0, lengths)
+        known, used = facts.lengths, _used(first)
         scaled = weights if first.scales_rows else None
-        factor = np.ones(len(lengths)) if scaled is None else scaled
+        factor = np.broadcast_to(1.0, len(known)) if scaled is None else scaled
         agreements = np.empty((len(factor), K))
         entries: list[Any] = [one.updates for one in ledgers]
         if first.averaged_updates is not None:
@@ -214,16 +212,19 @@ class Ledger(Parametric):
             columns = np.stack([e[block.span] for e in entries], axis=1).astype(np.float64)
             steps = np.tile(block.signs, len(entries) // K) * columns * scale
             moved = steps.any(axis=1)
-            reach = np.abs(steps[moved]) * measurable[block.span][moved, None]
+            lengths = outwards(np.hypot(known[block.span], first.bias))
+            longest = np.max(scale[:, 0] * lengths, where=used[block.span], initial=0.0)
+            lengths[lengths < SMALLEST] = 0.0  # mostly what underflow may have lost
+            reach = np.abs(steps[moved]) * lengths[moved, None]
             way = [total_up(outwards(column)) for column in reach.T]
             rebuilt = np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)])
             adds = {"max adds": np.count_nonzero(moved), "sum adds": 1}  # zeros round nothing
-            return {"sum rebuilt": rebuilt, "sum way": np.array(way), **adds}
+            sums = {"sum rebuilt": rebuilt, "sum way": np.array(way)}
+            return {"max radius": longest, **sums, **adds}
 
         found = sweep.tally(read, each)
         adds, sums = int(found["max adds"] + found["sum adds"]), found["sum rebuilt"].T
-        used = _used(first)
-        radius = above(float((factor * lengths)[used].max(initial=0.0)), 2)
+        radius = above(float(found["max radius"]), 2)
         sizes = [norm_up(column) for column in u.T]
         off = above(gamma(len(u) + MORE) * radius * max(sizes), 3)
         missed = [
@@ -231,7 +232,8 @@ class Ledger(Parametric):
             or ledger.missed(sums[c], sums[K:][c : c + 1], adds, above(found["sum way"][c], adds))
             for c, ledger in enumerate(ledgers)
         ]
-        lowest = _or_nothing(agreements[used] - off)
+        agreements -= off
+        lowest = _or_nothing(agreements[used])
         return MistakeSurvey(used, lowest, off, sizes, radius, missed, facts.sketches)
 
     def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
@@ -383,8 +385,7 @@ class PerceptronLedger(Ledger):
             allowed = mistakes_allowed(reach, least, 0.0, *start)
         # A larger γ that some examples fall short of may allow fewer mistakes.
         sought = best_margin(margins, passes)
-        missing = np.maximum(0.0, np.nextafter(sought - margins, math.inf))
-        shortfall = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
+        shortfall = shortfall_from(sought, margins, passes)
         with_shortfall = mistakes_allowed(reach, sought, shortfall, *start)
         if with_shortfall < allowed:
             if separates:
@@ -412,6 +413,12 @@ class PerceptronLedger(Ledger):
                 "`cotas.separability(X, y)` tells whether anything does."
             )
         return remarks
+
+
+def shortfall_from(sought: float, margins: FloatArray, passes: float) -> float:
+    """D(γ): the root of all that the margins fall short of γ, squared, in each pass; rounded up."""
+    missing = np.maximum(0.0, np.nextafter(sought - margins, math.inf))
+    return above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
 
 
 def best_margin(margins: FloatArray, passes: float) -> float:
