@@ -28,7 +28,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test $(PARTS) lint docs tensors tensors-ready bench deep fuzz mutants oldest soak release clean
+.PHONY: help setup demo lab test loops $(PARTS) lint docs tensors tensors-ready bench deep fuzz mutants oldest soak release clean
 
 help:
 	@echo "make demo   train on house prices and tumours: certificates, reports and a picture in out/"
@@ -103,6 +103,11 @@ test-others: $(READY)
 test: $(READY)
 	+@OPENBLAS_NUM_THREADS=1 $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going \
 		$(if $(filter output-sync,$(.FEATURES)),--output-sync=target) lint $(PARTS)
+
+# What several parts need is compiled once, while the code is looked through, and not by each of them.
+$(PARTS): loops
+loops: $(READY)
+	@$(BIN)/python -m cotas warmup > /dev/null
 
 # The tests on the tensors of PyTorch, which is too large to be installed for all the others.
 tensors: tensors-ready

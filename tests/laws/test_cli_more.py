@@ -1,5 +1,6 @@
 """The commands around fitting: comparing, paths, curves, separability, export, the library."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -202,13 +203,21 @@ def test_bench_runs_the_source_tree_or_says_that_it_is_not_there(monkeypatch, tm
 
 
 def test_warmup_compiles_every_model(monkeypatch):
+    """In other processes; here one after another."""
+    from cotas.cli import house
+
+    class Pool(contextlib.nullcontext):
+        map = staticmethod(map)
+
     seen = []
+    monkeypatch.setattr(house, "ProcessPoolExecutor", lambda *_: Pool(Pool))
     monkeypatch.setattr(
-        "cotas.cli.house._fit_quietly", lambda name, X, y: seen.append((name, type(X), X.dtype))
+        house, "_fit_quietly", lambda name, X, y: seen.append((name, type(X), X.dtype))
     )
     said = cotas("warmup", "--json")
     assert said.code == 0
     assert len(seen) == 3 * len(said.document["seconds"]) == len(set(seen))
+    assert set(said.document["seconds"]) == set(house.NAMES)
 
 
 def test_the_report_is_one_file(shop, tmp_path):
