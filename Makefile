@@ -104,10 +104,11 @@ test: $(READY)
 	+@OPENBLAS_NUM_THREADS=1 $(MAKE) --no-print-directory --jobs=$(JOBS) --keep-going \
 		$(if $(filter output-sync,$(.FEATURES)),--output-sync=target) lint $(PARTS)
 
-# What several parts need is compiled once, while the code is looked through, and not by each of them.
+# What several parts need is compiled once, while the code is looked through, and not by each of them; they run, too, if
+# that fails.
 $(PARTS): loops
 loops: $(READY)
-	@$(BIN)/python -m cotas warmup > /dev/null
+	-@$(BIN)/python -m cotas warmup > /dev/null
 
 # The tests on the tensors of PyTorch, which is too large to be installed for all the others.
 tensors: tensors-ready
