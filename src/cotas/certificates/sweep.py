@@ -50,11 +50,10 @@ class Sketch:
     label_scale: float = 1.0  # the largest |y|
 
     def matches(self, other: Sketch) -> bool:
-        """Whether both can be sketches of the same data, allowing for rounding."""
+        """Whether this can be one of the data of the other, allowing for their rounding."""
         if (self.n_rows, self.n_features) != (other.n_rows, other.n_features):
             return False
-        slack = 1e-12 * max(self.scale, other.scale)
-        label_slack = 1e-12 * self.n_rows * max(self.label_scale, other.label_scale)
+        slack, label_slack = 1e-12 * other.scale, 1e-12 * self.n_rows * other.label_scale
         return (
             abs(self.entries - other.entries) <= slack
             and abs(self.labels - other.labels) <= label_slack
@@ -257,10 +256,11 @@ def _rows(X: Matrix, span: slice) -> Matrix:
 
 
 def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
-    """rows · directions; SciPy multiplies by one vector faster than by a matrix of one column."""
-    if directions.shape[1] == 1:
-        return np.asarray(rows @ directions[:, 0])[:, None]
-    return np.asarray(rows @ directions) if directions.shape[1] else np.empty((rows.shape[0], 0))
+    """rows · directions, one after another: the bits of one class depend on no other."""
+    found = np.empty((rows.shape[0], directions.shape[1]))
+    for k, direction in enumerate(np.ascontiguousarray(directions.T)):
+        found[:, k] = rows @ direction
+    return found
 
 
 # Times the mean square of the targets it is added to the objective of the constant model, so that

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 import cotas
 from cotas.arrays import AnyArray
@@ -57,8 +57,10 @@ def train_auto(
         limits["beside"] = None
     search = search_of(settings.task, X, y, settings.seed, rows.groups_of_training(), **limits)
     best = search.run(_some(wanted, settings.trials))
+    if best.refusal:
+        raise UsageError(say("no setting can be trained on these rows: {why}", why=best.refusal))
     board = [leader_of(trial) for trial in search.leaderboard()]
-    _show(session, board[:LEADERS], len(search.trials), settings)
+    _show(session, board[:LEADERS], len(board), settings)
     if search.interrupted:
         session.note(say("Interrupted: the best setting so far is trained on all the rows."))
     one = train_one(session, best.candidate.name, rows, settings, _changed(best))
@@ -173,22 +175,24 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
     strata = np.unique(y, return_inverse=True)[1] if classes else np.zeros(len(y), dtype=np.int64)
     many, random = len(y) >= FEW_ROWS, np.random.RandomState(seed)
     count = min(VALIDATION_FOLDS if many else FOLDS, len(y))
+    # Each group goes to one fold, by the class of its first row.
+    first, owner = np.arange(len(y)), np.arange(len(y))
     if groups is not None:
-        count = min(count, len(np.unique(groups)))
+        first, owner = np.unique(groups, return_index=True, return_inverse=True)[1:]
+    count = min(count, len(first))
     if count < 2:
         raise UsageError(say("--model auto needs two rows at least, or two groups, to judge by."))
-    kind = StratifiedKFold if classes else KFold
-    if groups is not None:
-        few = classes and len(np.unique(groups)) <= FEW_ROWS  # it takes them one by one
-        kind = StratifiedGroupKFold if few else GroupKFold
+    labels = strata[first]
+    kind = StratifiedKFold if classes and np.bincount(labels).max() >= count else KFold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a class with fewer rows than folds is in some of them
-        if classes and groups is None and np.bincount(strata).max() < count:
-            kind = KFold
         folds = kind(count, shuffle=True, random_state=random)
         again = range(1 if many else REPEATS)
-        cuts = [cut for _ in again for cut in folds.split(np.zeros(len(y)), strata, groups)]
-    return [Subsample(in_turns(train, strata, random), test) for train, test in cuts]
+        cuts = [cut for _ in again for _, cut in folds.split(first, labels)]
+    return [
+        Subsample(in_turns(np.flatnonzero(~aside), strata, random), np.flatnonzero(aside))
+        for aside in (np.isin(owner, cut) for cut in cuts)
+    ]
 
 
 def _some(wanted: list[Candidate], trials: int | None) -> list[Candidate]:
@@ -237,7 +241,7 @@ def leader_of(trial: Trial) -> Rival:
         trial.holds,
         trial.training_error,
         trial.error,
-        "" if trial.whole else "max_time",
+        trial.refusal or ("" if trial.whole else say("cut short by the time limit")),
     )
 
 
@@ -256,7 +260,7 @@ def _show(session: Session, board: list[Rival], tried: int, settings: Settings) 
     session.table(
         [*names, say("validation error")],
         lines,
-        say("The best of {tried} trials, judged by a part of the training rows:", tried=tried),
+        say("The best of {tried} settings, judged by parts of the training rows:", tried=tried),
     )
 
 

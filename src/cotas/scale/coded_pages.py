@@ -38,7 +38,7 @@ class CodedPages(Source):
     """Pages seen through a function of their blocks; what it returns is kept beside them.
 
     Only one set of such files is kept: those that another function returned are removed. Where
-    nothing can be written, and where rows are sparse, the function is called in each pass.
+    nothing can be written, and where rows stay sparse, the function is called in each pass.
     """
 
     def __init__(self, pages: Pages, code: Callable[[Block], Block]) -> None:
@@ -70,6 +70,12 @@ class CodedPages(Source):
         shape = (self.n_features, kept.rows)
         if columns is None or y is None or columns.shape != shape or len(y) != kept.rows:
             raise PageError(f"{kept.name} holds something else.")
+        sound = columns.dtype == np.uint8 and y.dtype.kind in "fiu"
+        if weights is not None:
+            sound = sound and weights.shape == y.shape and weights.dtype == np.float64
+            sound = sound and bool(np.isfinite(weights).all() and (weights >= 0).all())
+        if not sound:
+            raise PageError(f"{kept.name} holds other numbers.")
         return Block(kept.start, columns.T, y, weights)
 
     def _keep(self, page: Page, block: Block) -> None:

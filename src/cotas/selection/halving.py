@@ -18,6 +18,8 @@ from cotas.stops import Stop
 
 # Of the settings one in three goes on, with three times the rows; fewer rows than this tell little.
 SHARE, FEWEST = 3, 500
+# A setting that gains less is no better: the last digits of an error go on falling for ever.
+LEAST_GAIN = 1e-3
 # No fit takes more than this part of the time that is left, nor do the finals.
 LARGEST_PART = 0.5
 
@@ -48,7 +50,8 @@ class Trial:
     seconds : for all the parts
     relative_gap, holds : what its certificates prove, at worst; None without a certificate
     rounds : of boosting that early stopping kept, the mean of the parts; None for other models
-    whole : whether no fit was cut short
+    whole : whether no fit was cut short, or refused
+    refusal : why the rows were refused, if they were
     """
 
     candidate: Candidate
@@ -62,6 +65,7 @@ class Trial:
     holds: bool | None
     rounds: int | None = None
     whole: bool = True
+    refusal: str = ""
 
     @property
     def settled(self) -> Any:
@@ -149,11 +153,11 @@ class Halving:
 
         The rounds of boosting are settled then, and not chosen again by the rows that judge them.
         """
-        if len(parts) == len(self._few):
-            return list(last)
-        return self._in_time(
-            partial(self._try, t.candidate, t.settled, t.rows, parts) for t in last
+        again = [trial for trial in last if trial.parts < len(parts) or trial.rounds is not None]
+        judged = self._in_time(
+            partial(self._try, t.candidate, t.settled, t.rows, parts) for t in again
         )
+        return sorted([*judged, *(trial for trial in last if trial not in again)], key=_order)
 
     def _in_time(self, tries: Iterable[Callable[[], Trial]]) -> list[Trial]:
         """Try as long as there is time, and once in any case; the best first.
@@ -166,14 +170,14 @@ class Halving:
                 break
             try:
                 found.append(attempt())
+                self.trials.append(found[-1])
+                if self.tell is not None and self.tell(found[-1]):
+                    self.max_time = 0.0
             except KeyboardInterrupt:
                 if not self.trials:
                     raise
                 self.interrupted, self.max_time = True, 0.0
                 break
-            self.trials.append(found[-1])
-            if self.tell is not None and self.tell(found[-1]):
-                self.max_time = 0.0
         return sorted(found, key=_order)
 
     @property
@@ -193,7 +197,7 @@ class Halving:
             known = {trial.candidate.label for trial in self.trials if trial.rows == best.rows}
             new = [each for each in self.beside(best.candidate) if each.label not in known]
             found = self._finals(self._stage(new, best.rows)[:1], parts)
-            if not found or found[0].error >= best.error:
+            if not found or found[0].error >= (1.0 - LEAST_GAIN) * best.error:
                 return
             best = found[0]
 
@@ -210,12 +214,12 @@ class Halving:
         last = {trial.candidate.label: trial for trial in ranked}
         return sorted(
             last.values(),
-            key=lambda trial: (not trial.whole, -trial.rows, -trial.parts, *_order(trial)),
+            key=lambda trial: (not trial.whole, -trial.rows, -trial.parts, _order(trial)),
         )
 
     def stages(self, settings: int) -> list[int]:
-        """How many rows each stage trains on."""
-        most = min(len(part.train) for part in self.parts)
+        """How many rows each stage trains on, at most."""
+        most = max(len(part.train) for part in self._few)
         few = max(0, int(math.log(max(1.0, most / FEWEST), SHARE)))
         count = min(few, math.ceil(math.log(max(1, settings), SHARE)))
         return [most // SHARE**k for k in range(count, 0, -1)] + [most]
@@ -232,11 +236,10 @@ class Halving:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # the last fit says what there is to say
                     self._fit(one, some, part.validation)
-            except ValueError:  # too few rows of a class, for example
+            except ValueError as refused:  # too few rows of a class, for example
                 took, bad = time.perf_counter() - began, (math.inf, math.inf)
-                return Trial(
-                    candidate, model, rows, len(parts), *bad, took, None, None, whole=False
-                )
+                shape = (candidate, model, rows, len(parts))
+                return Trial(*shape, *bad, took, None, None, whole=False, refusal=str(refused))
             if one.stop_ is Stop.INTERRUPTED:
                 raise KeyboardInterrupt
             errors.append([_error(one, self.X[r], self.y[r]) for r in (part.validation, some)])
@@ -283,8 +286,9 @@ def stops_early(model: Any) -> bool:
     return bool(model.get_params(deep=False).get("early_stopping", False))
 
 
-def _order(trial: Trial) -> tuple[float, float]:
-    return trial.error, trial.seconds
+def _order(trial: Trial) -> float:
+    """By the error alone: of equals the first stays first, whatever the clock said."""
+    return trial.error
 
 
 def _hastened(model: Any, seconds: float) -> Any:

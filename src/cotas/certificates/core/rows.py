@@ -203,11 +203,12 @@ class Rows:
         sizes = np.array([up(norm_up(theta * self.unit) + TINY) for theta in thetas.T])
         if not (np.isfinite(offsets).all() and np.isfinite(sizes).all()):
             raise Objection("not finite")
-        directions = thetas[:, 0] if thetas.shape[1] == 1 else np.ascontiguousarray(thetas)
+        directions = np.ascontiguousarray(thetas.T)
         z = np.empty((self.n, thetas.shape[1]))
 
         def read(span: slice, rows: Any) -> Any:
-            z[span] = np.asarray(rows @ directions).reshape(-1, thetas.shape[1]) + offsets
+            for k, direction in enumerate(directions):  # the bits of one depend on no other
+                z[span, k] = np.asarray(rows @ direction) + offsets[k]
             return use(span, rows, z[span]) if use else 0.0
 
         whole = pairwise(self.blocks(read))
@@ -224,8 +225,8 @@ class Rows:
         used = np.asarray(factors.any(axis=1)).nonzero()[0]
         if 4 * len(used) < len(factors):
             rows, factors = rows[used], factors[used]
-        product = flipped(rows) @ (factors[:, 0] if factors.shape[1] == 1 else factors)
-        return np.asarray(product).reshape(self.d, -1)
+        columns = [flipped(rows) @ column for column in np.ascontiguousarray(factors.T)]
+        return np.array(columns).T
 
     @np.errstate(all="ignore")
     def pull(self, c: FloatArray, whole: tuple[FloatArray, int] | None = None) -> list[Pull]:
@@ -238,7 +239,8 @@ class Rows:
         factor = gamma(max(self.spans[0].stop + whole[1], self.roundings) + 4)
         lost = above(self.n * self.d * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # underflow
         found, nothing = [], Pull(np.zeros(self.d), self.unit, math.inf)
-        for u, mass in zip(whole[0].T, np.abs(c).T @ self.lengths, strict=True):
+        for u, column in zip(whole[0].T, np.ascontiguousarray(c.T), strict=True):
+            mass = np.abs(column) @ self.lengths
             off = up(above(factor * above(float(mass), self.n + 2), 2) + lost)
             found.append(Pull(u, self.unit, off) if np.isfinite(u.sum() + off) else nothing)
         return found

@@ -108,7 +108,7 @@ class MistakeSurvey(NamedTuple):
     ----------
     used : which rows have a weight
     agreements : yᵢ u·zᵢ of those rows, rounded down (times their weights, for a perceptron)
-    off : how far each of them may be off
+    off : how far each of them may be off, for each class
     lengths : N, the length of u rounded up
     radius : R, rounded up
     missed : why the ledger does not give back the model, or nothing if it does
@@ -116,7 +116,7 @@ class MistakeSurvey(NamedTuple):
 
     used: AnyArray
     agreements: FloatArray
-    off: float
+    off: FloatArray
     lengths: list[float]
     radius: float
     missed: list[str]
@@ -226,7 +226,7 @@ class Ledger(Parametric):
         adds, sums = int(found["max adds"] + found["sum adds"]), found["sum rebuilt"].T
         radius = above(float(found["max radius"]), 2)
         sizes = [norm_up(column) for column in u.T]
-        off = above(gamma(len(u) + MORE) * radius * max(sizes), 3)
+        off = np.array([above(gamma(len(u) + MORE) * radius * size, 3) for size in sizes])
         missed = [
             ledger.impossible()
             or ledger.missed(sums[c], sums[K:][c : c + 1], adds, above(found["sum way"][c], adds))
@@ -394,7 +394,7 @@ class PerceptronLedger(Ledger):
             allowed, least = with_shortfall, sought
             figures["γ (margin sought)"] = sought / size
             figures["D (shortfall from γ)"] = above(shortfall / size, 2)
-        charge = allowed * 8.0 * survey.off / least if least > 0 else 0.0
+        charge = allowed * 8.0 * float(survey.off[c]) / least if least > 0 else 0.0
         counted, remarks = self._miscounted(passes), self._remarks(separates)
         return Allowed(allowed, formula, reference, TOLD, counted, charge, figures, remarks)
 
@@ -465,7 +465,8 @@ class PassiveAggressiveLedger(Ledger):
             "‖u − θ⁰‖²": above(away * away),
             "ΣH (hinge losses of u)": total,
         }
-        charge = allowed * gamma(64) + 8.0 * passes * survey.off * weights.sum() / lam / least
+        off = float(survey.off[c])
+        charge = allowed * gamma(64) + 8.0 * passes * off * weights.sum() / lam / least
         formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else say("the PA-I bound")
         allowed, remarks = allowed if allowed == allowed else math.inf, ["u is the model itself."]
         return Allowed(
@@ -499,8 +500,10 @@ class KernelPerceptronLedger(PerceptronLedger):
             gram.length(b, v, e).most + above(t * t)
             for b, v, e, t in zip(beta.T, values.T, error.T, theta0, strict=True)
         ]
-        most = float(error[used].max(initial=0.0))
-        off = above((most + 4.0 * U * float(np.abs(theta0).max())) * float(weights.max()), 3)
+        most, heaviest = error[used].max(axis=0, initial=0.0), float(weights.max())
+        off = np.array(
+            [above((e + 4.0 * U * abs(t)) * heaviest, 3) for e, t in zip(most, theta0, strict=True)]
+        )
         rows = weights[used, None] * signs[used] * (values[used] + theta0)
         touched = np.flatnonzero(used | beta.any(axis=1))
         return MistakeSurvey(
