@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cotas
-from cotas.cli.auto import beside, candidates, parts_of
+from cotas.cli.auto import beside, candidates, parts_of, search_of
 from cotas.selection.halving import FEWEST, SHARE, Candidate, Halving, Subsample
 from problems import clouds
 
@@ -184,6 +184,27 @@ def test_each_beginning_of_a_part_has_every_class(rare):
         count = np.bincount(y[part.train[:900]].astype(int), minlength=2)
         assert count[1] >= min(1, (y[part.train] == 1).sum())
         assert count[1] <= 2
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_what_is_tried_and_chosen_does_not_depend_on_the_clock(task):
+    X, y = clouds(90, 3, seed=1)
+    y = y if task == "classification" else X[:, 0] + y
+    some = [each for each in candidates(task, X, y, 0) if "boost" not in each.name][:8]
+    runs = []
+    for _ in range(2):
+        search = search_of(task, X, y, 0)
+        best = search.run(some)
+        runs.append([*((t.candidate.label, t.parts, t.error) for t in search.trials), best.error])
+    assert runs[0] == runs[1]
+
+
+def test_one_large_group_leaves_the_other_folds_their_rows():
+    y = np.arange(400) % 2
+    groups = np.where(np.arange(400) < 300, 0, np.arange(400))
+    parts = parts_of(y, "classification", 0, groups)
+    search = Halving(np.zeros((400, 1)), y, parts)
+    assert search.stages(1) == [max(len(part.train) for part in parts)]
 
 
 def test_groups_stay_whole_in_the_folds():

@@ -86,6 +86,10 @@ def test_encodings_and_separators(tmp_path, encoding, separator):
         ("x,x\nu,v\n", False),
         ("'a b';'c'\n'1';2\n", True),
         ("1.5 2\n3 4\n", False),
+        ("2019,2020,2021\n0.5,1.25,-3.5\n1.5,2.5,0.75\n", True),  # they count up, above fractions
+        ("0,1,2,y\n0.5,1.25,-3.5,a\n1.5,2.5,0.75,b\n", True),
+        ("1,2,3\n4,5,6\n7,8,9\n", False),
+        ("1,2,4\n0.5,1.25,-3.5\n", False),
     ],
 )
 def test_header(text, header):

@@ -123,6 +123,23 @@ def test_the_rows_that_are_named_are_set_aside_and_no_others(kind):
     assert model.certificate_.verify(X, y)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", STOPPED_EARLY, ids=lambda kind: kind.__name__)
+def test_rows_without_weight_are_not_set_aside(kind):
+    """They are left out, so that they do not tell when to stop either."""
+    y, aside = targets(kind), np.arange(len(X)) % 3 == 0
+    weights = np.where(np.arange(len(X)) % 6 == 0, 0.0, 1.0)
+    model = stopped_by(kind, aside).fit(X, y, sample_weight=weights)
+    other = np.where(weights > 0, y, y[::-1])
+    again = stopped_by(kind, aside).fit(X, other, sample_weight=weights)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="some of those with a weight"):
+        stopped_by(kind, aside).fit(X, y, sample_weight=aside.astype(float))
+    if is_classifier(model):
+        with pytest.raises(ValueError, match="one class"):
+            stopped_by(kind, y == 1).fit(X, y)
+
+
 @pytest.mark.parametrize("kind", STOPPED_EARLY, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize(
     "rows",

@@ -15,7 +15,7 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.cli.data import target_name
 from cotas.cli.exits import UsageError
-from cotas.cli.judging import quality_lines, show_classes, upwards
+from cotas.cli.judging import quality_lines, show_classes
 from cotas.cli.models import DEFAULTS, build, task_of
 from cotas.cli.options import Columns
 from cotas.cli.outcome import proofs, shown_parameters
@@ -44,7 +44,7 @@ from cotas.preparation.recipe import Recipe
 from cotas.preparation.streamed import learn, rows_to_learn_from
 from cotas.preparation.targets import tell_task
 from cotas.report.alarms import alarms_of
-from cotas.report.figures import span
+from cotas.report.figures import span, upwards
 from cotas.scale.decoding import Reading, decoded_bytes, kind_of
 from cotas.scale.pages import Pages, open_as
 from cotas.source import Block, NotInBlocksError

@@ -53,7 +53,6 @@ def compare(
     """
     drawable(picture, data)
     table = open_table(data, target, columns)
-    session.remark(*table.remarks)
     y, task = target_of(table, task)
     settings = Settings(
         *(None, task, {}, seed, hold_out),

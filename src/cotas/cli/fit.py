@@ -132,4 +132,4 @@ def fit(
     record = train(session, table, y, settings)
     store(record, out, report, table.zero_based)
     tell(session, record, out, report)
-    finish(record.certificate, record.model.estimator_, strict)
+    finish(record.certificate, record.model.estimator_, strict, record.interrupted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from cotas.certificates import Certificate
@@ -86,11 +85,6 @@ def show_classes(session: Session, quality: Quality) -> None:
     if len(by_rows) > len(rows):
         more = len(by_rows) - len(rows)
         session.say(say("… and {count} more classes (--json shows all)", count=more))
-
-
-def upwards(bound: float) -> float:
-    """An upper bound in the four decimals that are printed."""
-    return math.ceil(bound * 1e4) / 1e4
 
 
 def proof(certificate: Certificate, estimator: Any) -> str:

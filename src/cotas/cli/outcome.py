@@ -17,14 +17,13 @@ from cotas.cli.judging import (
     quality_lines,
     show_calibration,
     show_classes,
-    upwards,
 )
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, writing
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord, telling_parameters
 from cotas.report.alarms import alarms_of
-from cotas.report.figures import span
+from cotas.report.figures import span, upwards
 from cotas.stops import Stop
 from cotas.words import in_one, say
 
@@ -192,14 +191,14 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def finish(whole: Certificate, estimator: Any, strict: bool) -> None:
+def finish(whole: Certificate, estimator: Any, strict: bool, interrupted: bool = False) -> None:
     """Raise what the exit code is to tell of."""
     broken = [c for c in whole.singles if c.kind != "none" and not c.holds]
     if broken:
         raise ProofFailedError(
             say("the certificate does not hold: {objection}", objection=broken[0].objection)
         )
-    if estimator.stop_ is Stop.INTERRUPTED:
+    if interrupted or estimator.stop_ is Stop.INTERRUPTED:
         raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
     tol = getattr(estimator, "tol", None)
     if strict and tol is not None and whole.kind in OPTIMIZATION and whole.relative_gap > tol:

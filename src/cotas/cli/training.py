@@ -151,13 +151,14 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, li
     check_share(share)
     if table.has_names:
         table = replace(table, features=coded(table.features))
+    table, groups, said = grouped(table, settings)
     everything, nothing = np.arange(len(y)), np.arange(0)
     if share == 0:
-        return SplitTable(table, y, everything, nothing), []
+        return SplitTable(table, y, everything, nothing, groups), said
     if len(y) < FEWEST_TO_SPLIT:
         words = say("With {rows} rows all are trained on, and none are held out.", rows=len(y))
-        return SplitTable(table, y, everything, nothing), [Remark("few rows", None, words)]
-    table, groups, said = grouped(table, settings)
+        said = [*said, Remark("few rows", None, words)]
+        return SplitTable(table, y, everything, nothing, groups), said
     rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
     return SplitTable(table, y, *rows, groups), said
 

@@ -19,6 +19,7 @@ SAMPLE_BYTES = 1 << 16
 SEPARATORS = ",;\t|"
 
 _COMMA, _POINT = re.compile(SURE_COMMA), re.compile(SURE_POINT)
+_FRACTION = re.compile(r"\d[.,]\d*[1-9]")
 _UNSURE_COMMA = re.compile(r"[^\d]*\d{1,3},\d{3}\D*")
 _MARKS = {
     b"\xef\xbb\xbf": "utf-8-sig",
@@ -207,21 +208,31 @@ def _separator(lines: list[str], quote: str) -> str:
 def _has_header(rows: list[list[str]]) -> bool:
     """Whether the first line is made of names.
 
-    It is if somewhere a word stands above numbers; it is not if numbers stand above numbers. A
-    table of words alone is taken to have one, unless a name would occur twice.
+    It is if somewhere a word stands above numbers; it is not if numbers stand above numbers, unless
+    they count up, as 0, 1, 2 or 2019, 2020, 2021, above fractions. A table of words alone is taken
+    to have one, unless a name would occur twice.
     """
     first, rest = rows[0], rows[1:100]
     if not rest:
         return not any(map(_is_value, first))
-    above_numbers = []
+    above_numbers, counted = [], []
     for position, cell in enumerate(first):
         below = [row[position].strip() for row in rest if position < len(row)]
         below = [word for word in below if word not in MISSING]
         if below and all(map(_is_value, below)):
             above_numbers.append(_is_value(cell))
+            counted.append(cell.strip() if any(map(_FRACTION.search, below)) else "")
     if above_numbers:
-        return not all(above_numbers)
+        return not all(above_numbers) or _counts_up(counted)
     return len({cell.strip() for cell in first}) == len(first) and all(map(str.strip, first))
+
+
+def _counts_up(cells: list[str]) -> bool:
+    """Whether these are at least three whole numbers, each one more than that before it."""
+    if len(cells) < 3 or not all(map(str.isdecimal, cells)):
+        return False
+    numbers = [int(cell) for cell in cells]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _is_value(word: str) -> bool:

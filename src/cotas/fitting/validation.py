@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from cotas.arrays import IntArray
+from cotas.arrays import BoolArray, IntArray
 from cotas.fitting.data import Examples, TrainingRows
 from cotas.fitting.parameters import check_fraction
 
@@ -36,10 +36,10 @@ def hold_out(examples: Rows, validation_fraction: Any, random_state: Any) -> tup
 
     Of each class the same share. Or the rows that an array names.
     """
-    if np.ndim(validation_fraction):
-        return without(examples, _named(validation_fraction, examples.n_rows))
     used = examples.used()
     rows = np.arange(examples.n_rows) if used is None else used
+    if np.ndim(validation_fraction):
+        return without(examples, rows[_named(validation_fraction, examples, rows)])
     codes = examples.codes[rows] if isinstance(examples, Examples) else None
     split = ShuffleSplit if codes is None else StratifiedShuffleSplit
     splitter = split(1, test_size=validation_fraction, random_state=random_state)
@@ -71,12 +71,18 @@ def check_validation(value: Any) -> None:
         )
 
 
-def _named(chosen: Any, n_rows: int) -> IntArray:
-    """The numbers of the rows that an array of bool chooses: some, and not all."""
-    chosen = np.asarray(chosen)
-    if chosen.shape != (n_rows,) or chosen.all() or not chosen.any():
+def _named(chosen: Any, examples: TrainingRows, used: IntArray) -> BoolArray:
+    """Which of the rows with a weight an array of bool chooses: some, and not all."""
+    aside, n = np.asarray(chosen), examples.n_rows
+    if aside.shape != (n,) or aside[used].all() or not aside[used].any():
         raise ValueError(
             "validation_fraction is a number between zero and one, or an array of bool that says "
-            f"which of the {n_rows} rows are set aside: some of them, and not all."
+            f"which of the {n} rows are set aside: some of those with a weight, and not all."
         )
-    return np.flatnonzero(chosen)
+    aside = aside[used]
+    if isinstance(examples, Examples) and len(np.unique(examples.codes[used][~aside])) < 2:
+        raise ValueError(
+            "validation_fraction sets all rows but those of one class aside; two classes are "
+            "needed to train on."
+        )
+    return aside

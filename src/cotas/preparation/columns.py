@@ -124,11 +124,19 @@ def _from_pandas(column: Any) -> Any:
     values = column.astype(object).to_numpy()
     plain = [None if gone else value for gone, value in zip(missing, values, strict=True)]
     if hasattr(column.dtype, "categories"):  # whatever they are: whoever made them said so
-        found = pl.Series(values=plain, strict=False).cast(
-            pl.String
-        )  # truth values in small letters
-        return found.cast(pl.Categorical)
+        found = pl.Series(values=plain, strict=False)
+        if found.dtype == pl.Object:  # intervals, for example
+            found = pl.Series(values=[None if value is None else str(value) for value in plain])
+        return _written(found).cast(pl.Categorical)
     return pl.Series(values=plain, strict=False)  # a column of objects may hold several types
+
+
+def _written(column: Any) -> Any:
+    """Numbers as words, whole ones without a point: a missing value makes doubles of them all."""
+    pl = polars()
+    if not column.dtype.is_float():
+        return column.cast(pl.String)
+    return column.fill_nan(None).cast(pl.String).str.strip_suffix(".0")
 
 
 def roles_of(
@@ -347,7 +355,6 @@ def _from_words(column: Any) -> Any:
 
 def words_of(column: Any, name: str) -> Any:
     """A column as text or as categories; whole numbers are written without a point."""
-    pl = polars()
     if column.dtype.is_nested() or column.dtype.is_temporal():
         raise ColumnError(
             say(
@@ -356,7 +363,7 @@ def words_of(column: Any, name: str) -> Any:
                 type=column.dtype,
             )
         )
-    return column if is_category(column) else column.cast(pl.String)
+    return column if is_category(column) else _written(column)
 
 
 def warn_of_new(words: Any, codes: Any, name: str) -> None:

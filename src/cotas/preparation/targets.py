@@ -100,7 +100,7 @@ def read_target(y: Any, task: str) -> Any:
     if task == "classification" or values.ndim != 1 or values.dtype.kind in "fiubc":
         return y
     pl = polars()
-    cells = [None if each is None or each != each else each for each in values.tolist()]
+    cells = [None if str(each) in ("None", "nan", "<NA>") else each for each in values.tolist()]
     frame, _, _ = understood(pl.DataFrame({"y": cells}, strict=False), False, "")
     return as_target(frame["y"].to_numpy(), task)
 

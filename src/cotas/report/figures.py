@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from cotas.preparation.quality import ClassQuality, Measure, Quality
 from cotas.words import say
 
@@ -21,6 +23,11 @@ MEASURES = {
 def number(value: float) -> str:
     """Four digits."""
     return f"{value:.4g}"
+
+
+def upwards(bound: float) -> float:
+    """An upper bound in the four decimals that are printed."""
+    return math.ceil(bound * 1e4) / 1e4
 
 
 def span(measure: Measure, confidence: float) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from cotas.certificates.presentation import percent
 from cotas.report.certificates import STANDINGS, card, has_gap, standing
 from cotas.report.content import Content, Effects, HeldOutFigures, Picture
+from cotas.report.figures import upwards
 from cotas.report.markup import (
     bars,
     bounds,
@@ -217,7 +218,7 @@ def _bound_in_words(held_out: HeldOutFigures) -> str:
         "With a confidence of {confidence}%, the error on new rows that come "
         "like these is at most {bound}.",
         confidence=confidence,
-        bound=number(held_out.bound),
+        bound=number(upwards(held_out.bound)),
     )
 
 

@@ -233,7 +233,7 @@ def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
     noted = any(rival.note for rival in rivals)
     heading += [
         say("error on training rows"),
-        say("error on rows kept apart"),
+        say("validation error"),
         *[say("note")] * noted,
     ]
     standings = {True: say("proved"), False: say("not proved"), None: say("no bound")}

@@ -261,6 +261,10 @@ def test_rows_of_a_group_are_on_one_side(tmp_path):
     assert not set(patients[rows]) & set(patients[held])
     assert remarks(document, "group") == ["patient"]
     assert cotas("fit", path, *TARGET, "--group", "none").code == 2
+    # Also where no rows are held out: folds are made by them.
+    whole = ("--hold-out", "0", "--group")
+    assert remarks(fitted(path, *TARGET, *whole, "patient"), "group") == ["patient"]
+    assert cotas("fit", path, *TARGET, *whole, "none").code == 2
 
 
 def test_copies_are_on_one_side(tmp_path):
