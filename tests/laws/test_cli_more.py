@@ -232,6 +232,8 @@ def test_the_report_is_one_file(shop, tmp_path):
 BAD = {
     "compare other task": (("compare", BREAST, "--models", "ridge"), 2, "not for"),
     "compare unknown": (("compare", BREAST, "--models", "forest"), 2, "there is no model"),
+    "compare auto": (("compare", BREAST, "--models", "svm,auto"), 2, "is for cotas fit"),
+    "auto and select": (("fit", BREAST, "-m", "auto", "--select", "lam"), 2, "--select"),
     "compare few": (("compare", "builtin:houses"), 2, "at least 30"),
     "path lams": (("path", BREAST, "--lams", "1,x"), 2, "--lams takes numbers"),
     "path negative": (("path", BREAST, "--lams", "-1"), 2, "--lams takes numbers"),

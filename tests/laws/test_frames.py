@@ -164,6 +164,8 @@ def test_numbers_to_be_predicted_are_read_as_in_a_file(kind):
     np.testing.assert_array_equal(model.predict(table), plain.predict(table))
     assert model.score(table, written) == plain.score(table, y)
     assert model.certify(table, written).holds
+    assert cotas.certify(model, table, written).holds
+    assert model.certificate_.verify(model.prepare(table), model.target(written))
 
 
 @pytest.mark.parametrize("cell", ["oops", None, float("nan")])

@@ -43,8 +43,9 @@ def train_auto(
 
     The rows held out play no part in it, so that what they say of the model needs no correction.
     """
-    if settings.given:
-        raise UsageError(say("--model auto takes no --lam, --tol or --param: the models differ."))
+    if settings.given or settings.select:
+        words = "--model auto takes no --lam, --tol, --param or --select: the models differ."
+        raise UsageError(say(words))
     if not settings.time > 0:
         raise UsageError(
             say("--time is a number of seconds above 0, not {time:g}.", time=settings.time)

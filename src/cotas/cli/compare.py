@@ -91,6 +91,8 @@ def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
     if models is None:
         return sensible(task, len(rows.train), rows.table.n_columns)
     names = [name.strip() for name in models.split(",") if name.strip()]
+    if "auto" in names:
+        raise UsageError(say("--models takes the names of models; auto is for cotas fit."))
     for name in names:
         if task_of(name) != task:
             raise UsageError(say("{name} is not for {task}.", name=name, task=task))

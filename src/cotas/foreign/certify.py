@@ -239,7 +239,7 @@ def _inner(
     elif _is_prepared(model):
         if comes_in_blocks(X):
             raise ValueError("PreparedModel needs X as a table, not a source of row blocks.")
-        X, inner = model.prepare(X), model.estimator_
+        X, y, inner = model.prepare(X), model.target(y), model.estimator_
         note = "It speaks of the columns as they were prepared."
     else:
         if not model.refit:

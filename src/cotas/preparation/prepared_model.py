@@ -98,7 +98,7 @@ class PreparedModel(BaseEstimator):
             Rows of one group are in one fold of those that probabilities are learned on.
         **fit_params : handed to the `fit` of the estimator
         """
-        self.fit_prepared(as_read(X), read_target(y, self.task), groups, **fit_params)
+        self.fit_prepared(as_read(X), self.target(y), groups, **fit_params)
         return self
 
     def fit_prepared(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Matrix:
@@ -228,7 +228,7 @@ class PreparedModel(BaseEstimator):
         X : a table of the kind it was fitted on
         y : array of shape (n_samples,)
         """
-        return float(self.estimator_.score(self.prepare(X), read_target(y, self.task)))
+        return float(self.estimator_.score(self.prepare(X), self.target(y)))
 
     # ---- what is known about it ------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ class PreparedModel(BaseEstimator):
         """
         from cotas.foreign.certify import certify  # which loads what other libraries' models need
 
-        y = read_target(y, self.task)
+        y = self.target(y)
         return certify(self.estimator_, self.prepare(X), y, max_time=max_time)
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:
@@ -295,7 +295,7 @@ class PreparedModel(BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         if data is not None and not prepared:
-            data = (self.prepare(data[0]), read_target(data[1], self.task))
+            data = (self.prepare(data[0]), self.target(data[1]))
         recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_, self.task)
         made = replace(recipe, seal=self._seal, calibration=getattr(self, "calibration_", None))
         save(self.estimator_, path, data=data, preparation=made)
@@ -326,6 +326,15 @@ class PreparedModel(BaseEstimator):
             )
         whole: Self = recipe.around(found.model)
         return whole
+
+    def target(self, y: Any) -> Any:
+        """What the estimator is to predict: for regression, text such as "$6.18" as numbers.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+        """
+        return read_target(y, self.task)
 
     def prepare(self, X: Any) -> Matrix:
         """The numbers that the estimator takes, for who asks it several things about the same rows.
