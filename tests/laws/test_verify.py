@@ -296,3 +296,23 @@ def test_the_relative_gap_has_no_scale():
 def test_rows_held_out_are_verified_in_any_form():
     certificate = HeldOut(np.ones(20)).check(None, np.ones(20))
     assert certificate.verify(np.zeros((20, 1)), np.ones((20, 1)))
+
+
+def test_a_fingerprint_grants_itself_no_room():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40.0) % 3
+    certificate = cotas.LeastSquares().fit(X, y).certificate_
+    assert certificate.verify(X, y)
+    wide = replace(certificate.sketch, entries=123.0, scale=np.inf, label_scale=np.inf)
+    assert not replace(certificate, sketch=wide).verify(X, y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_classes_far_from_zero_are_verified_as_they_were_proved(seed):
+    """One class after another gives the bits of all at once."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(50, 3)) + 1e8, rng.integers(0, 4, 50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model in (cotas.LinearSVM(fit_intercept=False), cotas.Perceptron(max_iter=10)):
+            found = model.fit(X, y).certificate_
+            assert not found.holds or found.verify(X, y)
