@@ -5,7 +5,7 @@ import pytest
 
 import cotas
 from cotas.cli.auto import beside, candidates, parts_of, search_of
-from cotas.selection.halving import FEWEST, SHARE, Candidate, Halving, Subsample
+from cotas.selection.halving import FEWEST, SHARE, Candidate, Halving, Subsample, Trial, leaders
 from problems import clouds
 
 
@@ -257,3 +257,11 @@ def test_the_rows_held_out_play_no_part_in_the_choice(tmp_path, monkeypatch):
         coefs.append(best.model.predict(table.features))
         assert len(board) == 4
     np.testing.assert_array_equal(*coefs)
+
+
+def test_the_leaders_are_the_best_of_each_family_the_best_family_first():
+    def tried(name, error):
+        return Trial(Candidate(name, None, name), None, 1, 1, error, error, 0.0, None, None)
+
+    found = [tried("a", 0.1), tried("b", 0.2), tried("b", 0.3), tried("a", 0.4)]
+    assert leaders(found) == found[:2]

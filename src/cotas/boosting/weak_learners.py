@@ -65,6 +65,10 @@ class Stump(BaseEstimator):
     depth = 1
 
 
+# Tests that lead to a leaf, at most.
+DEEPEST = 8
+
+
 @dataclass(eq=False, repr=False)
 class Tree(BaseEstimator):
     """A small tree, grown level by level on 256-bin histograms.
@@ -176,7 +180,7 @@ def prepare(
 
 def check_tests(learner: Any, n_features: int) -> BoolArray:
     """Refuse parameters that no stump or tree has; which features are categorical."""
-    check_scalar(learner.depth, "depth", Integral, min_val=1, max_val=8)
+    check_scalar(learner.depth, "depth", Integral, min_val=1, max_val=DEEPEST)
     check_choice(learner.search, "search", ("histogram", "exact"))
     check_choice(learner.criterion, "criterion", ("error", "gini"))
     return _mask(learner.categorical_features, n_features)

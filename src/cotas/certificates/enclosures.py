@@ -15,7 +15,7 @@ from scipy import sparse
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
-from cotas.certificates.core.rows import FAR, column_means
+from cotas.certificates.core.rows import FAR, column_means, row_sums
 
 MORE = 8
 
@@ -52,12 +52,9 @@ def row_lengths(rows: Matrix) -> FloatArray:
 
 
 def _squares(rows: Matrix) -> FloatArray:
-    if not sparse.issparse(rows):
-        return np.asarray(np.einsum("ij,ij->i", rows, rows))
-    squares, filled = np.zeros(rows.shape[0]), np.diff(rows.indptr) > 0
-    if filled.any():
-        squares[filled] = np.add.reduceat(np.square(rows.data), rows.indptr[:-1][filled])
-    return squares
+    if sparse.issparse(rows):
+        return row_sums(rows, np.square(rows.data))
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 
 def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:

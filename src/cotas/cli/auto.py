@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 import cotas
 from cotas.arrays import AnyArray
+from cotas.boosting.weak_learners import DEEPEST
 from cotas.cli.exits import UsageError
 from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
 from cotas.cli.session import Session
@@ -26,7 +27,7 @@ from cotas.words import say
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
 WEIGHTS, WIDTHS = (0.01, 0.1, 1.0, 10.0, 100.0), (0.25, 1.0, 4.0)
 # Depths and rates of boosted trees; rounds and patience at a rate of one, smaller rates have more.
-DEPTHS, DEEPEST, RATES, ROUNDS, PATIENCE = (1, 2, 3, 5), 8, (0.1, 0.3), 150, 3
+DEPTHS, RATES, ROUNDS, PATIENCE = (1, 2, 3, 5), (0.1, 0.3), 150, 3
 # Half a step of a penalty, and of a width or a rate.
 PENALTY_STEP, OTHER_STEP = 10**0.5, 2.0
 # Machines take time that grows with the square of the rows, ridge in feature space with the cube.

@@ -74,8 +74,9 @@ def compare(
     found.sort(key=lambda pair: pair[0].error)
     rivals, bounds = [rival for rival, _ in found], [bound for _, bound in found]
     _show(session, rivals, bounds, task)
-    answer, error = baseline(y[rows.train], y[rows.test], task == "classification")
-    session.say(": ".join(baseline_line(answer, error, task == "classification")))
+    classes = task == "classification"
+    answer, error = baseline(y[rows.train], y[rows.test], classes)
+    session.say(": ".join(baseline_line(answer, error, classes)))
     if picture is not None:
         draw(rivals, bounds, task, picture)
         session.say(f"{say('picture')}: {picture}")

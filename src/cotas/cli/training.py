@@ -152,14 +152,12 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, li
     if table.has_names:
         table = replace(table, features=coded(table.features))
     table, groups, said = grouped(table, settings)
-    everything, nothing = np.arange(len(y)), np.arange(0)
-    if share == 0:
-        return SplitTable(table, y, everything, nothing, groups), said
-    if len(y) < FEWEST_TO_SPLIT:
+    if share > 0 and len(y) < FEWEST_TO_SPLIT:
         words = say("With {rows} rows all are trained on, and none are held out.", rows=len(y))
-        said = [*said, Remark("few rows", None, words)]
-        return SplitTable(table, y, everything, nothing, groups), said
-    rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
+        share, said = 0, [*said, Remark("few rows", None, words)]
+    rows = np.arange(len(y)), np.arange(0)
+    if share > 0:
+        rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
     return SplitTable(table, y, *rows, groups), said
 
 

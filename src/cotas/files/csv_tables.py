@@ -181,7 +181,8 @@ def csv_batches(
         if not readings:
             readings = tell_readings(frame, dialect.decimal_comma, wishes.decimal_commas)
         frame = _cast(in_plain_numbers(frame, readings), types or {}, source)
-        yield from ((part, with_commas(readings)) for part in frame.iter_slices(rows))
+        commas = with_commas(readings)
+        yield from ((part, commas) for part in frame.iter_slices(rows))
 
 
 def _narrow(stream: io.BufferedReader, wishes: Wishes, source: str) -> io.BufferedReader:

@@ -68,8 +68,7 @@ class OnlineClassifier(LinearClassifier):
         """Whether the model is the average over the run."""
         return False
 
-    # Whether the theorem needs the ledger of the average too, is about the rows (x, 1), and about
-    # the rows times their weights.
+    # Whether the theorem needs the ledger of the average too.
     _averages_ledger = True
 
     def _signature(self) -> tuple[Any, ...]:

@@ -277,8 +277,11 @@ def survivors(found: Sequence[Trial]) -> list[Trial]:
 
 
 def leaders(found: Sequence[Trial]) -> list[Trial]:
-    """The best of each family, of trials that are in order."""
-    return list({trial.candidate.name: trial for trial in reversed(found)}.values())[::-1]
+    """The best of each family, the best family first, of trials that are in order."""
+    best: dict[str, Trial] = {}
+    for trial in found:
+        best.setdefault(trial.candidate.name, trial)
+    return list(best.values())
 
 
 def stops_early(model: Any) -> bool:

@@ -66,6 +66,14 @@ def flipped(rows: Any) -> Any:
     return made_of(type(rows[:0].T), parts, rows.shape[::-1])
 
 
+def row_sums(rows: Any, values: FloatArray) -> FloatArray:
+    """Σ over the entries of each sparse row of these values, one for each entry."""
+    sums, filled = np.zeros(rows.shape[0]), np.diff(rows.indptr) > 0
+    if filled.any():
+        sums[filled] = np.add.reduceat(values, rows.indptr[:-1][filled])
+    return sums
+
+
 class Frame(NamedTuple):
     """How rows are measured: what they are moved by, the units of columns, whether all are one."""
 
@@ -150,10 +158,7 @@ class Rows:
 
     def _block_lengths(self, rows: Any) -> FloatArray:
         if self.sparse:
-            squares = np.square(rows.data / self.unit[rows.indices])
-            filled, sums = np.diff(rows.indptr) > 0, np.zeros(rows.shape[0])
-            if filled.any():
-                sums[filled] = np.add.reduceat(squares, rows.indptr[:-1][filled])
+            sums = row_sums(rows, np.square(rows.data / self.unit[rows.indices]))
         else:
             scaled = rows if self.plain else rows * (1.0 / self.unit)
             sums = np.einsum("ij,ij->i", scaled, scaled)
@@ -225,8 +230,8 @@ class Rows:
         used = np.asarray(factors.any(axis=1)).nonzero()[0]
         if 4 * len(used) < len(factors):
             rows, factors = rows[used], factors[used]
-        columns = [flipped(rows) @ column for column in np.ascontiguousarray(factors.T)]
-        return np.array(columns).T
+        turned = flipped(rows)
+        return np.array([turned @ column for column in np.ascontiguousarray(factors.T)]).T
 
     @np.errstate(all="ignore")
     def pull(self, c: FloatArray, whole: tuple[FloatArray, int] | None = None) -> list[Pull]:
