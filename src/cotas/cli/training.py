@@ -316,27 +316,31 @@ def measured(
 ) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
-        return replace(record, quality=_quality(record, record.training, confidence))
+        groups = rows.groups_of_training()
+        return replace(record, quality=_quality(record, record.training, confidence, groups))
+    groups = None if rows.groups is None else rows.groups[rows.test]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnWarning)  # values that only rows held out have
         sample = sample_of(record.model, rows, rows.test)
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        groups = None if rows.groups is None else rows.groups[rows.test]
         bound = bound_of(wrong, groups, confidence, group)
-    quality = _quality(record, sample, confidence)
+    quality = _quality(record, sample, confidence, groups)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 
 
-def _quality(record: FitRecord, sample: Sample, confidence: float) -> Quality:
+def _quality(
+    record: FitRecord, sample: Sample, confidence: float, groups: AnyArray | None
+) -> Quality:
     """What a sample says about the model, against always giving the same answer."""
     trained = record.training.truth
     if record.task == "regression":
-        return quality_of_numbers(sample.truth, sample.predictions, trained, confidence)
+        return quality_of_numbers(sample.truth, sample.predictions, trained, confidence, groups)
     classes = record.model.classes_
     answers = (sample.truth, sample.predictions, sample.scores)
-    return quality_of_classes(*answers, classes, trained, confidence, sample.probabilities)
+    told = sample.probabilities
+    return quality_of_classes(*answers, classes, trained, confidence, told, groups)
 
 
 def rival_of(rows: SplitTable, one: Trained, sample: Sample) -> Rival:

@@ -21,7 +21,7 @@ from cotas.preparation.record import (
 from cotas.report.alarms import alarms_of
 from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures
 from cotas.report.drawings import pictures_of
-from cotas.report.figures import MEASURES, found, span
+from cotas.report.figures import MEASURES, about_groups, found, span
 from cotas.report.markup import number
 from cotas.words import say
 
@@ -202,7 +202,8 @@ def _held_out(record: FitRecord) -> HeldOutFigures | None:
         measures={
             say(MEASURES[name]): f"{number(one.value)} ({span(one, quality.confidence)})"
             for name, one in quality.measures.items()
-        },
+        }
+        | {say("intervals"): words for words in about_groups(quality)},
         baseline=(always, f"{number(quality.baseline.value)} ({meaning})"),
         bound=bound.upper if proved and bound is not None else None,
         confidence=figures.get("confidence", 0.95),
