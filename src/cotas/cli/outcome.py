@@ -18,6 +18,7 @@ from cotas.cli.judging import (
     show_calibration,
     show_classes,
 )
+from cotas.cli.options import NO_WISHES, TextOptions
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, writing
 from cotas.preparation.recipe import Recipe
@@ -29,12 +30,16 @@ from cotas.words import in_one, say
 
 
 def store(
-    record: FitRecord, out: Path | None, report: Path | None, zero_based: bool | None
+    record: FitRecord,
+    out: Path | None,
+    report: Path | None,
+    zero_based: bool | None,
+    text: TextOptions = NO_WISHES,
 ) -> None:
     """Write the model and the report where they are wanted."""
     if out is not None:
         seen = (record.prepared, record.training.truth)
-        made = recipe(record, zero_based)
+        made = recipe(record, zero_based, text)
         with writing(out):
             record.model.save(out, data=seen, recipe=made, prepared=True)
     if report is not None:
@@ -72,7 +77,7 @@ def tell(session: Session, record: FitRecord, out: Path | None, report: Path | N
     session.note(*(f"{say('Warning')}: {words}" for words in record.warnings))
 
 
-def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
+def recipe(record: FitRecord, zero_based: bool | None, text: TextOptions = NO_WISHES) -> Recipe:
     """What is stored beside the model."""
     choice = record.choice
     chosen = ""
@@ -94,6 +99,8 @@ def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
         chosen=chosen,
         command=record.command,
         seed=record.seed,
+        missing=tuple(text.missing or ()),
+        not_missing=tuple(text.not_missing or ()),
     )
 
 
@@ -201,6 +208,8 @@ def finish(whole: Certificate, estimator: Any, strict: bool, interrupted: bool =
     if interrupted or estimator.stop_ is Stop.INTERRUPTED:
         raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
     tol = getattr(estimator, "tol", None)
+    if strict and (tol is None or whole.kind not in OPTIMIZATION):
+        raise ProofFailedError(say("--strict: this model proves no gap to the best one."))
     if strict and tol is not None and whole.kind in OPTIMIZATION and whole.relative_gap > tol:
         raise ProofFailedError(
             say(

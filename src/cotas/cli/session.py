@@ -30,6 +30,7 @@ class Session:
     json: bool = False
     quiet: bool = False
     debug: bool = False
+    given: dict[str, str] = field(default_factory=dict)  # the options that were typed, by name
     out: Console = field(default_factory=lambda: _console())
     err: Console = field(default_factory=lambda: _console(stderr=True))
     _content: dict[str, Any] = field(default_factory=dict)

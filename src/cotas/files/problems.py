@@ -25,3 +25,7 @@ class DataFileError(ValueError):
             place = say(words, source=source, line=line)
         # The text keeps its parts, so that it can be said again in another language.
         super().__init__(in_one([place, message], ": ") if place else message)
+
+
+class UnusedWishError(DataFileError):
+    """Something that was asked for, and that this kind of file cannot give."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
+from cotas.files.asking import asked
 from cotas.files.cells import (
     FEW_WORDS,
+    MISSING,
     are_codes,
     as_they_are,
     cells_in_words,
@@ -94,14 +96,18 @@ def as_read(X: Any) -> Any:
     frame = None if isinstance(X, Table) else as_frame(X)
     if frame is None:
         return X
-    frame, remarks, commas = understood(frame, False, "")
+    frame, remarks, commas, _ = understood(frame, False, "")
     for remark in remarks:
         warnings.warn(str(remark), ColumnWarning, stacklevel=outside())
     return Table(frame, None, "", "frame", decimal_commas=commas)
 
 
-def as_read_again(X: Any, numbers: Collection[str], commas: Collection[str]) -> Any:
+def as_read_again(
+    X: Any, numbers: Collection[str], commas: Collection[str], gone: Sequence[str] = MISSING
+) -> Any:
     """The same for a fitted model, which knows its columns: these hold numbers, some with commas.
+
+    `gone` are the words that stand for a missing value.
 
     One row alone does not tell whether 63,096 is about sixty-three or sixty-three thousand.
     """
@@ -109,7 +115,7 @@ def as_read_again(X: Any, numbers: Collection[str], commas: Collection[str]) -> 
     if frame is None:
         return X
     text = [column.name for column in frame if is_text(column)]
-    frame, numbers = without_missing(frame, text), set(numbers)
+    frame, numbers = without_missing(frame, text, gone), set(numbers)
     words = frame.select(uncoded(frame[name]) for name in text if name in numbers)
     return frame.with_columns(in_plain_numbers(words, tell_readings(words, False, commas)))
 
@@ -222,8 +228,9 @@ def _has_name_of_one(name: str) -> bool:
 def _identifier(name: str) -> Role:
     words = say(
         "Column {name!r} is left out: another whole number in every row, like an identifier "
-        "(--keep {name!r} takes it).",
+        "({how} takes it).",
         name=name,
+        how=asked("keep", name),
     )
     return Role("identifier", remark=Remark("identifier", name, words))
 
@@ -239,8 +246,9 @@ def _role_of_words(column: Any, name: str, keep: bool) -> Role:
         return Role("category", remark=_codes(values, name) if are_codes(values) else None)
     words = say(
         "Column {name!r} is left out: {distinct} different texts in {rows} rows, names or free "
-        "text (--keep {name!r} takes it).",
+        "text ({how} takes it).",
         name=name,
+        how=asked("keep", name),
         distinct=distinct,
         rows=rows,
     )

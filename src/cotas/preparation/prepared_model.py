@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.certificate import CHANGED
+from cotas.files.cells import MISSING, words_for_missing
 from cotas.files.coding import coded
 from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
@@ -346,4 +347,6 @@ class PreparedModel(BaseEstimator):
         check_is_fitted(self, "estimator_")
         learned = self.preparation_
         known = learned.number_names_ if learned.layout_ == "columns" else []
-        return learned.transform(as_read_again(X, known, learned.decimal_commas_))
+        made = getattr(self, "recipe_", None)
+        gone = MISSING if made is None else words_for_missing(made.missing, made.not_missing)
+        return learned.transform(as_read_again(X, known, learned.decimal_commas_, gone))

@@ -158,7 +158,8 @@ def quality_of_classes(
         bins = _calibration(codes[0], probabilities, rarer, draws)
     known = np.isin(truth, classes)
     matrix = _confusion(codes[0][known], codes[1][known], len(classes))
-    told = _classes(classes, *(np.where(known, each, -1) for each in codes), draws)
+    truths, answered = (np.where(known, each, -1) for each in codes)
+    told = _classes(classes, truths, answered, draws)
     answers = np.unique(predictions)
     return Quality(
         rows=n,

@@ -101,8 +101,8 @@ def read_target(y: Any, task: str) -> Any:
         return y
     pl = polars()
     cells = [None if str(each) in ("None", "nan", "<NA>") else each for each in values.tolist()]
-    frame, _, _ = understood(pl.DataFrame({"y": cells}, strict=False), False, "")
-    return as_target(frame["y"].to_numpy(), task)
+    found = understood(pl.DataFrame({"y": cells}, strict=False), False, "")
+    return as_target(found.frame["y"].to_numpy(), task)
 
 
 def _refuse_overflow(values: FloatArray, name: str) -> None:
