@@ -29,7 +29,8 @@ from cotas.files.frames import polars, polars_errors
 from cotas.files.names import some
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
-from cotas.preparation.columns import ColumnWarning, as_frame, numbers_of
+from cotas.preparation.columns import ColumnWarning, numbers_of
+from cotas.preparation.given import as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.targets import as_target

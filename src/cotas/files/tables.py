@@ -138,8 +138,10 @@ class Table:
         written = {name: self.written[name]} if name in self.written else {}
         if written and whole.height < self.n_rows:
             written = {name: written[name].filter(_there(self.features[name]))}
-        column = whole[name]
-        target = column.cast(polars().String) if is_category(column) else column
+        pl, column = polars(), whole[name]
+        target = column.cast(pl.String) if is_category(column) else column
+        if target.dtype == pl.Int128:  # which NumPy does not know
+            target = target.cast(pl.UInt64 if _fits(target, 0, 2**64) else pl.String)
         return replace(
             self,
             features=whole.drop(name),
@@ -213,6 +215,11 @@ class Table:
         names = names_among(names, self.names, self.source)
         stays = tuple(remark for remark in self.remarks if remark.column not in names)
         return replace(self, features=self.features.drop(names), remarks=stays)
+
+
+def _fits(numbers: Any, low: int, high: int) -> bool:
+    """Whether whole numbers lie between these, the upper one excluded."""
+    return bool(low <= numbers.min() and numbers.max() < high)
 
 
 def _there(column: Any) -> Any:

@@ -24,13 +24,12 @@ from cotas.preparation.columns import (
     LEFT_OUT,
     ColumnError,
     Role,
-    as_frame,
-    as_matrix,
     numbers_of,
     roles_of,
     warn_of_new,
     words_of,
 )
+from cotas.preparation.given import as_frame, as_matrix
 from cotas.preparation.moments import MARKED, WEEKDAYS, part_name, parts_of
 from cotas.preparation.statistics import Moments, WordCounts
 from cotas.source import in_pairs

@@ -313,6 +313,15 @@ class Decoder:
         if column.dtype == pl.Boolean:
             found, kind = column.to_numpy().astype(np.uint8), "b"
         elif column.dtype.is_integer():
+            if column.cast(pl.Int64, strict=False).null_count():
+                raise DataFileError(
+                    say(
+                        "the target {name!r} holds whole numbers of 2⁶³ or more, which pages do "
+                        "not keep: write them as words, or in a smaller unit.",
+                        name=column.name,
+                    ),
+                    source,
+                )
             found, kind = column.cast(pl.Int64).to_numpy(), "i"
         elif column.dtype.is_numeric():
             if column.dtype.is_decimal():

@@ -441,7 +441,7 @@ def test_a_csv_that_ends_in_an_hour_is_no_libsvm_file(tmp_path, when):
 
 def test_a_column_of_objects_of_several_types_is_read_as_in_a_file():
     pd = pytest.importorskip("pandas")
-    from cotas.preparation.columns import as_frame
+    from cotas.preparation.given import as_frame
 
     mixed = pd.DataFrame({"a": [1, 2.5, None], "b": [1, "x", None]}, dtype=object)
     assert as_frame(mixed).to_dict(as_series=False) == {"a": [1, 2.5, None], "b": ["1", "x", None]}
