@@ -19,7 +19,9 @@ from cotas.cli.options import MOST, NO_WISHES, Columns, Data, Group, HoldOut, Se
 from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
 from cotas.cli.splitting import grouped
-from cotas.cli.training import Settings, split
+from cotas.cli.training import Settings, looked_at, split
+from cotas.files.remarks import gathered
+from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.words import say
 
@@ -53,11 +55,13 @@ def path(
     if values is not None:
         refuse(session, ["number"], say("is for λ that are not given by --lams."))
     table = open_table(data, target, columns)
-    session.remark(*table.remarks)
     y, task = target_of(table, task)
-    rows, _ = split(table, y, Settings(None, task, {}, seed=seed, hold_out=hold_out))
+    preparation = preparation_of(table, columns)
+    settings = Settings(None, task, {}, seed, hold_out, preparation=preparation)
+    rows, few = split(table, y, settings)
+    session.remark(*gathered([*looked_at(rows, settings), *few]))
     (X, y_train), (X_test, y_test) = rows.take(rows.train), rows.take(rows.test)
-    preparation = preparation_of(table, columns).fit(X)
+    preparation.fit(X)
     Z = preparation.transform(X)
     if task == "classification":
         values = np.geomspace(1.0, 1e-4, number) if values is None else values
@@ -104,7 +108,6 @@ def curve(
     drawable(picture, data)
     values = _numbers(lams)
     table = open_table(data, target, columns)
-    session.remark(*table.remarks)
     if model is not None and task == "auto":
         task = task_of(model)
     y, task = target_of(table, task)
@@ -117,10 +120,11 @@ def curve(
     estimator, _ = build(name, y, seed, given)
     if "lam" not in estimator.get_params():
         raise UsageError(say("{name} has no λ; cotas curve is about λ.", name=name))
-    settings = Settings(None, task, {}, seed=seed, group=group)
-    table, groups, said = grouped(table, settings)
-    session.remark(*said)
-    pipeline = Pipeline([("preparation", preparation_of(table, columns)), ("model", estimator)])
+    table, groups, said = grouped(table, Settings(None, task, {}, seed=seed, group=group))
+    preparation = preparation_of(table, columns)
+    keep = (*preparation.keep, *preparation.unix_seconds)
+    session.remark(*gathered([*inspect_table(table, y, task, keep=keep), *said]))
+    pipeline = Pipeline([("preparation", preparation), ("model", estimator)])
     choice = cotas.choose(
         *(pipeline, table.features, y, "lam"),
         values=None if values is None else list(values),

@@ -25,6 +25,7 @@ from cotas.cli.training import (
     split,
     train_one,
 )
+from cotas.files.remarks import gathered
 from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
 from cotas.words import say
@@ -61,7 +62,7 @@ def compare(
         group=group,
     )
     rows, few = split(table, y, settings)
-    session.remark(*looked_at(rows, settings), *few)
+    session.remark(*gathered([*looked_at(rows, settings), *few]))
     if not len(rows.test):
         raise UsageError(say("comparing needs rows to judge by: at least 30, and a --hold-out."))
     names = _names(models, task, rows)

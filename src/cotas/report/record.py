@@ -232,9 +232,11 @@ def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
         return []
     heading = [say(name) for name in ("model", "seconds", "relative gap", "certificate")]
     noted = any(rival.note for rival in rivals)
+    judged = rivals[0].folds is not None
     heading += [
         say("error on training rows"),
         say("validation error"),
+        *[say("folds"), say("rows")] * judged,
         *[say("note")] * noted,
     ]
     standings = {True: say("proved"), False: say("not proved"), None: say("no bound")}
@@ -246,6 +248,7 @@ def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
             standings[rival.holds],
             number(rival.training_error),
             number(rival.error),
+            *[str(rival.folds), str(rival.rows)] * judged,
             *[rival.note] * noted,
         ]
         for rival in rivals
