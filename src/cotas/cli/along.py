@@ -113,7 +113,7 @@ def curve(
     y, task = target_of(table, task)
     name = model or DEFAULTS[task]
     if task_of(name) != task:
-        raise UsageError(say("{name} is not for {task}.", name=name, task=task))
+        raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
     given = parameters(param or [])
     if "lam" in given:
         raise UsageError(say("cotas curve is about λ: give values of it by --lams."))

@@ -66,9 +66,9 @@ def train_auto(
     if search.interrupted:
         session.note(say("Interrupted: the best setting so far is trained on all the rows."))
     one = train_one(session, best.candidate.name, rows, settings, _changed(best))
-    words = (*one.warnings, *_cut_short(search, wanted, settings.time))
+    said = (*one.warnings, *_cut_short(search, wanted, settings.time))
     early = one.interrupted or search.interrupted
-    return replace(one, interrupted=early, warnings=words), board
+    return replace(one, interrupted=early, warnings=said), board
 
 
 def _cut_short(search: Halving, wanted: list[Candidate], seconds: float) -> Iterator[str]:

@@ -97,7 +97,7 @@ def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
         raise UsageError(say("--models takes the names of models; auto is for cotas fit."))
     for name in names:
         if task_of(name) != task:
-            raise UsageError(say("{name} is not for {task}.", name=name, task=task))
+            raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
     return list(dict.fromkeys(names))
 
 

@@ -22,6 +22,7 @@ from cotas.cli.codes import (
 )
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, PipeClosedError
+from cotas.cli.usage import in_words
 from cotas.files.errors import ModelFileError
 from cotas.files.problems import DataFileError, UnusedWishError
 from cotas.words import say
@@ -110,4 +111,4 @@ def _in_words(error: BaseException, code: int) -> str:
             name=type(error).__name__,
             words=words,
         )
-    return words
+    return in_words(words) if code == WRONG_USE else words

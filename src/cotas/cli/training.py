@@ -117,8 +117,9 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     else:
         if task_of(name) != settings.task:
             fit = ", ".join(sensible(settings.task, rows.table.n_rows, rows.table.n_columns))
+            task = say(settings.task)
             raise UsageError(
-                say("{name} is not for {task}; {fit} are.", name=name, task=settings.task, fit=fit)
+                say("{name} is not for {task}; {fit} are.", name=name, task=task, fit=fit)
             )
         best = train_one(session, name, rows, settings)
     rare = gathered(without_frequent_values(best.model.preparation_, seen))

@@ -251,7 +251,6 @@ def test_a_class_may_be_called_as_missing_values_are(tmp_path, word):
         ["$5", "$10"],
         ["1,000", "2,000"],
         ["50%", "75 %"],
-        ["TRUE", "False"],
         ["(1)", "2", "none of them"],
     ],
 )
