@@ -31,8 +31,8 @@ def leaving_out(column: str) -> str:
 def asked(option: str, value: str | None = None) -> str:
     """How an option is given, with this value.
 
-    >>> asked("keep", "id")
-    "keep=['id']"
+    >>> asked("missing", "none"), asked("keep", "id")
+    ("missing=['none']", "Preparation(keep=['id'])")
     >>> with on_the_command_line():
     ...     asked("keep", "id"), asked("max-columns")
     ("--keep 'id'", '--max-columns')
@@ -42,4 +42,5 @@ def asked(option: str, value: str | None = None) -> str:
     name = _ARGUMENTS.get(option, option.replace("-", "_"))
     if value is None:
         return name
-    return f"{name}=[{value!r}]" if option in _LISTS else f"{name}={value!r}"
+    given = f"{name}=[{value!r}]" if option in _LISTS else f"{name}={value!r}"
+    return f"Preparation({given})" if option == "keep" else given

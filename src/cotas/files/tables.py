@@ -443,7 +443,8 @@ def _loose(
     else:
         raise DataFileError(say("a database is read from its file only."), source)
     limits.check_shape(frame.height, frame.width, source)
-    names, renamed = without_twins([column.strip() for column in frame.columns])
+    called = [name.strip() or f"column_{j}" for j, name in enumerate(frame.columns, 1)]
+    names, renamed = without_twins(called)
     words = names_among(wishes.words, names, source)
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
     frame = _without(frame, wishes.missing)

@@ -41,7 +41,11 @@ def span(measure: Measure, confidence: float) -> str:
 
 def about_groups(quality: Quality) -> list[str]:
     """What the intervals count where rows belong together."""
-    words = "made of {groups} groups for {rows} rows: rows that belong together are one draw"
+    words = (
+        "made of {groups} groups for {rows} rows: rows that belong together are one draw"
+        if quality.groups != 1
+        else "none: all {rows} rows are of one group"
+    )
     return [say(words, groups=quality.groups, rows=quality.rows)] if quality.groups else []
 
 
