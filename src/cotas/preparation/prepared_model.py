@@ -120,10 +120,9 @@ class PreparedModel(BaseEstimator):
                 warnings.warn(str(remark), ColumnWarning, stacklevel=outside())
         return self
 
-    @staticmethod
-    def _with_targets(X: Any, y: Any) -> tuple[Any, Any, BoolArray | None]:
+    def _with_targets(self, X: Any, y: Any) -> tuple[Any, Any, BoolArray | None]:
         """The rows whose target is there, with a warning of the others, and which they are."""
-        there = target_is_there(y)
+        there = target_is_there(y, self.task)
         if there.all():
             return X, y, None
         frame = as_frame(X)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cotas.files.cells import understood
+from cotas.files.cells import MISSING, understood
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.words import say
@@ -90,14 +90,25 @@ def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
     return values
 
 
-def target_is_there(y: Any) -> BoolArray:
-    """Where a target is no None, NaN or another missing value."""
+def target_is_there(y: Any, task: str) -> BoolArray:
+    """Where a target is no None, NaN or another missing value.
+
+    Of numbers that are written as text, a word for a missing value is one.
+    """
+    there = _is_there(y)
+    values = np.asarray(y)
+    if task == "regression" and values.dtype.kind in "OU" and values.ndim == 1:
+        there &= [str(value).strip() not in MISSING for value in values.tolist()]
+    return there
+
+
+def _is_there(y: Any) -> BoolArray:
     if isinstance(y, np.ma.MaskedArray):
         return np.asarray(~np.ma.getmaskarray(y))
     if hasattr(y, "isna"):  # pandas
         there = ~np.asarray(y.isna(), dtype=np.bool_)
-    elif hasattr(y, "is_null") and hasattr(y, "to_list"):  # polars
-        there = np.array([not _is_missing(value) for value in y.to_list()], dtype=np.bool_)
+    elif isinstance(y, list | tuple) or hasattr(y, "is_null"):  # NumPy would make words of NaN
+        there = np.array([not np.any(_is_missing(value)) for value in y], dtype=np.bool_)
     else:
         values = np.asarray(y)
         if values.dtype.kind == "f":

@@ -127,6 +127,12 @@ def test_numbers_without_a_target_are_left_out_too():
     other = fitted({"x": X[2:]}, X[2:], cotas.Ridge(lam=1e-3))[0]
     assert len(told) == 1
     assert np.array_equal(model.predict({"x": X}), other.predict({"x": X}))
+    for gap in (None, float("nan"), "NA", " "):
+        words = [gap, gap, *map(str, X[2:])]
+        assert np.array_equal(
+            fitted({"x": X}, words, cotas.Ridge(lam=1e-3))[0].predict({"x": X}),
+            other.predict({"x": X}),
+        )
     with pytest.raises(DataFileError, match="missing in all 60 rows"):
         fitted({"x": X}, [None] * N)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
