@@ -219,7 +219,7 @@ class Decoder:
         first = without(first, self.reading)
         frame, pl = first.features, polars()
         if self.kinds[0] == "csv":
-            frame, *_ = understood(frame, False, first.source)
+            frame, *_ = understood(frame, False, first.source, gone=())
             numbers = [name for name in frame.columns if frame[name].dtype != pl.String]
             self._types = dict.fromkeys(numbers, pl.Float64)
             self._counts = {name for name in numbers if frame[name].dtype.is_integer()}

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import typer
 
+from cotas.cli import sizes
 from cotas.cli.app import COMMANDS, app
 from cotas.files.cells import MISSING
 from cotas.tables import read_table
@@ -276,3 +277,18 @@ def test_one_number_written_in_two_ways_is_one_class(tmp_path):
     path.write_text("x,y\n" + "1,$5\n2,$5.00\n3,$7\n4,$5\n" * 12)
     said = cotas("fit", path, "--json").document
     assert [one["label"] for one in said["quality"]["classes"]] == ["$5", "$7"]
+
+
+def test_words_are_kept_in_tables_that_are_read_from_pages(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    path, model = tmp_path / "t.csv", tmp_path / "m.cotas"
+    classes = np.where(x > 0, "None", "no")
+    pl.DataFrame({"x": x, "z": rng.choice(["NA", "u"], 400), "y": classes}).write_csv(path)
+    monkeypatch.setattr(sizes, "COPIES", 10**6)
+    kept = ("--not-missing", "None", "--not-missing", "NA")
+    said = cotas("fit", path, "--memory", "2GB", "-o", model, "--json", *kept).document
+    assert "pages" in said
+    assert [one["label"] for one in said["quality"]["classes"]] == ["None", "no"]
+    assert cotas("certify", model, path).code == 0
+    assert cotas("predict", model, path, "--json").document["test_error"] < 0.1

@@ -465,3 +465,15 @@ def test_no_name_in_a_table_is_cut_off(tmp_path):
     path, long = tmp_path / "t.csv", "long " * 50
     path.write_text("x,y\n" + "".join(f"{k},{long if k % 2 else 'short'}\n" for k in range(60)))
     assert f"as {long.strip()}" in cotas("fit", path).out
+
+
+@pytest.mark.parametrize("text", ['{"a":' * 600 + "1" + "}" * 600, '[{"a":' + "[" * 9000])
+@pytest.mark.parametrize("lines", [1, 2])
+def test_what_is_too_deep_is_refused(tmp_path, text, lines):
+    """And does not end the process; brackets in words count for nothing."""
+    path = tmp_path / "t.json"
+    path.write_text("\n".join([text] * lines))
+    with pytest.raises(DataFileError, match="deep"):
+        read_table(path)
+    path.write_text('{"a": 1, "s": "' + "[" * 500 + '"}\n{"a": 2, "s": "\\"{"}\n')
+    assert read_table(path).n_rows == 2
