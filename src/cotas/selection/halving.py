@@ -379,7 +379,8 @@ def _cost(trial: Trial) -> float:
     """How much longer the finals take with a setting than the trial did for each part."""
     if trial.rounds is None:
         return 1.0
-    return sum(model.n_estimators for model in _in_the_end(trial)) / max(1, trial.rounds)
+    rounds = [int(model.n_estimators) for model in _in_the_end(trial)]
+    return sum(rounds) / max(1, trial.rounds)
 
 
 def stops_early(model: Any) -> bool:
