@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import Tags
+from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.metaestimators import _BaseComposition, available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -118,6 +118,7 @@ class Blend(Certified, _BaseComposition):
         sample_weight : array of shape (n_samples,), optional
         """
         weights = self._checked()
+        y = None if y is None else column_or_1d(y, warn=True)
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         names, fitted = list[str](), list[Any]()
         for (name, estimator), weight in zip(self.estimators, weights, strict=True):

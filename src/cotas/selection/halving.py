@@ -210,7 +210,7 @@ class Halving:
 
     def _affordable(self, last: Sequence[Trial]) -> Sequence[Subsample]:
         """As many parts as these settings can be judged by in half of the time that is left."""
-        seconds = sum(trial.seconds / trial.parts for trial in last)
+        seconds = sum(_cost(trial) * trial.seconds / trial.parts for trial in last)
         count = min(len(self.parts), LARGEST_PART * self._left() / max(seconds, 1e-9))
         return self.parts[: max(len(self._few), int(count))]
 
@@ -378,6 +378,14 @@ def _in_the_end(trial: Trial) -> list[Any]:
     if trial.rounds is None or not is_classifier(settled):
         return [settled]
     return [settled, clone(settled).set_params(n_estimators=MORE_ROUNDS * settled.n_estimators)]
+
+
+def _cost(trial: Trial) -> float:
+    """How much longer the finals take with a setting than the trial did for each part."""
+    if trial.rounds is None:
+        return 1.0
+    rounds = [int(model.n_estimators) for model in _in_the_end(trial)]
+    return sum(rounds) / max(1, trial.rounds)
 
 
 def stops_early(model: Any) -> bool:
