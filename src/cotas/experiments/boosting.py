@@ -117,78 +117,37 @@ def stages(seed: int = 0, n: int = 1000) -> Stages:
     return Stages(data.training, STAGES, training, new, models)
 
 
-def with_regressions(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.4: linear regressions for LogitBoost and GentleBoost, stumps for the others."""
-    return repeated(
-        lambda k: compare(ten_clouds(k, n), "stump", n_estimators, regressor="linear", seed=k),
-        seed,
-        repeats,
-    )
+def _compared(
+    draw: Callable[..., Split],
+    weak_learner: Any,
+    regressor: Any = None,
+    theory: bool = False,
+    **sizes: int,
+) -> Callable[..., Comparison]:
+    """A function of the seed that compares the algorithms on data that are drawn so."""
+
+    def compute(
+        seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS, **more: int
+    ) -> Comparison:
+        def one(k: int) -> Comparison:
+            data = draw(k, n, **{**sizes, **more})
+            return compare(data, weak_learner, n_estimators, regressor, theory, seed=k)
+
+        return repeated(one, seed, repeats)
+
+    return compute
 
 
-def with_stumps(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.5: trees of depth 1 for all."""
-    return repeated(
-        lambda k: compare(ten_clouds(k, n), "stump", n_estimators, seed=k), seed, repeats
-    )
-
-
-def with_trees(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.6: trees of depth 3 for all."""
-    return repeated(
-        lambda k: compare(ten_clouds(k, n), Tree(depth=3), n_estimators, seed=k), seed, repeats
-    )
-
-
-def against_theory(
-    seed: int = 0,
-    n: int = 1000,
-    n_estimators: int = 100,
-    repeats: int = REPEATS,
-    n_new: int = 20_000,
-) -> Comparison:
-    """Figure 1.8: stumps on the two normal distributions, beside the theoretical classifier."""
-    return repeated(
-        lambda k: compare(
-            two_gaussians(k, n, n_new=n_new), "stump", n_estimators, theory=True, seed=k
-        ),
-        seed,
-        repeats,
-    )
-
-
-def clouds_in_100(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.9: trees of depth 3 in dimension 100.
-
-    Figures 1.9 and 1.10 carry the same caption. As the section has two kinds of data, this one is
-    taken for the ten clouds, with the Random Forest, and 1.10 for the two normal distributions.
-    """
-    return repeated(
-        lambda k: compare(ten_clouds(k, n, dimension=100), Tree(depth=3), n_estimators, seed=k),
-        seed,
-        repeats,
-    )
-
-
-def gaussians_in_100(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.10: trees of depth 3 in dimension 100, on the two normal distributions."""
-    return repeated(
-        lambda k: compare(
-            two_gaussians(k, n, dimension=100), Tree(depth=3), n_estimators, theory=True, seed=k
-        ),
-        seed,
-        repeats,
-    )
+# Linear regressions for LogitBoost and GentleBoost, stumps for the others; trees of depth 1 for
+# all, and of depth 3; stumps on the two normal distributions, beside the theoretical classifier.
+with_regressions = _compared(ten_clouds, "stump", regressor="linear")
+with_stumps = _compared(ten_clouds, "stump")
+with_trees = _compared(ten_clouds, Tree(depth=3))
+against_theory = _compared(two_gaussians, "stump", theory=True, n_new=20_000)
+# Figures 1.9 and 1.10 carry the same caption. As the section has two kinds of data, the first is
+# taken for the ten clouds, with the Random Forest, and the second for the normal distributions.
+clouds_in_100 = _compared(ten_clouds, Tree(depth=3), dimension=100)
+gaussians_in_100 = _compared(two_gaussians, Tree(depth=3), theory=True, dimension=100)
 
 
 def repeated(one: Callable[[int], Comparison], seed: int, repeats: int) -> Comparison:
@@ -210,7 +169,6 @@ def compare(
     data: Split,
     weak_learner: Any,
     n_estimators: int,
-    *,
     regressor: Any = None,
     theory: bool = False,
     seed: int = 0,

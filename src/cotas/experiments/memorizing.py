@@ -93,7 +93,6 @@ class Memory:
     eps: FloatArray
     training: FloatArray
     validation: FloatArray
-    linear_training: float
     linear_validation: float
 
 
@@ -106,8 +105,8 @@ def memory(seed: int = 0, n: int = 200) -> Memory:
     data = balanced_cube(seed, n)
     eps = np.geomspace(1e-3, 3.0, 25)
     errors = np.array([_errors(MemorisingClassifier(e), data) for e in eps])
-    linear = _errors(LinearSVM(lam=0.01), data)
-    return Memory(eps, errors[:, 0], errors[:, 1], *linear)
+    _, linear = _errors(LinearSVM(lam=0.01), data)
+    return Memory(eps, errors[:, 0], errors[:, 1], linear)
 
 
 def _errors(model: Any, data: Split) -> tuple[float, float]:

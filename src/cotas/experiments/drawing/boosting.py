@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cotas.experiments import boosting, promises
 from cotas.experiments.boosting import THEORY, Cloud, Comparison, Costs, Stages
 from cotas.experiments.drawing.sheet import (
     below,
@@ -16,6 +17,7 @@ from cotas.experiments.drawing.sheet import (
     signed,
     span_of,
 )
+from cotas.experiments.figure import draws
 from cotas.experiments.statistics import plus_minus, standard_error
 from cotas.plots.style import COLOURS, GREY, legend, look, tint
 from cotas.words import say
@@ -31,6 +33,7 @@ NAMES = {
 }
 
 
+@draws("001-1.1", "The two costs as functions of F(x)", boosting.costs)
 def draw_costs(result: Costs) -> Any:
     """Both costs against F, for each class."""
     panels = (
@@ -48,6 +51,8 @@ def draw_costs(result: Costs) -> Any:
     return figure
 
 
+@draws("001-1.2", "Ten clouds of points, five for each class, 1000 in all", boosting.clouds)
+@draws("001-1.7", "Two normal distributions and the theoretical boundary", boosting.gaussians)
 def draw_cloud(result: Cloud) -> Any:
     """The points; and the boundary of the theoretical classifier where it is known."""
     X = result.data.X
@@ -61,6 +66,7 @@ def draw_cloud(result: Cloud) -> Any:
     return figure
 
 
+@draws("001-1.3", "Discrete AdaBoost with stumps after 1, 5, 10 and 100 models", boosting.stages)
 def draw_stages(result: Stages) -> Any:
     """What AdaBoost decides after its first rounds."""
     with sheet(2, 2, sharex=True, sharey=True) as (figure, axes):
@@ -77,6 +83,24 @@ def draw_stages(result: Stages) -> Any:
     return figure
 
 
+@draws(
+    "001-1.4",
+    "LogitBoost and GentleBoost with regressions, the others with stumps",
+    boosting.with_regressions,
+)
+@draws("001-1.5", "Trees of depth 1 for all the algorithms", boosting.with_stumps)
+@draws("001-1.6", "Trees of depth 3 for all the algorithms", boosting.with_trees)
+@draws(
+    "001-1.8",
+    "Trees of depth 1 on two normal distributions, and the theory",
+    boosting.against_theory,
+)
+@draws("001-1.9", "Trees of depth 3 in dimension 100, on ten clouds", boosting.clouds_in_100)
+@draws(
+    "001-1.10",
+    "Trees of depth 3 in dimension 100, on two normal distributions",
+    boosting.gaussians_in_100,
+)
 def draw_comparison(result: Comparison, scale: float = SCALE) -> Any:
     """Accuracies as points, with their standard errors; every seed is a thin stroke.
 
@@ -112,6 +136,7 @@ def draw_comparison(result: Comparison, scale: float = SCALE) -> Any:
     return figure
 
 
+@draws("000-averaged", "The last θ and the mean of all, on classes that overlap", promises.averages)
 def draw_averages(result: Comparison) -> Any:
     """The same for online algorithms, which lie closer together."""
     return draw_comparison(result, 80.0)

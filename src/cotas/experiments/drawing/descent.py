@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.experiments import descent
 from cotas.experiments.descent import Houses, Normalization, Walk, Walks, objective
 from cotas.experiments.drawing.sheet import below, sheet
+from cotas.experiments.figure import draws
 from cotas.experiments.statistics import spaced
 from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look, tint
 from cotas.words import say
@@ -17,6 +19,7 @@ from cotas.words import say
 EFFECTS = ("too small", "just right", "large: oscillates", "too large: diverges")
 
 
+@draws("003-houses", "Price against area, and the line of least squares", descent.line)
 def draw_houses(result: Houses) -> Any:
     """The table as points, and the line that descent and the closed form agree on."""
     with sheet() as (figure, (ax,)):
@@ -45,6 +48,7 @@ def draw_houses(result: Houses) -> Any:
     return figure
 
 
+@draws("003-step", "Batch descent with four rates α", descent.step_sizes)
 def draw_steps(result: Walks) -> Any:
     """For each step: θ₁ on the curve of J above, and against the iteration below."""
     count = len(result.walks)
@@ -82,6 +86,7 @@ def _section(walks: Walks, theta: FloatArray) -> FloatArray:
     return np.asarray(objective(walks.rows, walks.target, points) - least)
 
 
+@draws("003-normalization", "Descent on raw and on normalized data", descent.normalization)
 def draw_normalization(result: Normalization) -> Any:
     """The level lines of J and the path of θ, raw and normalized, and what is left of J − J*."""
     names = (say("area in m²"), say("normalized area"))
@@ -138,6 +143,7 @@ def _draw_square(ax: Any, walks: Walks, walk: Walk) -> None:
     legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)
 
 
+@draws("003-stochastic", "Batch, stochastic and mini-batch descent", descent.batches)
 def draw_batches(result: Walks) -> Any:
     """The paths of θ epoch by epoch, and J − J*."""
     with sheet(2) as (figure, axes):

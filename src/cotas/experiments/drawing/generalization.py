@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.experiments import generalization
 from cotas.experiments.drawing.sheet import beside, sheet, span_of
+from cotas.experiments.figure import draws
 from cotas.experiments.generalization import Balance, DescentCurve, Losses, Surface, hinge_objective
 from cotas.experiments.statistics import standard_error
 from cotas.plots.style import COLOURS, INK, PALE, legend, look, tint
 from cotas.words import say
 
 
+@draws("004-objective", "The balance of loss and penalty", generalization.balance)
 def draw_balance(result: Balance) -> Any:
     """The loss falls, the penalty grows, and their sum is least at the solution."""
     total = result.loss + result.penalty
@@ -39,6 +42,7 @@ def draw_balance(result: Balance) -> Any:
     return figure
 
 
+@draws("004-loss", "Training and test loss against c", generalization.losses)
 def draw_losses(result: Losses) -> Any:
     """Training and test loss against c."""
     with sheet() as (figure, (ax,)):
@@ -53,6 +57,7 @@ def draw_losses(result: Losses) -> Any:
     return figure
 
 
+@draws("004-fitting", "Underfitting and overfitting, and ĉ by validation", generalization.losses)
 def draw_regimes(result: Losses) -> Any:
     """The two regimes beside c*, and the ĉ that validation parts of the data choose."""
     with sheet() as (figure, (ax,)):
@@ -89,6 +94,7 @@ def draw_regimes(result: Losses) -> Any:
     return figure
 
 
+@draws("004-slope", "Gradient descent with one parameter", generalization.slope)
 def draw_slope(result: DescentCurve) -> Any:
     """J of one parameter, the tangent at the start, and the steps down."""
     with sheet() as (figure, (ax,)):
@@ -106,6 +112,11 @@ def draw_slope(result: DescentCurve) -> Any:
     return figure
 
 
+@draws(
+    "004-surface",
+    "Gradient descent with two parameters, and stochastic descent",
+    generalization.surface,
+)
 def draw_surface(result: Surface) -> Any:
     """J of two parameters: descent goes straight, stochastic descent about it."""
     with sheet() as (figure, (ax,)):

@@ -6,12 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from cotas.experiments import kernel_machines
 from cotas.experiments.drawing.sheet import beside, ring, scatter, sheet, sides, span_of
+from cotas.experiments.figure import draws
 from cotas.experiments.kernel_machines import KernelFit, Lifted
 from cotas.plots.style import COLOURS, GREY, INK, MARKERS
 from cotas.words import say
 
 
+@draws("002-linear", "Support vector machine with the linear kernel", kernel_machines.linear)
+@draws("002-rbf", "Support vector machine with a radial basis function", kernel_machines.radial)
+@draws(
+    "002-polynomial", "Support vector machine with a polynomial kernel", kernel_machines.polynomial
+)
 def draw_kernel(result: KernelFit) -> Any:
     """The boundary of a kernel machine in the plane, its margins and its support vectors."""
     data = result.data
@@ -40,6 +47,11 @@ def draw_kernel(result: KernelFit) -> Any:
     return figure
 
 
+@draws(
+    "002-intuition",
+    "What a kernel is for: separable after a map to more features",
+    kernel_machines.lifted,
+)
 def draw_lifted(result: Lifted) -> Any:
     """The points in the plane, and in three features with the plane that separates them."""
     with sheet(2, width_ratios=(1, 1.25)) as (figure, axes):

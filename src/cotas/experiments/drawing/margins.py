@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.experiments import generalization, margins, memorizing
 from cotas.experiments.drawing.sheet import (
     arrow,
     below,
@@ -17,6 +18,7 @@ from cotas.experiments.drawing.sheet import (
     sides,
     span_of,
 )
+from cotas.experiments.figure import draws
 from cotas.experiments.margins import FittedMargin, Halves, Margins, Projection, Series, Widest
 from cotas.experiments.memorizing import Memory
 from cotas.experiments.samples import LabelledSample
@@ -26,6 +28,8 @@ from cotas.words import say
 BOX = (-3.2, 3.2, -3.2, 3.2)
 
 
+@draws("000-3.1", "A linear classifier without bias", margins.halves)
+@draws("000-3.2", "A linear classifier with bias", margins.with_bias)
 def draw_halves(result: Halves) -> Any:
     """The boundary, θ as an arrow from it, and the points by their side."""
     theta, theta0 = result.theta, result.theta0
@@ -51,6 +55,7 @@ def draw_halves(result: Halves) -> Any:
     return figure
 
 
+@draws("000-3.3", "The orthogonal projection on the boundary", margins.projection)
 def draw_projection(result: Projection) -> Any:
     """The point, its foot on the boundary, and the distance between them."""
     theta, theta0, point, foot = result.theta, result.theta0, result.point, result.foot
@@ -73,6 +78,8 @@ def draw_projection(result: Projection) -> Any:
     return figure
 
 
+@draws("000-3.4", "Margins and boundary: ringed examples have a hinge loss", margins.violations)
+@draws("000-3.5", "A small λ avoids violations, a large one accepts them", margins.small_and_large)
 def draw_margins(result: Margins) -> Any:
     """One panel for each λ: boundary, margins, and the violations ringed."""
     many = len(result.fits)
@@ -117,6 +124,7 @@ def _facts(fit: FittedMargin, data: LabelledSample) -> list[str]:
     ]
 
 
+@draws("000-3.6", "The linear separator with the largest margin", margins.widest)
 def draw_widest(result: Widest) -> Any:
     """The separator with the largest margin, and others that the perceptron found."""
     data, fit = result.data, result.fit
@@ -132,6 +140,11 @@ def draw_widest(result: Widest) -> Any:
     return figure
 
 
+@draws("004-lambda-0.1", "λ = 0.1: every example on its side", generalization.lam_small)
+@draws("004-lambda-100", "λ = 100: the margins let some examples in", generalization.lam_medium)
+@draws(
+    "004-lambda-1000", "λ = 1000: many more points influence the solution", generalization.lam_large
+)
 def draw_series(result: Series) -> Any:
     """One of several λ; examples without influence are pale, other boundaries are thin lines."""
     data, fit = result.data, result.fit
@@ -162,6 +175,9 @@ def _line(ax: Any, theta: FloatArray, theta0: float, **look: Any) -> None:
     ax.axis(limits)
 
 
+@draws(
+    "000-memorizer", "Learning by heart: no training error, validation error ½", memorizing.memory
+)
 def draw_memory(result: Memory) -> Any:
     """Both errors of the memorizer against ε, and those of a linear classifier as a level."""
     with sheet() as (figure, (ax,)):

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.experiments import promises
 from cotas.experiments.drawing.sheet import sheet
+from cotas.experiments.figure import draws
 from cotas.experiments.promises import MARGINS, Descents, MeasuredBound, Mistakes, Risks, RoundCosts
 from cotas.experiments.statistics import standard_error
 from cotas.plots.style import COLOURS, INK, MARKERS, legend, look, tint
@@ -27,6 +29,11 @@ KINDS = {
 }
 
 
+@draws(
+    "000-perceptron",
+    "Theorem 3.1: mistakes that the perceptron makes, and may make",
+    promises.mistakes,
+)
 def draw_mistakes(result: Mistakes) -> Any:
     """Mistakes against the bound: nothing may lie above the diagonal."""
     with sheet() as (figure, (ax,)):
@@ -48,6 +55,8 @@ def draw_mistakes(result: Mistakes) -> Any:
     return figure
 
 
+@draws("000-pegasos", "PEGASOS: how far J is above its minimum", promises.subgradient)
+@draws("002-smo", "SMO and kernelized PEGASOS: how far J is above its minimum", promises.kernelized)
 def draw_descents(result: Descents) -> Any:
     """The excess over the minimum against the epochs."""
     with sheet() as (figure, (ax,)):
@@ -60,6 +69,7 @@ def draw_descents(result: Descents) -> Any:
     return figure
 
 
+@draws("000-ridge", "Ridge regression: training and test error against λ", promises.ridge)
 def draw_risks(result: Risks) -> Any:
     """Training and test error against λ, with their standard errors over the seeds."""
     series = (
@@ -83,11 +93,18 @@ def draw_risks(result: Risks) -> Any:
     return figure
 
 
+@draws("001-ls-boost", "Theorem 2.1.2: LS-Boost(0.3) converges linearly", promises.ls_boost_bound)
 def draw_linear(result: MeasuredBound) -> Any:
     """Bound and measurement of linear convergence, which is a straight line here."""
     return _draw_bounds(result, TERMS[result.name], ITERATION, ("linear", "log"))
 
 
+@draws("001-fs", "Theorem 2.2.1: FS₁ converges sublinearly", promises.forward_bound)
+@draws(
+    "001-r-fs",
+    "Theorem 2.2.3: R-FS₁ with δ = 200 converges to the Lasso",
+    promises.regularized_bound,
+)
 def draw_sublinear(result: MeasuredBound) -> Any:
     """Bound and measurement of a convergence like 1/k, which is a straight line here.
 
@@ -97,6 +114,11 @@ def draw_sublinear(result: MeasuredBound) -> Any:
     return _draw_bounds(result, TERMS[result.name], ITERATION, ("log", "log"), found)
 
 
+@draws(
+    "001-adaboost",
+    "Theorem 1.1.5: AdaBoost's training error, and the J(F) above it",
+    promises.surrogate,
+)
 def draw_surrogate(result: MeasuredBound) -> Any:
     """The training error of AdaBoost below J(F), round by round."""
     terms = "share of wrong examples"
@@ -132,6 +154,11 @@ def _visible(values: FloatArray, scale: str) -> FloatArray:
     return np.asarray(np.where(values >= floor, values, np.nan))
 
 
+@draws(
+    "001-anyboost",
+    "AnyBoost, its convex form, and AdaBoost: the cost H(F) by round",
+    promises.abstract,
+)
 def draw_rounds(result: RoundCosts) -> Any:
     """H(F) against the rounds."""
     with sheet() as (figure, (ax,)):

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.experiments import stagewise
 from cotas.experiments.drawing.sheet import apart, beside, sheet
+from cotas.experiments.figure import draws
 from cotas.experiments.stagewise import LassoBreakpoints, Runs, StagewiseTrial
 from cotas.plots.style import GREY, INK, PALE, look
 from cotas.words import say
@@ -19,6 +21,8 @@ BARS = 10
 YELLOW = 7
 
 
+@draws("001-2.1", "LS-Boost(0.3) for 50 iterations, and least squares", stagewise.ls_boost)
+@draws("001-2.2", "FS₁ for 225 iterations, and least squares", stagewise.forward)
 def draw_bars(result: StagewiseTrial) -> Any:
     """β stacked at some iterations, so that each bar is ‖β‖₁ long; the last is the optimum.
 
@@ -69,34 +73,46 @@ def _round_iterations(last: int) -> list[int]:
     return list(range(0, last + 1, last // many))
 
 
+@draws("001-2.4", "FS₁ for 200 iterations, and the Lasso with δ = 200", stagewise.forward_and_lasso)
+@draws("001-2.8", "LS-Boost(1) for 100 iterations in dimension 100", stagewise.fast)
 def draw_run(result: StagewiseTrial) -> Any:
     """The coefficients of one run; where they go to stands at the right of each."""
-    with sheet() as (figure, (ax,)):
-        _draw_coefficients(ax, result, targets=True)
-        ax.set(xlabel=say("iteration"), ylabel="β")
-        left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
-        ax.set_title(
-            say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
-        )
-        goal = f"{np.abs(result.goal).sum():.4g}"
-        _note(ax, say("● optimum, ‖β‖₁ = {goal}", goal=goal))
-    return figure
+    return _draw_one(result, say("● optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=True)
 
 
+@draws("001-2.6", "LS-Boost(0.01) for 100 iterations in dimension 100", stagewise.slow)
+@draws("001-2.7", "LS-Boost(0.1) for 100 iterations in dimension 100", stagewise.medium)
+@draws("001-2.9", "FS₁ for 200 iterations in dimension 100", stagewise.forward_in_100)
 def draw_progress(result: StagewiseTrial) -> Any:
     """The coefficients of one run far from its end; the optimum is told in numbers."""
+    return _draw_one(result, say("→ optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=False)
+
+
+def _length(result: StagewiseTrial) -> str:
+    return f"{np.abs(result.goal).sum():.4g}"
+
+
+def _draw_one(result: StagewiseTrial, note: str, targets: bool) -> Any:
+    """A run with what is left of it in the title, and a note on its optimum."""
     with sheet() as (figure, (ax,)):
-        _draw_coefficients(ax, result, targets=False)
+        _draw_coefficients(ax, result, targets)
         ax.set(xlabel=say("iteration"), ylabel="β")
         left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
         ax.set_title(
             say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
         )
-        goal = f"{np.abs(result.goal).sum():.4g}"
-        _note(ax, say("→ optimum, ‖β‖₁ = {goal}", goal=goal))
+        _note(ax, note)
     return figure
 
 
+@draws(
+    "001-2.3",
+    "R-FS₁ with δ = 200 for 250, 500 and 1000 iterations, and the Lasso",
+    stagewise.regularized,
+)
+@draws(
+    "001-2.11", "R-FS₁ with δ = 200 in dimension 100, and the Lasso", stagewise.regularized_in_100
+)
 def draw_runs(result: Runs) -> Any:
     """Several runs side by side, with the same optimum."""
     with sheet(len(result.runs), sharey=True) as (figure, axes):
@@ -113,6 +129,8 @@ def draw_runs(result: Runs) -> Any:
     return figure
 
 
+@draws("001-2.5", "The Lasso path", stagewise.whole_path)
+@draws("001-2.10", "The Lasso path in dimension 100", stagewise.path_in_100)
 def draw_path(result: LassoBreakpoints) -> Any:
     """The coefficients of the Lasso against δ."""
     final, end = result.coefficients[-1], float(result.delta[-1])
