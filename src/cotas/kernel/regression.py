@@ -34,7 +34,7 @@ from cotas.kernel.base import KernelExpansion
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
-from cotas.kernel.machine import helped
+from cotas.kernel.training import helped
 from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 
