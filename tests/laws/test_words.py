@@ -40,9 +40,9 @@ def texts_in(node):
 
 
 def said_in(path):
-    """Every literal text that a module says."""
+    """Every literal text that a module says, itself or as an error that says it."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("say", "DataFileError"):
             yield from texts_in(node.args[0])
 
 

@@ -47,7 +47,7 @@ def refuse_false_claims(place: Path | io.BytesIO, source: str, limits: Limits = 
 
 
 def _damaged(how: str, source: str) -> DataFileError:
-    return DataFileError(say("it is damaged ({error}).", error=how), source)
+    return DataFileError("it is damaged ({error}).", source, error=how)
 
 
 def _check(data: Any, source: str, limits: Limits) -> None:

@@ -289,17 +289,15 @@ def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[A
         )
         return column, [Remark("mixed", name, words)] if 2 * count < there else []
     raise DataFileError(
-        say(
-            "column {name!r} holds numbers, but {count} of its {there} cells are "
-            "none ({some}). Correct them, name the words that mean a missing value "
-            "(--missing WORD), take the column as categories (--category {name!r}), "
-            "or leave it out (--drop {name!r}).",
-            name=name,
-            count=count,
-            there=there,
-            some=some,
-        ),
+        "column {name!r} holds numbers, but {count} of its {there} cells are "
+        "none ({some}). Correct them, name the words that mean a missing value "
+        "(--missing WORD), take the column as categories (--category {name!r}), "
+        "or leave it out (--drop {name!r}).",
         source,
+        name=name,
+        count=count,
+        there=there,
+        some=some,
     )
 
 

@@ -58,21 +58,17 @@ class Counted(io.RawIOBase):
     def _refuse_too_much(self) -> None:
         if self._came > self._max_bytes:
             raise DataFileError(
-                say(
-                    "it decompresses to more than {most:,} bytes. Pass a larger max_bytes "
-                    "if you trust it, or decompress it first.",
-                    most=self._max_bytes,
-                ),
+                "it decompresses to more than {most:,} bytes. Pass a larger max_bytes "
+                "if you trust it, or decompress it first.",
                 self._source,
+                most=self._max_bytes,
             )
         if self._came > UNSUSPICIOUS_BYTES and self._came > MAX_RATIO * self._packed.tell():
             raise DataFileError(
-                say(
-                    "it decompresses to more than {most} times its size, as only files made "
-                    "to exhaust a machine do. Decompress it first if you trust it.",
-                    most=MAX_RATIO,
-                ),
+                "it decompresses to more than {most} times its size, as only files made "
+                "to exhaust a machine do. Decompress it first if you trust it.",
                 self._source,
+                most=MAX_RATIO,
             )
 
 
@@ -169,14 +165,14 @@ def _member_of(raw: io.BufferedReader, source: str) -> IO[bytes] | None:
         if len(held) != 1:
             some = ", ".join(held[:5])
             raise DataFileError(
-                say("it holds {count} files, not one ({some}).", count=len(held), some=some), source
+                "it holds {count} files, not one ({some}).", source, count=len(held), some=some
             )
         return archive.open(held[0])
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         if isinstance(error, DataFileError):
             raise
         raise DataFileError(
-            say("the compressed data are damaged ({error}).", error=error), source
+            "the compressed data are damaged ({error}).", source, error=error
         ) from None
 
 
@@ -211,24 +207,22 @@ def _raw(path: Place, source: str) -> Iterator[io.BufferedReader]:
         yield _standard_input()
         return
     if Path(path).is_char_device() or Path(path).is_block_device():
-        raise DataFileError(say("this is a device, not a file."), source)
+        raise DataFileError("this is a device, not a file.", source)
     try:
         file = Path(path).open("rb")  # noqa: SIM115  (closed below)
     except FileNotFoundError:
-        raise DataFileError(say("there is no such file."), source) from None
+        raise DataFileError("there is no such file.", source) from None
     except IsADirectoryError:
-        raise DataFileError(say("this is a folder, not a file."), source) from None
+        raise DataFileError("this is a folder, not a file.", source) from None
     except OSError as error:
-        raise DataFileError(
-            say("it cannot be read ({error}).", error=error.strerror), source
-        ) from None
+        raise DataFileError("it cannot be read ({error}).", source, error=error.strerror) from None
     with file:
         yield file
 
 
 def _standard_input() -> io.BufferedReader:
     if sys.stdin is None:
-        raise DataFileError(say("it is closed."), STANDARD_INPUT)
+        raise DataFileError("it is closed.", STANDARD_INPUT)
     stream = sys.stdin.buffer
     if isinstance(stream, io.BufferedReader):
         return stream

@@ -221,9 +221,10 @@ def _decoded(data: bytes, dialect: Dialect, source: str) -> bytes:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataFileError(
-            say("it is written neither in UTF-8 nor in {encoding}.", encoding=dialect.encoding),
+            "it is written neither in UTF-8 nor in {encoding}.",
             source,
             line,
+            encoding=dialect.encoding,
         ) from None
 
 
@@ -256,7 +257,7 @@ def _parse(
         # Columns in one piece are worked with several times as fast.
         return pl.read_csv(text, infer_schema_length=ROWS_FOR_TYPES, **options).rechunk()
     except pl.exceptions.NoDataError:
-        raise DataFileError(say("it holds no rows."), source) from None
+        raise DataFileError("it holds no rows.", source) from None
     except polars_errors():
         return _parse_after_all(text, options, dialect, source)
 
@@ -303,13 +304,11 @@ def _parse_after_all(
     stray = _stray_quote(text, dialect)
     if stray is not None:
         raise DataFileError(
-            say(
-                "a quote ({quote}) stands inside a cell. Put the cell between quotes "
-                "and write the quote in it twice.",
-                quote=dialect.quote,
-            ),
+            "a quote ({quote}) stands inside a cell. Put the cell between quotes "
+            "and write the quote in it twice.",
             source,
             stray,
+            quote=dialect.quote,
         )
     options |= {"null_values": list(MISSING)}
     try:
@@ -342,12 +341,10 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
         if cast[name].null_count() > frame[name].null_count():
             lost = frame[name].filter(cast[name].is_null() & frame[name].is_not_null())[0]
             raise DataFileError(
-                say(
-                    "column {name!r} holds {lost!r}, where the model expects numbers.",
-                    name=name,
-                    lost=lost,
-                ),
+                "column {name!r} holds {lost!r}, where the model expects numbers.",
                 source,
+                name=name,
+                lost=lost,
             )
     return cast
 
@@ -387,14 +384,12 @@ def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> N
     open_quote = say(" A quote ({quote}) is left open in it.", quote=dialect.quote)
     advice = open_quote if left_open else ""
     raise DataFileError(
-        say(
-            "it has {fields} fields, and the first line has {expected}.{advice}",
-            fields=fields,
-            expected=len(dialect.names),
-            advice=advice,
-        ),
+        "it has {fields} fields, and the first line has {expected}.{advice}",
         source,
         line,
+        fields=fields,
+        expected=len(dialect.names),
+        advice=advice,
     )
 
 

@@ -24,9 +24,7 @@ def read_sqlite(path: Path, name: str | None, source: str) -> Any:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise DataFileError(
-            say("the database cannot be read ({error}).", error=error), source
-        ) from None
+        raise DataFileError("the database cannot be read ({error}).", source, error=error) from None
 
 
 def _table(connection: sqlite3.Connection, name: str | None, source: str) -> str:

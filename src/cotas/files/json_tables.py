@@ -10,7 +10,6 @@ from cotas.files.compression import Place, open_bytes
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import Limits
 from cotas.files.problems import DataFileError
-from cotas.words import say
 
 
 def read_json(path: Place, source: str, limits: Limits) -> Any:
@@ -23,12 +22,10 @@ def read_json(path: Place, source: str, limits: Limits) -> Any:
             return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
         return _frame(json.loads(text))
     except polars_errors() as error:
-        raise DataFileError(
-            say("it is no table ({error}).", error=first_line(error)), source
-        ) from None
+        raise DataFileError("it is no table ({error}).", source, error=first_line(error)) from None
     except (ValueError, TypeError, RecursionError) as error:
         raise DataFileError(
-            say("it is no sound JSON ({error}).", error=first_line(error)), source
+            "it is no sound JSON ({error}).", source, error=first_line(error)
         ) from None
 
 

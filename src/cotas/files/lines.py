@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterator
 
 from cotas.files.problems import DataFileError
-from cotas.words import say
 
 BLOCK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 30
@@ -30,7 +29,7 @@ def blocks_of_lines(
             yield rest[:cut]
             rest = rest[cut:]
         elif len(rest) > LONGEST_LINE:
-            raise DataFileError(say("no line ends within its first gigabyte."), source)
+            raise DataFileError("no line ends within its first gigabyte.", source)
     if rest:
         yield rest
 

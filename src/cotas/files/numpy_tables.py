@@ -31,12 +31,10 @@ def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray
             total = sum(member.file_size for member in archive.infolist())
         if total > limits.decompressed:
             raise DataFileError(
-                say(
-                    "its arrays take {total:,} bytes, more than {most:,}.",
-                    total=total,
-                    most=limits.decompressed,
-                ),
+                "its arrays take {total:,} bytes, more than {most:,}.",
                 source,
+                total=total,
+                most=limits.decompressed,
             )
         limits.check_memory(total, source)
         if not on_disk(path):
@@ -46,7 +44,7 @@ def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray
             limits.check_columns(X.shape[1], source, MOST_SPARSE_COLUMNS)
             return X, _target(arrays["y"], X, source) if "y" in arrays.files else None
     except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise DataFileError(say("it is damaged ({error}).", error=error), source) from None
+        raise DataFileError("it is damaged ({error}).", source, error=error) from None
     except ValueError as error:
         if isinstance(error, DataFileError):
             raise
@@ -62,12 +60,10 @@ def _target(y: AnyArray, X: Matrix, source: str) -> AnyArray:
         y = y[:, 0]
     if y.shape != (X.shape[0],):
         raise DataFileError(
-            say(
-                "y must have one value for each of the {rows} rows of X, not {shape}.",
-                rows=X.shape[0],
-                shape=y.shape,
-            ),
+            "y must have one value for each of the {rows} rows of X, not {shape}.",
             source,
+            rows=X.shape[0],
+            shape=y.shape,
         )
     return y
 
@@ -77,25 +73,23 @@ def _matrix(arrays: Any, source: str) -> Matrix:
         kind = str(arrays["format"].item().decode()) if "format" in arrays.files else "csr"
         if kind not in ("csr", "csc"):
             raise DataFileError(
-                say("its sparse matrix is stored as {kind}; store it as CSR.", kind=kind), source
+                "its sparse matrix is stored as {kind}; store it as CSR.", source, kind=kind
             )
         build = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
         parts = arrays["data"], arrays["indices"], arrays["indptr"]
         return compressed(build, *parts, arrays["shape"]).tocsr()
     if "X" not in arrays.files:
         raise DataFileError(
-            say(
-                "it needs an array X, or the arrays of a CSR matrix; it has {names}.",
-                names=arrays.files,
-            ),
+            "it needs an array X, or the arrays of a CSR matrix; it has {names}.",
             source,
+            names=arrays.files,
         )
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise DataFileError(
-            say(
-                "X must be a matrix of numbers, not {type} of {shape}.", type=X.dtype, shape=X.shape
-            ),
+            "X must be a matrix of numbers, not {type} of {shape}.",
             source,
+            type=X.dtype,
+            shape=X.shape,
         )
     return X if X.dtype.kind == "f" else X.astype(np.float64)

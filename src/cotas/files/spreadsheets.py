@@ -9,7 +9,6 @@ from cotas.files.compression import Place, open_bytes
 from cotas.files.frames import first_line, polars
 from cotas.files.limits import Limits
 from cotas.files.problems import DataFileError
-from cotas.words import say
 
 
 def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> Any:
@@ -24,5 +23,5 @@ def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> An
         return polars().read_excel(content, sheet_name=name, engine="calamine")
     except Exception as error:  # each reader of polars has errors of its own
         raise DataFileError(
-            say("its sheet cannot be read ({error}).", error=first_line(error)), source
+            "its sheet cannot be read ({error}).", source, error=first_line(error)
         ) from None
