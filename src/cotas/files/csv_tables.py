@@ -43,11 +43,10 @@ from cotas.files.csv_dialect import (
 )
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import USUAL, Limits
-from cotas.files.lines import blocks_of_lines
+from cotas.files.lines import Untidy, blocks_of_lines, tell_untidy
 from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
-from cotas.files.tidying import Untidy, tell_untidy
 from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
@@ -398,7 +397,7 @@ def first_ragged_line(text: bytes | Path, dialect: Dialect) -> tuple[int, int] |
     data = _numbers_of_letters(text)
     if not len(data):
         return None
-    from cotas.files.ragged import ragged_line  # compiled, and rarely needed
+    from cotas.files.lines import ragged_line  # compiled, and rarely needed
 
     line, fields = ragged_line(data, ord(dialect.separator), ord(dialect.quote), len(dialect.names))
     return (int(line), int(fields)) if line else None

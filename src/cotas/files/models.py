@@ -8,29 +8,74 @@ import json
 import os
 import platform
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.files.atomic import write_atomically
 from cotas.files.container import Contents, pack, parse, unpack
-from cotas.files.decoding import Decoder
-from cotas.files.encoding import Encoder
+from cotas.files.encoding import Decoder, Encoder
 from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import PARTS, VALUES
 from cotas.files.kinds.certificates import WITNESS
 from cotas.files.schema import Scope, require
-from cotas.files.soundness import try_out
 from cotas.words import lang, say
 
+WIDEST_DENSE_ROW = 1 << 20
+ASKED = ("predict", "decision_function", "predict_proba", "certified_predict")
 FORMAT_VERSION = 3
 PACKAGES = ("cotas", "numpy", "scipy", "scikit-learn")
+
+
+def try_out(model: Any, preparation: Any = None) -> None:
+    """Ask the model all it can answer about a row; what does not fit together shows here.
+
+    Parameters
+    ----------
+    model : as read from a file
+    preparation : what makes its rows, if there is something
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # The rows have no names, and those of the model are for the user's.
+        names = vars(model).pop("feature_names_in_", None)
+        for X in _rows(model):
+            _ask(model, X)
+        certificate = model.certificate_
+        require(bool(str(certificate)), "the certificate", "is empty")
+        if hasattr(preparation, "try_out"):
+            preparation.try_out(model)
+    if names is not None:
+        model.feature_names_in_ = names
+
+
+def _ask(model: Any, X: Any) -> None:
+    for name in ASKED:
+        if hasattr(model, name):
+            answer = getattr(model, name)(X)
+            answer = answer[0] if isinstance(answer, tuple) else answer
+            require(len(answer) == X.shape[0], "the model", "does not predict")
+
+
+def _rows(model: Any) -> Iterator[Any]:
+    """Rows that the model must be able to predict."""
+    d = model.n_features_in_
+    vectors = getattr(model, "support_vectors_", None)
+    if vectors is not None and vectors.shape[0] and vectors.shape[1] == d:
+        yield vectors[:1]
+    elif d > WIDEST_DENSE_ROW:
+        yield sparse.csr_matrix((1, d))
+    else:
+        yield np.zeros((1, d))
+        if model.__sklearn_tags__().input_tags.allow_nan:
+            yield np.full((1, d), np.nan)
 
 
 class ModelFile(NamedTuple):

@@ -1,0 +1,117 @@
+"""Tables of spreadsheets, of SQLite databases (file.db::table) and in JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from cotas.files.compression import Place, open_bytes
+from cotas.files.frames import first_line, polars, polars_errors
+from cotas.files.limits import Limits
+from cotas.files.problems import DataFileError
+from cotas.words import say
+
+
+def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> Any:
+    """The sheet with this name, or the first."""
+    with open_bytes(path, limits.text) as stream:
+        content = io.BytesIO(limits.read(stream, source))
+    try:
+        import fastexcel  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Spreadsheets need fastexcel: pip install 'cotas[excel]'.") from error
+    try:
+        return polars().read_excel(content, sheet_name=name, engine="calamine")
+    except Exception as error:  # each reader of polars has errors of its own
+        raise DataFileError(
+            "its sheet cannot be read ({error}).", source, error=first_line(error)
+        ) from None
+
+
+def read_sqlite(path: Path, name: str | None, source: str) -> Any:
+    """A table or view of the database; the only one if none is named."""
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            found = _table(connection, name, source)
+            quoted = found.replace('"', '""')
+            cursor = connection.execute(f'SELECT * FROM "{quoted}"')
+            names = [column[0] for column in cursor.description]
+            return _frame_of_rows(names, cursor.fetchall())
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise DataFileError("the database cannot be read ({error}).", source, error=error) from None
+
+
+def _table(connection: sqlite3.Connection, name: str | None, source: str) -> str:
+    rows = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+        "AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    )
+    known = [str(row[0]) for row in rows]
+    if name is None and len(known) == 1:
+        return known[0]
+    if name not in known:
+        there = ", ".join(known) or say("none")
+        if name is None:
+            words = say("name its table as file::table; there are {there}.", there=there)
+        else:
+            words = say("it has no table {name!r}; there are {there}.", name=name, there=there)
+        raise DataFileError(words, source)
+    return str(name)
+
+
+def _frame_of_rows(names: list[str], rows: list[tuple[Any, ...]]) -> Any:
+    """Columns in which values of several types stand side by side, as SQLite allows, are text."""
+    pl = polars()
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return pl.DataFrame(
+        [_column(name, values) for name, values in zip(names, columns, strict=True)]
+    )
+
+
+def _column(name: str, values: Any) -> Any:
+    pl = polars()
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or len(kinds) == 1:
+        return pl.Series(name, values, strict=False)
+    plain = [None if value is None else str(value) for value in values]
+    return pl.Series(name, plain, dtype=pl.String)
+
+
+def read_json(path: Place, source: str, limits: Limits) -> Any:
+    """The frame; values within values stay what they are."""
+    with open_bytes(path, limits.text) as stream:
+        text = limits.read(stream, source)
+    pl = polars()
+    try:
+        if _has_lines(text):
+            return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
+        return _frame_of_json(json.loads(text))
+    except polars_errors() as error:
+        raise DataFileError("it is no table ({error}).", source, error=first_line(error)) from None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DataFileError(
+            "it is no sound JSON ({error}).", source, error=first_line(error)
+        ) from None
+
+
+def _has_lines(text: bytes) -> bool:
+    """Whether an object stands on each line; one object alone may be a table of columns."""
+    first, _, rest = text.strip().partition(b"\n")
+    return bool(rest) and first.rstrip().startswith(b"{") and first.rstrip().endswith(b"}")
+
+
+def _frame_of_json(found: Any) -> Any:
+    pl = polars()
+    if isinstance(found, dict):
+        lists = [value for value in found.values() if isinstance(value, list)]
+        if len(lists) == 1 and all(isinstance(row, dict) for row in lists[0]):
+            found = lists[0]  # the rows stand beside remarks on them
+        elif not lists:
+            found = [found]
+    return pl.DataFrame(found, infer_schema_length=None, strict=False)
