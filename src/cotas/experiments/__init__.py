@@ -7,11 +7,10 @@
 `drawing` draws. `FIGURES` has them all by name, and `names` finds them by what they show.
 """
 
-from cotas.experiments.catalogue import FIGURES
 from cotas.experiments.figure import Figure
 from cotas.experiments.figures import reproduce
 from cotas.experiments.memorizing import MemorisingClassifier
-from cotas.experiments.names import UnknownFigureError, find, find_all
+from cotas.experiments.names import FIGURES, UnknownFigureError, find, find_all
 from cotas.experiments.three_models import ThreeModels
 
 __all__ = [

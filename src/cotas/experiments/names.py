@@ -7,9 +7,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 
-from cotas.experiments.catalogue import FIGURES
-from cotas.experiments.figure import Figure
+from cotas.experiments.figure import DRAWN, Figure
 from cotas.words import current, say
 
 # What a numbered thing of a document is called.
@@ -23,6 +23,13 @@ KINDS = {
     "section": ("section", "sección"),
     "document": ("document", "documento"),
 }
+
+
+for _chapter in ("boosting", "descent", "generalization", "kernel_machines", "margins", "promises",
+                 "stagewise"):  # fmt: skip
+    import_module(f"cotas.experiments.drawing.{_chapter}")
+
+FIGURES: dict[str, Figure] = {figure.name: figure for figure in sorted(DRAWN, key=Figure.place)}
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ import panel as pn
 
 from cotas import plots
 from cotas.lab import numbers
-from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.numbers import Numbers
 from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Number, decades
+from cotas.lab.state import Call, Choice, Number, decades
 from cotas.lab.worker import Task
 from cotas.report.markup import text
 

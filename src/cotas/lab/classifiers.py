@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cotas.lab.calls import Call
-from cotas.lab.state import Choice, Number, decades
+from cotas.lab.state import Call, Choice, Number, decades
 
 KERNEL_MACHINES = ("KernelSVM", "KernelPegasos", "KernelPerceptron")
 BOOSTERS = ("AdaBoost", "RealAdaBoost", "LogitBoost", "GentleBoost", "AnyBoost", "ConvexAnyBoost")

@@ -18,13 +18,11 @@ from cotas import plots
 from cotas.arrays import FloatArray
 from cotas.exceptions import DivergedError
 from cotas.experiments.descent import objective
-from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
-from cotas.lab.printed import page
-from cotas.lab.proof import card, figures
+from cotas.lab.proof import card, figures, page
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Number
+from cotas.lab.state import Call, Choice, Number
 from cotas.lab.worker import Task
 from cotas.report.markup import text
 from cotas.tracing import DescentStep, Trace

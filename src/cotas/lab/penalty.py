@@ -15,12 +15,11 @@ from cotas import plots
 from cotas.arrays import AnyArray, FloatArray
 from cotas.experiments import samples
 from cotas.lab import foreign, numbers
-from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.numbers import Numbers
 from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Number, decades
+from cotas.lab.state import Call, Choice, Number, decades
 from cotas.lab.worker import Task
 from cotas.report.markup import text
 

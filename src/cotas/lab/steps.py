@@ -14,15 +14,13 @@ from bokeh.plotting import figure
 
 import cotas
 from cotas import plots
-from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
 from cotas.lab.plane import Plane, lines_between, plane_of
 from cotas.lab.points import SAMPLES, Points
-from cotas.lab.printed import page
-from cotas.lab.proof import capital, card, figures
+from cotas.lab.proof import capital, card, figures, page
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Number, decades
+from cotas.lab.state import Call, Choice, Number, decades
 from cotas.lab.worker import Task
 from cotas.plots.plane import axis_of
 from cotas.report.markup import text
