@@ -107,13 +107,13 @@ def _page(text: str) -> Printed:
     Title and text are in English and, after a bar, in Spanish where that is another. The English
     of a line is indented as on the page.
     """
-    where, (title, *other), *rows = (row.split(" | ") for row in text.strip().split("\n"))
+    (document, place), titles, *rows = (row.split(" | ") for row in text.strip().split("\n"))
     lines = []
     for number, indented, *spanish in rows:
         english = indented.lstrip()
         depth = (len(indented) - len(english)) // len(INDENT)
-        lines.append(Line(number, english, *(spanish or [english]), depth=depth))
-    return Printed(*where, title, *(other or [title]), lines=tuple(lines))
+        lines.append(Line(number, english, spanish[0] if spanish else english, depth))
+    return Printed(document, place, titles[0], titles[-1], tuple(lines))
 
 
 PERCEPTRON_THROUGH_THE_ORIGIN = _page("""
