@@ -10,10 +10,10 @@ import pytest
 import cotas
 from cotas.certificates.certificate import no_certificate
 from cotas.report.certificates import standing
+from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures, Picture
 from cotas.report.drawings import drawn
 from cotas.report.markup import bounds, number
 from cotas.report.page import render
-from cotas.report.record import ColumnLine, Content, Effects, HeldOutFigures, Picture
 from cotas.words import LANGUAGES
 
 HOSTILE = '"><script>alert(1)</script>'

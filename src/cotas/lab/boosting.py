@@ -11,7 +11,7 @@ import panel as pn
 
 from cotas import plots
 from cotas.lab import numbers
-from cotas.lab.charts import Chart, Curve
+from cotas.lab.charts import Chart, Curve, dash_of
 from cotas.lab.numbers import Numbers
 from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
@@ -131,7 +131,7 @@ class Boosting(Room):
         self.path.figure.xaxis.axis_label = wording("norm" if by_norm else "iteration")
         self.path.draw(
             (
-                Curve("" if many else name, x, answer.coefs[:, j], j, _dash(j))
+                Curve("" if many else name, x, answer.coefs[:, j], j, dash_of(j))
                 for j, name in enumerate(answer.data.names)
             ),
             float(run.lengths[k]) if by_norm else float(k),
@@ -197,10 +197,6 @@ class Boosting(Room):
         plots.coefficient_path(model, against=self.values["against"], names=names, ax=axes[0])
         plots.certificate_trace(model, ax=axes[1])
         return axes[0].figure
-
-
-def _dash(number: int) -> str:
-    return ("solid", "dashed", "dotdash", "dotted")[number // 8 % 4]
 
 
 def _verdict(item: Any) -> str:

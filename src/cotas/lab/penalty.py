@@ -15,7 +15,7 @@ from cotas import plots
 from cotas.arrays import AnyArray, FloatArray
 from cotas.experiments import samples
 from cotas.lab import foreign, numbers
-from cotas.lab.charts import Chart, Curve
+from cotas.lab.charts import Chart, Curve, dash_of
 from cotas.lab.numbers import Numbers
 from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
@@ -225,7 +225,7 @@ class Penalty(Room):
         wording, lasso, run = self.wording, answer.lasso, answer.other.path_
         names, delta = answer.data.names, float(answer.fitted.delta)
         self.first.draw(
-            (Curve("", lasso.deltas, lasso.coefs[:, j], j, _dash(j)) for j in range(len(names))),
+            (Curve("", lasso.deltas, lasso.coefs[:, j], j, dash_of(j)) for j in range(len(names))),
             delta,
         )
         ks = np.unique(np.linspace(0, len(run) - 1, 200).round().astype(np.int64))
@@ -234,7 +234,7 @@ class Penalty(Room):
         self.second.call(wording("unit coefficient"), called)
         self.second.draw(
             (
-                Curve(name, run.lengths[ks], coefs[:, j], j, _dash(j))
+                Curve(name, run.lengths[ks], coefs[:, j], j, dash_of(j))
                 for j, name in enumerate(names)
             ),
             delta,
@@ -321,7 +321,3 @@ def classes(name: str) -> Classes:
 
 def _whole(data: Numbers) -> Any:
     return cotas.lasso_path(data.X, data.y, method="homotopy", ratio=1e-3, progress=False)
-
-
-def _dash(number: int) -> str:
-    return ("solid", "dashed", "dotdash", "dotted")[number // 8 % 4]

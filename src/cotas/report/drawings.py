@@ -15,8 +15,8 @@ from cotas.plots import loss_against_c
 from cotas.plots.fitted import margins_of
 from cotas.plots.style import COLOURS, INK, STYLE, drawing, legend, look
 from cotas.preparation.record import FitRecord, Sample
+from cotas.report.content import Picture
 from cotas.report.figures import about_calibration
-from cotas.report.record import Picture
 from cotas.words import say
 
 IDENTIFIED = re.compile(r'(\bid="|url\(#|href="#)')

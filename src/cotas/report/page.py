@@ -10,6 +10,7 @@ from cotas.certificates.presentation import percent
 from cotas.files.atomic import write_atomically
 from cotas.preparation.record import FitRecord
 from cotas.report.certificates import STANDINGS, card, has_gap, standing
+from cotas.report.content import Content, Effects, HeldOutFigures, Picture
 from cotas.report.figures import upwards
 from cotas.report.markup import (
     bars,
@@ -23,7 +24,7 @@ from cotas.report.markup import (
     table,
     text,
 )
-from cotas.report.record import Content, Effects, HeldOutFigures, Picture, content_of
+from cotas.report.record import content_of
 from cotas.words import current, say
 
 STYLE = """
