@@ -22,13 +22,13 @@ from cotas.experiments import (
     reproduce,
 )
 from cotas.experiments.__main__ import main
-from cotas.experiments.drawing.descent import EFFECTS
-from cotas.experiments.drawing.sheet import SLIDE, SMALLEST
+from cotas.experiments.descent import EFFECTS
 from cotas.experiments.figures import FORMATS
 from cotas.experiments.findings import Finding, all_findings, table
 from cotas.experiments.findings.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes
 from cotas.experiments.findings.page import COMMAND, filled
 from cotas.experiments.names import ITEMS, KINDS, listing, other_names, slug
+from cotas.experiments.sheet import SLIDE, SMALLEST
 from cotas.experiments.statistics import plus_minus
 from cotas.words import LANGUAGES, say
 

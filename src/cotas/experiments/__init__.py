@@ -3,8 +3,8 @@
     python -m cotas.experiments --list
     python -m cotas.experiments 1.5 teorema-3.1 --out figures --seed 3 --lang es --format pdf
 
-`samples` draws the data as the text says, a module for each document or chapter computes, and
-`drawing` draws. `FIGURES` has them all by name, and `names` finds them by what they show.
+`samples` draws the data as the text says, and a module for each document or chapter computes and
+draws its figures. `FIGURES` has them all by name, and `names` finds them by what they show.
 """
 
 from cotas.experiments.figure import Figure

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cotas import words
-from cotas.experiments.drawing.sheet import caption
+from cotas.experiments.sheet import caption
 from cotas.words import say
 
 # Author and title, by the number that the project gives a document.
@@ -98,7 +98,7 @@ class Figure:
 
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
-# Every figure, as the modules that draw are imported: `catalogue` imports them all.
+# Every figure, as the modules that draw are imported: `names` imports them all.
 DRAWN: list[Figure] = []
 
 

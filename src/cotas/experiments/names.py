@@ -24,10 +24,10 @@ KINDS = {
     "document": ("document", "documento"),
 }
 
-
-for _chapter in ("boosting", "descent", "generalization", "kernel_machines", "margins", "promises",
-                 "stagewise"):  # fmt: skip
-    import_module(f"cotas.experiments.drawing.{_chapter}")
+# Their figures are known once they are imported.
+for _chapter in ("boosting", "descent", "generalization", "kernel_machines", "margins",
+                 "memorizing", "promises", "stagewise"):  # fmt: skip
+    import_module(f"cotas.experiments.{_chapter}")
 
 FIGURES: dict[str, Figure] = {figure.name: figure for figure in sorted(DRAWN, key=Figure.place)}
 
