@@ -249,6 +249,9 @@ def _limits(low: float, high: float) -> str:
     return found + (f" to {high}" if high < LARGEST else "")
 
 
+# ---- arrays: their types, their sides, the limits of their entries -------------------------------
+
+
 @dataclass(frozen=True)
 class Array(Field):
     """An array of numbers: its sides, its type, and the limits of its entries.
@@ -365,6 +368,9 @@ class RowsField(Field):
 
     def words(self) -> str:
         return f"float32 or float64 ({', '.join(self.sides.split())}), dense or CSR"
+
+
+# ---- alternatives, lists, tuples, dictionaries ---------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
-from cotas.files.arrow_claims import refuse_false_claims
 from cotas.files.cells import understood
+from cotas.files.claims import refuse_false_claims
 from cotas.files.coding import in_words
 from cotas.files.compression import Place, on_disk, open_bytes, source_name
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv

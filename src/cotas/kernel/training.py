@@ -1,4 +1,4 @@
-"""The binary problems of a fit, one after the other or side by side."""
+"""The binary problems of a kernel machine, how each is proved, and how all are solved."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 SMALL = 4000
 # Of fewer products of entries a Gram matrix is made before a second thread has begun.
 WORTH_A_THREAD = 1 << 25
+
+
+# ---- the binary problems that several classes are made of ----------------------------------------
 
 
 def named(negative: Any, positive: Any) -> str:
@@ -143,6 +146,9 @@ def gathered(
     return chosen, beta
 
 
+# ---- from the iterates of a solver to machines that are proved -----------------------------------
+
+
 @dataclass(frozen=True)
 class Machine:
     """A model of a binary problem, with its certificate.
@@ -237,6 +243,9 @@ class KernelCheck:
         if problem.rows is None:
             return point
         return PairPoint(point, problem.rows, self.setting.examples.n_rows)
+
+
+# ---- one after the other, or side by side --------------------------------------------------------
 
 
 def solve_all(

@@ -16,8 +16,7 @@ from cotas import plots
 from cotas.certificates.presentation import percent
 from cotas.lab import classifiers
 from cotas.lab.looks import WIDGET, legend
-from cotas.lab.plane import Plane, plane_of
-from cotas.lab.points import SAMPLES, Points, PointsField, from_csv
+from cotas.lab.points import SAMPLES, Plane, Points, PointsField, from_csv, plane_of
 from cotas.lab.proof import card, figures
 from cotas.lab.room import WRAPPED, Room
 from cotas.lab.state import Choice, Number, Refused
@@ -304,7 +303,7 @@ class Boundary(Room):
         for axis, values in zip(
             (self.figure.x_range, self.figure.y_range), points.X.T, strict=True
         ):
-            ends = plots.plane.axis_of(values, 2)
+            ends = plots.fitted.axis_of(values, 2)
             axis.update(start=float(ends[0]), end=float(ends[1]), reset_start=float(ends[0]),
                         reset_end=float(ends[1]))  # fmt: skip
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = map(_short, points.axes)

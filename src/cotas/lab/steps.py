@@ -16,13 +16,12 @@ import cotas
 from cotas import plots
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
-from cotas.lab.plane import Plane, lines_between, plane_of
-from cotas.lab.points import SAMPLES, Points
+from cotas.lab.points import SAMPLES, Plane, Points, lines_between, plane_of
 from cotas.lab.proof import capital, card, figures, page
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Choice, Number, decades
 from cotas.lab.worker import Task
-from cotas.plots.plane import axis_of
+from cotas.plots.fitted import axis_of
 from cotas.report.markup import text
 from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step
 

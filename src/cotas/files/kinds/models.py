@@ -284,8 +284,8 @@ def _kernel(module: str, fields: dict[str, Field]) -> Estimator:
     return Estimator(f"cotas.kernel.{module}", fields, relation=kernels_fit)
 
 
-def _kernel_regressor(module: str) -> Estimator:
-    return Estimator(f"cotas.kernel.{module}", KERNEL_REGRESSOR, relation=expansion_fits)
+def _kernel_regressor(name: str) -> Estimator:
+    return Estimator(f"cotas.kernel.regression.{name}", KERNEL_REGRESSOR, relation=expansion_fits)
 
 
 def _regression(module: str, fields: dict[str, Field]) -> Estimator:
@@ -308,8 +308,8 @@ MODEL = Family(
         "KernelPegasos": _kernel("pegasos.KernelPegasos", {**KERNEL_ONLINE, "lam": Number(0.0)}),
         "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
         "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),
-        "KernelRidge": _kernel_regressor("ridge.KernelRidge"),
-        "KernelSVR": _kernel_regressor("svr.KernelSVR"),
+        "KernelRidge": _kernel_regressor("KernelRidge"),
+        "KernelSVR": _kernel_regressor("KernelSVR"),
         "LeastSquares": _regression("least_squares.LeastSquares", LEAST_SQUARES),
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),

@@ -129,6 +129,11 @@ SOFTMAX_RISK = Record(
 )
 
 
+# ---- trees, lines and their sums: what boosted models are made of --------------------------------
+# Compiled loops walk through the trees without a look at their indices, so every entry is limited
+# here: the limits of `feature`, `group`, `groups` and `missing_left` are what keeps them inside.
+
+
 def _tests(features: int | str) -> dict[str, Field]:
     """The arrays of t complete trees with v tests each, on so many features."""
     return {
