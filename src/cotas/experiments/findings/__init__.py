@@ -1,7 +1,7 @@
 """What the documents say about their figures, and what comes out here, over several seeds.
 
-`python -m cotas.experiments --report` prints the table; `--page docs/reproduction.md --seed 300` writes
-the parts of the page that are measured.
+`python -m cotas.experiments --report` prints the table, and with `--page docs/reproduction.md` and
+`--seed 300` the parts of that page that are measured are written.
 """
 
 from __future__ import annotations
