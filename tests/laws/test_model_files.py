@@ -27,7 +27,7 @@ from cotas import kernels, schedules, stops
 from cotas.exceptions import ModelFileError
 from cotas.files import atomic, kinds
 from cotas.files.container import unpack
-from cotas.files.encoding import Encoder
+from cotas.files.encoding import ValueEncoder
 from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import FAMILIES, PARTS
 from cotas.files.kinds.values import KERNEL
@@ -407,7 +407,7 @@ def test_nesting_has_an_end_when_writing_too():
     for _ in range(100):
         nested = [nested]
     with pytest.raises(ModelFileError, match="nested"):
-        Encoder().encode(nested, "x")
+        ValueEncoder().encode(nested, "x")
 
 
 # ---- the format --------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ class Stages:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Accuracies:
     """Accuracies of several classifiers on the training data and on new data, a row for each seed.
 
     The last of `names` is what the document compares with. `bounds` are what the certificates
@@ -145,13 +145,13 @@ def _compared(
     regressor: Any = None,
     theory: bool = False,
     **sizes: int,
-) -> Callable[..., Comparison]:
+) -> Callable[..., Accuracies]:
     """A function of the seed that compares the algorithms on data that are drawn so."""
 
     def compute(
         seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS, **more: int
-    ) -> Comparison:
-        def one(k: int) -> Comparison:
+    ) -> Accuracies:
+        def one(k: int) -> Accuracies:
             data = draw(k, n, **{**sizes, **more})
             return compare(data, weak_learner, n_estimators, regressor, theory, seed=k)
 
@@ -172,14 +172,14 @@ clouds_in_100 = _compared(ten_clouds, Tree(depth=3), dimension=100)
 gaussians_in_100 = _compared(two_gaussians, Tree(depth=3), theory=True, dimension=100)
 
 
-def repeated(one: Callable[[int], Comparison], seed: int, repeats: int) -> Comparison:
+def repeated(one: Callable[[int], Accuracies], seed: int, repeats: int) -> Accuracies:
     """The comparison for `seed` and those after it: a single one shows nothing."""
     return stacked([one(seed + k) for k in range(repeats)])
 
 
-def stacked(runs: Sequence[Comparison]) -> Comparison:
+def stacked(runs: Sequence[Accuracies]) -> Accuracies:
     """Comparisons of the same classifiers as one."""
-    return Comparison(
+    return Accuracies(
         runs[0].names,
         np.vstack([run.training for run in runs]),
         np.vstack([run.new for run in runs]),
@@ -194,7 +194,7 @@ def compare(
     regressor: Any = None,
     theory: bool = False,
     seed: int = 0,
-) -> Comparison:
+) -> Accuracies:
     """Fit the four algorithms and the reference: a Random Forest of 100 trees, or the theory.
 
     The number of rounds of the comparisons is not stated; 100 is that of Figure 1.3. `regressor`
@@ -213,7 +213,7 @@ def compare(
     training.append(reference.score(*data.training))
     new.append(reference.score(*data.new))
     names = (*ALGORITHMS, THEORY if theory else FOREST)
-    return Comparison(names, np.array([training]), np.array([new]), np.array([bounds]))
+    return Accuracies(names, np.array([training]), np.array([new]), np.array([bounds]))
 
 
 class _Theory:
@@ -294,7 +294,7 @@ def draw_stages(result: Stages) -> Any:
     "Trees of depth 3 in dimension 100, on two normal distributions",
     gaussians_in_100,
 )
-def draw_comparison(result: Comparison, scale: float = SCALE) -> Any:
+def draw_comparison(result: Accuracies, scale: float = SCALE) -> Any:
     """Accuracies as points, with their standard errors; every seed is a thin stroke.
 
     `scale` is where the axis begins, in per cent.

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas.arrays import FloatArray, IntArray
 from cotas.boosting.adaboost import AdaBoost
 from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
-from cotas.experiments.boosting import REPEATS, Comparison, draw_comparison, repeated
+from cotas.experiments.boosting import REPEATS, Accuracies, draw_comparison, repeated
 from cotas.experiments.figure import draws
 from cotas.experiments.generalization import hinge_objective
 from cotas.experiments.kernel_machines import LAM
@@ -125,7 +125,7 @@ def _run(data: LabelledSample) -> tuple[float, float]:
     return float(model.mistakes_per_epoch_.sum()), (radius * length) ** 2
 
 
-def averages(seed: int = 0, n: int = 100, epochs: int = 5, repeats: int = REPEATS) -> Comparison:
+def averages(seed: int = 0, n: int = 100, epochs: int = 5, repeats: int = REPEATS) -> Accuracies:
     """Algorithms 1, 3 and 4 on classes that overlap: the last θ and the mean of all of them.
 
     Chosen: 100 examples of `overlapping_groups`, five epochs, λ = 0.1 for the passive-aggressive
@@ -134,7 +134,7 @@ def averages(seed: int = 0, n: int = 100, epochs: int = 5, repeats: int = REPEAT
     return repeated(lambda k: _last_and_mean(k, n, epochs), seed, repeats)
 
 
-def _last_and_mean(seed: int, n: int, epochs: int) -> Comparison:
+def _last_and_mean(seed: int, n: int, epochs: int) -> Accuracies:
     training, new = overlapping_groups(seed, n), overlapping_groups(seed + 10_000, 5000)
     shared: dict[str, Any] = {"max_iter": epochs, "random_state": seed, "certify": False}
     models: dict[str, Any] = {
@@ -149,7 +149,7 @@ def _last_and_mean(seed: int, n: int, epochs: int) -> Comparison:
         _quietly(model, *training)
         scores.append([model.score(*training), model.score(*new)])
     told = np.array(scores).T
-    return Comparison(tuple(models), told[:1], told[1:], np.zeros((1, 0)))
+    return Accuracies(tuple(models), told[:1], told[1:], np.zeros((1, 0)))
 
 
 def subgradient(seed: int = 0, n: int = 200, lam: float = 0.05) -> Descents:
@@ -415,6 +415,6 @@ def draw_rounds(result: RoundCosts) -> Any:
 
 
 @draws("000-averaged", "The last θ and the mean of all, on classes that overlap", averages)
-def draw_averages(result: Comparison) -> Any:
+def draw_averages(result: Accuracies) -> Any:
     """The same for online algorithms, which lie closer together."""
     return draw_comparison(result, 80.0)

@@ -103,7 +103,7 @@ def numbers_of_words(words: Any, comma: bool) -> Any:
     return plain_numbers(words, comma).cast(polars().Float64, strict=False)
 
 
-class Reading(NamedTuple):
+class NumberReading(NamedTuple):
     """How a column of words is to be read: as numbers with a comma or a point, or as words."""
 
     numbers: bool
@@ -112,7 +112,7 @@ class Reading(NamedTuple):
 
 def tell_readings(
     columns: Iterable[Any], comma: bool, commas: Collection[str] = ()
-) -> dict[str, Reading]:
+) -> dict[str, NumberReading]:
     """By name, for columns of words: numbers, if most of their different words are; else words.
 
     All are asked at once: to prepare the patterns takes longer than to look for them.
@@ -149,17 +149,17 @@ def tell_readings(
         bare = numbers_of_words(cells[where], bool(sign))
         numbers += counted(bare.is_not_null(), where)
     return {
-        name: Reading(bool(2 * numbers[j] > lengths[j]), bool(commas_there[j]))
+        name: NumberReading(bool(2 * numbers[j] > lengths[j]), bool(commas_there[j]))
         for j, name in enumerate(some)
     }
 
 
-def with_commas(readings: Mapping[str, Reading]) -> tuple[str, ...]:
+def with_commas(readings: Mapping[str, NumberReading]) -> tuple[str, ...]:
     """The columns of numbers that are written with a decimal comma."""
     return tuple(name for name, how in readings.items() if how.numbers and how.comma)
 
 
-def in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
+def in_plain_numbers(frame: Any, readings: Mapping[str, NumberReading]) -> Any:
     """Cells that are numbers, in columns that mostly hold numbers, as programs write them."""
     # All are asked at once, so that thousands of columns of plain numbers cost no pattern each.
     points = [name for name, reading in readings.items() if reading.numbers and not reading.comma]

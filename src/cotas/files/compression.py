@@ -28,7 +28,7 @@ GZIP, ZSTANDARD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 STANDARD_INPUT = "standard input"
 
 
-class Counted(io.RawIOBase):
+class CountedBytes(io.RawIOBase):
     """A decompressed stream that ends with an error when too much comes out of it."""
 
     def __init__(self, stream: IO[bytes], packed: _Tally, source: str, max_bytes: int) -> None:
@@ -133,7 +133,7 @@ def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedR
         else:
             yield raw
             return
-        counted = Counted(unpacked, _Tally(raw), source, max_bytes)
+        counted = CountedBytes(unpacked, _Tally(raw), source, max_bytes)
         yield io.BufferedReader(counted, 1 << 20)
 
 

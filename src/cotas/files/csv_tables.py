@@ -17,7 +17,7 @@ import numpy as np
 from cotas.arrays import IntArray
 from cotas.files.cells import (
     MISSING,
-    Reading,
+    NumberReading,
     are_codes,
     in_plain_numbers,
     tell_readings,
@@ -160,7 +160,7 @@ def csv_batches(
     stream = _narrow(stream, wishes, source)
     dialect: Dialect | None = None
     untidy = Untidy()
-    readings: dict[str, Reading] = {}
+    readings: dict[str, NumberReading] = {}
     for block in blocks_of_lines(stream, source, quote=b'"'):
         first = dialect is None
         if dialect is None:

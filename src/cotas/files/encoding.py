@@ -33,7 +33,7 @@ SCALARS = {dtype.name: dtype.type for dtype in NAME_OF_TYPE}
 SHORT = 16  # up to so many arrays in a list are kept each by itself
 
 
-class Decoder:
+class ValueDecoder:
     """Turns JSON into values.
 
     Parameters
@@ -241,7 +241,7 @@ def _shaped(items: list[Any], shape: Any) -> AnyArray:
     return made.reshape(sides)
 
 
-class Encoder:
+class ValueEncoder:
     """Turns values into JSON; the arrays they hold are put aside in `tensors`.
 
     Parameters

@@ -20,7 +20,7 @@ from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.files.atomic import write_atomically
 from cotas.files.container import Contents, pack, parse, unpack
-from cotas.files.encoding import Decoder, Encoder
+from cotas.files.encoding import ValueDecoder, ValueEncoder
 from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import PARTS, VALUES
@@ -135,7 +135,7 @@ def save(
     True
     """
     check_is_fitted(model)
-    encoder = Encoder(VALUES)
+    encoder = ValueEncoder(VALUES)
     stored = model if witness else _without_witness(model)
     fingerprint = None if data is None else Fingerprint.of(*data)
     parts = {
@@ -149,7 +149,7 @@ def save(
         "format": "cotas",
         "format_version": str(FORMAT_VERSION),
         "versions": _as_json(versions()),
-        "certificate": _as_json(Encoder().encode(summary, "certificate")),
+        "certificate": _as_json(ValueEncoder().encode(summary, "certificate")),
         **{name: _as_json(part) for name, part in parts.items()},
     }
     try:
@@ -220,7 +220,7 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
 
 
 def _decoded(contents: Contents) -> ModelFile:
-    decoder = Decoder(contents.tensors, VALUES)
+    decoder = ValueDecoder(contents.tensors, VALUES)
     parts = {
         name: part.read(
             parse(contents.metadata[name], say("The part {name!r}", name=name)),
@@ -264,7 +264,7 @@ def checksum(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> st
 
 def witness_hash(certificate: Certificate) -> str:
     """The hash that a file without the witness of this certificate has in its place."""
-    encoder = Encoder(VALUES)
+    encoder = ValueEncoder(VALUES)
     text = _as_json(WITNESS.or_none().write(certificate.witness, encoder, Scope(), "witness"))
     return checksum(encoder.tensors, {"witness": text})
 

@@ -70,12 +70,12 @@ class Field:
         """Refuse a value that does not belong here."""
 
     def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
-        """The value as JSON; its arrays go to `out`, an `Encoder`."""
+        """The value as JSON; its arrays go to `out`, a `ValueEncoder`."""
         self.check(value, scope, where)
         return out.encode(value, where)
 
     def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
-        """The value of this JSON; its arrays come from `source`, a `Decoder`."""
+        """The value of this JSON; its arrays come from `source`, a `ValueDecoder`."""
         try:
             value = source.decode(stored)
         except ModelFileError as error:

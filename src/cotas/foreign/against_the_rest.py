@@ -14,7 +14,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_certificate
 from cotas.design import as_design
 from cotas.design.blocks import times
-from cotas.foreign.fit import Fit
+from cotas.foreign.fit import ForeignFit
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias, best_smooth_bias
@@ -52,7 +52,7 @@ def parameters(model: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def measure(
-    fit: Fit,
+    fit: ForeignFit,
     state: Callable[[FloatArray], RegularizedRisk],
     weights: Callable[[Any], FloatArray],
     free_bias: bool,
@@ -78,7 +78,7 @@ def measure(
     return certificates
 
 
-def separation_or(fit: Fit, reason: str) -> list[Certificate]:
+def separation_or(fit: ForeignFit, reason: str) -> list[Certificate]:
     """Whether each class is separated from the rest; where it is not, nothing is proved."""
     witnesses = [
         SeparationWitness(theta, theta0, label, float(fit.model.fit_intercept))
@@ -88,7 +88,7 @@ def separation_or(fit: Fit, reason: str) -> list[Certificate]:
     return [certificate if certificate.holds else no_certificate(reason) for certificate in found]
 
 
-def class_weighted(fit: Fit, *, balanced_by_weight: bool) -> Callable[[Any], FloatArray]:
+def class_weighted(fit: ForeignFit, *, balanced_by_weight: bool) -> Callable[[Any], FloatArray]:
     """The weights of the examples when a given class is trained against the rest.
 
     Two classes have each its weight. With more of them the one that is trained has its weight,

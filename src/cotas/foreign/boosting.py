@@ -11,7 +11,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.theorems.combinations import Combination
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.certificates.theorems.weak_learners import Predictors
-from cotas.foreign.fit import Fit, unproved
+from cotas.foreign.fit import ForeignFit, unproved
 
 
 class Ballot:
@@ -36,7 +36,7 @@ class Vote:
         return np.where(self.ballot(rows) == self.label, 1.0, -1.0)
 
 
-def adaboost_classifier(fit: Fit) -> list[Certificate]:
+def adaboost_classifier(fit: ForeignFit) -> list[Certificate]:
     """F = Σ ½αₘfₘ with αₘ = learning_rate·ln((1−err)/err), hence our Algorithm 1 or SAMME."""
     model = fit.model
     votes = np.asarray(model.estimator_weights_[: len(model.estimators_)], dtype=np.float64)

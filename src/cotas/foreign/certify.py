@@ -25,7 +25,7 @@ from cotas.fitting.certified import Certified
 from cotas.fitting.data import checked_weights
 from cotas.fitting.parameters import check_not_negative
 from cotas.foreign.boosting import adaboost_classifier
-from cotas.foreign.fit import Fit
+from cotas.foreign.fit import ForeignFit
 from cotas.foreign.kernel import kernel_ridge, svc, svr
 from cotas.foreign.least_squares import elastic_net, lasso, linear_regression, ridge, sgd_regressor
 from cotas.foreign.linear import (
@@ -39,7 +39,7 @@ from cotas.source import comes_in_blocks, source_of
 from cotas.words import say
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
-READERS: dict[str, Callable[[Fit], list[Certificate]]] = {
+READERS: dict[str, Callable[[ForeignFit], list[Certificate]]] = {
     "sklearn.AdaBoostClassifier": adaboost_classifier,
     "sklearn.ElasticNet": elastic_net,
     "sklearn.KernelRidge": kernel_ridge,
@@ -174,7 +174,7 @@ def certify(
     if getattr(model, "class_weight", None) is not None and name not in WEIGH_CLASSES_THEMSELVES:
         weights = weights * compute_sample_weight(model.class_weight, y)
     with one_thread_in_blas():  # the products are small, and threads would wait for each other
-        found = READERS[name](Fit(model, X, y, weights, max_time, problem != "own"))
+        found = READERS[name](ForeignFit(model, X, y, weights, max_time, problem != "own"))
     return _together(found, _names(model, found))
 
 

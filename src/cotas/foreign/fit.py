@@ -11,7 +11,7 @@ from cotas.words import say
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class ForeignFit:
     """What a reader is asked about.
 
     Attributes

@@ -15,7 +15,7 @@ from cotas.certificates import Certificate, KernelDualPoint
 from cotas.certificates.kernel_regression import KernelRegression, KernelRegressionPoint
 from cotas.certificates.presentation import against
 from cotas.fitting.threads import pooled
-from cotas.foreign.fit import Fit, unproved
+from cotas.foreign.fit import ForeignFit, unproved
 from cotas.foreign.linear import svc as linear_svc_pair
 from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
@@ -25,7 +25,7 @@ from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 
 
-def svc(fit: Fit) -> list[Certificate]:
+def svc(fit: ForeignFit) -> list[Certificate]:
     """½‖θ‖² + C Σ wᵢHᵢ with a free bias, for each pair of classes, and its own dual variables."""
     model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     if model.kernel == "linear" and len(model.classes_) == 2:
@@ -84,7 +84,12 @@ UNKNOWN_ROWS = (
 
 
 def _pair(
-    fit: Fit, kernel: Kernel, support: IntArray, pair: tuple[int, int], number: int, codes: IntArray
+    fit: ForeignFit,
+    kernel: Kernel,
+    support: IntArray,
+    pair: tuple[int, int],
+    number: int,
+    codes: IntArray,
 ) -> Certificate:
     """Two classes against each other; all other rows have no part in it."""
     model, (first, second) = fit.model, pair
@@ -128,7 +133,7 @@ def _coefficients(
     return beta
 
 
-def svr(fit: Fit) -> list[Certificate]:
+def svr(fit: ForeignFit) -> list[Certificate]:
     """½‖θ‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) with a free bias."""
     model, X, weights = fit.model, fit.X, fit.weights
     if X.shape[0] != model.shape_fit_[0]:
@@ -142,7 +147,7 @@ def svr(fit: Fit) -> list[Certificate]:
     return [_checked(fit, problem, svc_kernel(model), beta, float(model.intercept_[0]))]
 
 
-def kernel_ridge(fit: Fit) -> list[Certificate]:
+def kernel_ridge(fit: ForeignFit) -> list[Certificate]:
     """Σ wᵢ(yᵢ − f(xᵢ))² + α‖θ‖² without a bias."""
     model, X = fit.model, fit.X
     beta = np.asarray(model.dual_coef_, dtype=np.float64)
@@ -174,7 +179,7 @@ def ridge_kernel(model: Any, d: int) -> Kernel:
 
 
 def _checked(
-    fit: Fit, problem: KernelRegression, kernel: Kernel, beta: FloatArray, bias: float
+    fit: ForeignFit, problem: KernelRegression, kernel: Kernel, beta: FloatArray, bias: float
 ) -> Certificate:
     point = KernelRegressionPoint(problem, kernel, beta, bias, fit.weights)
     with one_thread_in_blas(), pooled(None) as each:

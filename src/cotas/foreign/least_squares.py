@@ -7,21 +7,21 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate, SquaredLossPoint
 from cotas.certificates.lasso import LassoPoint, LassoProblem
-from cotas.foreign.fit import Fit, unproved
+from cotas.foreign.fit import ForeignFit, unproved
 
 
-def linear_regression(fit: Fit) -> list[Certificate]:
+def linear_regression(fit: ForeignFit) -> list[Certificate]:
     """Σ wᵢ(yᵢ − θ·xᵢ − θ₀)²: divided by 2Σw it is our problem."""
     return _least_squares(fit, np.zeros(1))
 
 
-def ridge(fit: Fit) -> list[Certificate]:
+def ridge(fit: ForeignFit) -> list[Certificate]:
     """Σ wᵢ(yᵢ − θ·xᵢ − θ₀)² + alpha‖θ‖²: divided by 2Σw it is ours with λ = alpha/Σw."""
     alphas = np.atleast_1d(np.asarray(fit.model.alpha, dtype=np.float64))
     return _least_squares(fit, alphas / fit.weights.sum())
 
 
-def sgd_regressor(fit: Fit) -> list[Certificate]:
+def sgd_regressor(fit: ForeignFit) -> list[Certificate]:
     """Mean of ½wᵢ(yᵢ − θ·xᵢ − θ₀)² + (alpha/2)‖θ‖², the bias free."""
     model = fit.model
     if model.loss != "squared_error" or model.penalty not in ("l2", None):
@@ -32,7 +32,7 @@ def sgd_regressor(fit: Fit) -> list[Certificate]:
     return _least_squares(fit, np.array([alpha / fit.weights.mean()]))
 
 
-def _least_squares(fit: Fit, lams: FloatArray) -> list[Certificate]:
+def _least_squares(fit: ForeignFit, lams: FloatArray) -> list[Certificate]:
     model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     if getattr(model, "positive", False):
         return unproved(
@@ -61,17 +61,17 @@ def _least_squares(fit: Fit, lams: FloatArray) -> list[Certificate]:
     return [point.check(X, y) for point in points]
 
 
-def lasso(fit: Fit) -> list[Certificate]:
+def lasso(fit: ForeignFit) -> list[Certificate]:
     """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + α‖β‖₁; the residual of the model is the dual point."""
     return _penalized(fit, 1.0)
 
 
-def elastic_net(fit: Fit) -> list[Certificate]:
+def elastic_net(fit: ForeignFit) -> list[Certificate]:
     """As the Lasso, with α(ρ‖β‖₁ + ½(1 − ρ)‖β‖²), ρ being `l1_ratio`."""
     return _penalized(fit, float(fit.model.l1_ratio))
 
 
-def _penalized(fit: Fit, l1_ratio: float) -> list[Certificate]:
+def _penalized(fit: ForeignFit, l1_ratio: float) -> list[Certificate]:
     model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     if model.alpha <= 0:
         return unproved("{name}(alpha=0) is least squares.", name=type(model).__name__)

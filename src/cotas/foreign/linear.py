@@ -20,7 +20,7 @@ from cotas.foreign.against_the_rest import (
     parameters,
     separation_or,
 )
-from cotas.foreign.fit import Fit, unproved
+from cotas.foreign.fit import ForeignFit, unproved
 from cotas.losses import Hinge, Logistic, MarginLoss, ModifiedHuber, SquaredHinge
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers.risks import SoftmaxLoss
@@ -29,7 +29,7 @@ from cotas.words import say
 LINEAR_SVC_LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
 
-def linear_svc(fit: Fit) -> list[Certificate]:
+def linear_svc(fit: ForeignFit) -> list[Certificate]:
     """½‖(w, b/c)‖² + C Σ wᵢℓᵢ, c being `intercept_scaling`: divided by CΣw it is our problem."""
     model = fit.model
     if model.multi_class != "ovr":
@@ -47,7 +47,7 @@ def linear_svc(fit: Fit) -> list[Certificate]:
     return measure(fit, state, class_weighted(fit, balanced_by_weight=True), fit.free_bias)
 
 
-def svc(fit: Fit) -> list[Certificate]:
+def svc(fit: ForeignFit) -> list[Certificate]:
     """½‖w‖² + C Σ wᵢHᵢ of two classes with a free bias, and its own dual variables."""
     model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     problem = RegularizedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)
@@ -76,7 +76,7 @@ NO_LEDGER = (
 )
 
 
-def sgd_classifier(fit: Fit) -> list[Certificate]:
+def sgd_classifier(fit: ForeignFit) -> list[Certificate]:
     """mean of wᵢℓᵢ + (alpha/2)‖w‖², the bias free."""
     model = fit.model
     if model.learning_rate in ("pa1", "pa2"):
@@ -106,17 +106,17 @@ def sgd_classifier(fit: Fit) -> list[Certificate]:
     return [certificate.noted(note) for certificate in found]
 
 
-def perceptron(fit: Fit) -> list[Certificate]:
+def perceptron(fit: ForeignFit) -> list[Certificate]:
     """A perceptron keeps no ledger; what can be proved is whether it separates the classes."""
     return separation_or(fit, say(NO_LEDGER, name="Perceptron"))
 
 
-def passive_aggressive(fit: Fit) -> list[Certificate]:
+def passive_aggressive(fit: ForeignFit) -> list[Certificate]:
     """The same for the passive-aggressive algorithm, by either of its names in scikit-learn."""
     return separation_or(fit, say(NO_LEDGER, name="PassiveAggressive"))
 
 
-def logistic_regression(fit: Fit) -> list[Certificate]:
+def logistic_regression(fit: ForeignFit) -> list[Certificate]:
     """½‖w‖² + C Σ wᵢℓᵢ with a free bias; liblinear penalizes it, as `LinearSVC` does."""
     model = fit.model
     penalty = _penalty(model)
@@ -154,7 +154,7 @@ def _penalty(model: Any) -> str | None:
     return str(model.penalty)
 
 
-def _softmax(fit: Fit, ratio: float) -> Certificate:
+def _softmax(fit: ForeignFit, ratio: float) -> Certificate:
     """All the classes at once: one problem, one certificate."""
     model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     codes = np.searchsorted(model.classes_, y)

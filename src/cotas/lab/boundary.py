@@ -19,8 +19,8 @@ from cotas.lab.looks import WIDGET, legend
 from cotas.lab.points import SAMPLES, Plane, Points, PointsField, from_csv, plane_of
 from cotas.lab.proof import card, figures
 from cotas.lab.room import WRAPPED, Room
-from cotas.lab.state import Choice, Number, Refused
-from cotas.lab.worker import Task
+from cotas.lab.state import Menu, Refused, Slider
+from cotas.lab.worker import LabTask
 
 # A page that is dragged over sends no more than a state in so many milliseconds.
 MILLISECONDS = 40
@@ -35,7 +35,7 @@ if (now - (window.cotas_told ?? 0) > {MILLISECONDS} && source.selected.indices.l
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class BoundaryAnswer:
     """A fitted classifier, what it does to the plane, and what was told while it was fitted."""
 
     model: Any
@@ -65,10 +65,10 @@ class Boundary(Room):
 
     slug = "boundary"
     FIELDS = (
-        Choice("data", (*SAMPLES, "own"), "moons"),
-        Number("seed", tuple(range(100)), 0),
+        Menu("data", (*SAMPLES, "own"), "moons"),
+        Slider("seed", tuple(range(100)), 0),
         *classifiers.FIELDS,
-        Choice("show", ("certified", "none"), "certified"),
+        Menu("show", ("certified", "none"), "certified"),
         PointsField(),
     )
 
@@ -101,11 +101,11 @@ class Boundary(Room):
 
     # ---- what is computed ------------------------------------------------------------------------
 
-    def work(self) -> Callable[[Task], Answer]:
+    def work(self) -> Callable[[LabTask], BoundaryAnswer]:
         points, call = self.points, classifiers.call_of(self.values)
         certified = self.values["show"] == "certified"
 
-        def compute(task: Task) -> Answer:
+        def compute(task: LabTask) -> BoundaryAnswer:
             model = call.make(callbacks=task.watch, progress=False, n_jobs=1)
             model.fit(points.X, points.y)
             plane = plane_of(model, points, certified)
@@ -113,7 +113,7 @@ class Boundary(Room):
                 float(np.mean(model.predict(X) != y)) if len(y) else math.nan
                 for X, y in ((points.X, points.y), (points.X_new, points.y_new))
             )
-            return Answer(model, points, task.reports, plane, (errors[0], errors[1]))
+            return BoundaryAnswer(model, points, task.reports, plane, (errors[0], errors[1]))
 
         return compute
 
@@ -225,7 +225,7 @@ class Boundary(Room):
         x, y = (math.nan if widget.value is None else float(widget.value) for widget in self.at)
         return x, y
 
-    def show(self, answer: Answer) -> None:
+    def show(self, answer: BoundaryAnswer) -> None:
         looks, plane = self.looks, answer.plane
         self.areas.data = {
             "xs": plane.areas["xs"],
@@ -241,7 +241,7 @@ class Boundary(Room):
             self._figures(answer)
         )
 
-    def _keys(self, answer: Answer) -> list[tuple[str, str]]:
+    def _keys(self, answer: BoundaryAnswer) -> list[tuple[str, str]]:
         """What the picture shows, class by class and line by line."""
         looks, plane = self.looks, answer.plane
         found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(self._classes)]
@@ -256,7 +256,7 @@ class Boundary(Room):
             found.append((looks.key("hatch"), self.wording("uncertified")))
         return found
 
-    def _figures(self, answer: Answer) -> dict[str, str]:
+    def _figures(self, answer: BoundaryAnswer) -> dict[str, str]:
         wording, model = self.wording, answer.model
         found = {wording("training error"): _share(answer.errors[0])}
         if not math.isnan(answer.errors[1]):

@@ -16,7 +16,7 @@ MOST_COLUMNS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class Measured:
     """Rows and their targets, the names of the columns, and the code that makes them."""
 
     X: FloatArray
@@ -25,7 +25,7 @@ class Numbers:
     source: str
 
 
-def sample(name: str) -> Numbers:
+def sample(name: str) -> Measured:
     """The ten covariates of Rugeles Ospina, section 2.3, or the patients with diabetes."""
     if name == "document":
         found = informative_covariates(0)
@@ -34,15 +34,15 @@ def sample(name: str) -> Numbers:
             "X, y, _ = informative_covariates(0)"
         )
         names = tuple(f"x{j}" for j in range(1, found.X.shape[1] + 1))
-        return Numbers(found.X, found.y, names, code)
+        return Measured(found.X, found.y, names, code)
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes()
     code = "from sklearn.datasets import load_diabetes\n\nX, y = load_diabetes(return_X_y=True)"
-    return Numbers(data.data, data.target, tuple(map(str, data.feature_names)), code)
+    return Measured(data.data, data.target, tuple(map(str, data.feature_names)), code)
 
 
-def from_csv(content: bytes) -> Numbers:
+def from_csv(content: bytes) -> Measured:
     """All columns of numbers, the last of them as the target."""
     frame = read_table(content)
     columns = [name for name in frame.columns if frame[name].dtype.is_numeric()]
@@ -57,4 +57,4 @@ def from_csv(content: bytes) -> Numbers:
     code = f'table = cotas.tables.read_table("data.csv", target={target!r})\n' + (
         f"X = table.features.select({names!r}).to_numpy().astype(float)\ny = table.target"
     )
-    return Numbers(table[:, :-1].copy(), table[:, -1].copy(), tuple(n[:40] for n in names), code)
+    return Measured(table[:, :-1].copy(), table[:, -1].copy(), tuple(n[:40] for n in names), code)

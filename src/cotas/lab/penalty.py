@@ -16,11 +16,11 @@ from cotas.arrays import AnyArray, FloatArray
 from cotas.experiments import samples
 from cotas.lab import foreign, numbers
 from cotas.lab.charts import Chart, Curve, dash_of
-from cotas.lab.numbers import Numbers
+from cotas.lab.numbers import Measured
 from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
-from cotas.lab.state import Call, Choice, Number, decades
-from cotas.lab.worker import Task
+from cotas.lab.state import Call, Menu, Slider, decades
+from cotas.lab.worker import LabTask
 from cotas.report.markup import text
 
 LAMS = decades(-4, 1, 3)
@@ -28,7 +28,7 @@ STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class TwoSamples:
     """Examples to train on and to judge by, and the code that makes them."""
 
     X: FloatArray
@@ -39,7 +39,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Losses:
+class LossesOverC:
     """What `cotas.choose` and `cotas.svm_path` say over the same λ."""
 
     choice: Any
@@ -50,7 +50,7 @@ class Losses:
 class Paths:
     """The Lasso for all δ, and a stagewise run beside it."""
 
-    data: Numbers
+    data: Measured
     lasso: Any
     other: Any
     fitted: Any
@@ -75,17 +75,17 @@ class Penalty(Room):
 
     slug = "penalty"
     FIELDS = (
-        Choice("part of", ("loss", "lasso"), "loss"),
-        Choice("classes", ("noisy", "tumours", "overlap"), "noisy"),
-        Choice("judged by", ("loss", "error"), "loss"),
-        Number("at lam", LAMS, 0.1),
-        Choice("numbers", numbers.SAMPLES, "diabetes"),
-        Choice(
+        Menu("part of", ("loss", "lasso"), "loss"),
+        Menu("classes", ("noisy", "tumours", "overlap"), "noisy"),
+        Menu("judged by", ("loss", "error"), "loss"),
+        Slider("at lam", LAMS, 0.1),
+        Menu("numbers", numbers.SAMPLES, "diabetes"),
+        Menu(
             "other path",
             ("ForwardStagewise", "LSBoost", "RegularizedForwardStagewise"),
             "ForwardStagewise",
         ),
-        Number("share of delta", tuple(k / 100 for k in range(1, 101)), 0.5),
+        Slider("share of delta", tuple(k / 100 for k in range(1, 101)), 0.5),
     )
 
     @property
@@ -100,20 +100,20 @@ class Penalty(Room):
 
     # ---- what is computed ------------------------------------------------------------------------
 
-    def work(self) -> Callable[[Task], Any]:
+    def work(self) -> Callable[[LabTask], Any]:
         return self._paths() if self.lasso else self._losses()
 
-    def _losses(self) -> Callable[[Task], Losses]:
+    def _losses(self) -> Callable[[LabTask], LossesOverC]:
         name, by = self.values["classes"], self.values["judged by"]
 
-        def compute(task: Task) -> Losses:
+        def compute(task: LabTask) -> LossesOverC:
             data = classes(name)
             new = (data.X_new, data.y_new)
             options: dict[str, Any] = {"validation": new, "n_jobs": 1, "progress": False}
             choice = cotas.choose(
                 cotas.LinearSVM(), data.X, data.y, values=LAMS, by=by, refit=False, **options
             )
-            return Losses(choice, cotas.svm_path(data.X, data.y, LAMS, pieces=1, **options))
+            return LossesOverC(choice, cotas.svm_path(data.X, data.y, LAMS, pieces=1, **options))
 
         return self.kept(("loss", name, by), compute)
 
@@ -129,11 +129,11 @@ class Penalty(Room):
             given["delta"] = float(f"{self.values['share of delta'] * whole:.4g}")
         return Call(name, given)
 
-    def _paths(self) -> Callable[[Task], Paths]:
+    def _paths(self) -> Callable[[LabTask], Paths]:
         data, call = numbers.sample(self.values["numbers"]), self.other()
         share = self.values["share of delta"]
 
-        def compute(task: Task) -> Paths:
+        def compute(task: LabTask) -> Paths:
             lasso = _whole(data)
             other = call.make(n_jobs=1, progress=False, callbacks=task.watch).fit(data.X, data.y)
             delta = max(share * float(lasso.deltas[-1]), 1e-12)
@@ -173,7 +173,7 @@ class Penalty(Room):
         else:
             self._show_losses(answer)
 
-    def _show_losses(self, answer: Losses) -> None:
+    def _show_losses(self, answer: LossesOverC) -> None:
         wording, choice, path = self.wording, answer.choice, answer.path
         by, c = self.values["judged by"], choice.c
         index = int(np.argmin(np.abs(np.log(np.array(choice.values) / self.values["at lam"]))))
@@ -299,25 +299,25 @@ class Penalty(Room):
         return axes[0].figure
 
 
-def classes(name: str) -> Classes:
+def classes(name: str) -> TwoSamples:
     """Examples of two classes, and others of the same kind."""
     if name == "noisy":
         made, call = samples.noisy_plane(0, n_new=400), "noisy_plane(0, n_new=400)"
         code = (
             f"from cotas.experiments.samples import noisy_plane\n\n(X, y), (X_new, y_new) = {call}"
         )
-        return Classes(*made.training, *made.new, code)
+        return TwoSamples(*made.training, *made.new, code)
     if name == "overlap":
         code = (
             "from cotas.experiments.samples import overlapping_groups\n\n"
             "X, y = overlapping_groups(0)\nX_new, y_new = overlapping_groups(1, n=400)"
         )
         first, second = samples.overlapping_groups(0), samples.overlapping_groups(1, n=400)
-        return Classes(*first, *second, code)
+        return TwoSamples(*first, *second, code)
     data = foreign.builtin("breast-cancer-scaled")
     code = f"{data.source}\nX, X_new, y, y_new = X[::2], X[1::2], y[::2], y[1::2]"
-    return Classes(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2], code)
+    return TwoSamples(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2], code)
 
 
-def _whole(data: Numbers) -> Any:
+def _whole(data: Measured) -> Any:
     return cotas.lasso_path(data.X, data.y, method="homotopy", ratio=1e-3, progress=False)

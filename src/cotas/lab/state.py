@@ -53,7 +53,7 @@ class Refused(Exception):
         self.key, self.values = key, values
 
 
-class Field(Protocol):
+class Setting(Protocol):
     """One thing that can be set, with its name in the link."""
 
     @property
@@ -72,7 +72,7 @@ class Field(Protocol):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Menu:
     """One of several words."""
 
     name: str
@@ -89,7 +89,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Number:
+class Slider:
     """One of several numbers in rising order, which a slider goes through."""
 
     name: str
@@ -111,7 +111,7 @@ class Number:
 
 
 def read_link(
-    fields: Iterable[Field], query: Mapping[str, str]
+    fields: Iterable[Setting], query: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[Refused]]:
     """The state that a link holds, with the default for what it lacks, and what was refused."""
     known = {field.name: field for field in fields}
@@ -127,7 +127,7 @@ def read_link(
     return values, problems
 
 
-def write_link(fields: Iterable[Field], values: Mapping[str, Any]) -> str:
+def write_link(fields: Iterable[Setting], values: Mapping[str, Any]) -> str:
     """The part of a link after the question mark: what differs from the defaults."""
     return urlencode(
         {

@@ -19,8 +19,8 @@ from cotas.lab.looks import legend
 from cotas.lab.points import SAMPLES, Plane, Points, lines_between, plane_of
 from cotas.lab.proof import capital, card, figures, page
 from cotas.lab.room import Room
-from cotas.lab.state import Call, Choice, Number, decades
-from cotas.lab.worker import Task
+from cotas.lab.state import Call, Menu, Slider, decades
+from cotas.lab.worker import LabTask
 from cotas.plots.fitted import axis_of
 from cotas.report.markup import text
 from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step
@@ -36,7 +36,7 @@ PROCEDURES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class TracedRun:
     """A traced run: its points, all its steps, and the page they are printed on."""
 
     points: Points
@@ -46,10 +46,10 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class StepsAnswer:
     """One step of a run, and what the model does to the plane before and after it."""
 
-    run: Run
+    run: TracedRun
     step: Step | None
     plane: Plane | None
     before: Plane | None
@@ -75,11 +75,11 @@ class Steps(Room):
 
     slug = "steps"
     FIELDS = (
-        Choice("procedure", PROCEDURES, "perceptron"),
-        Choice("data", ("groups", "overlap", "moons", "rings", "xor"), "groups"),
-        Number("lam", decades(-4, 2, 2), 0.1),
-        Number("sigma", decades(-1, 2, 4), 1.0),
-        Number("at", tuple(range(MOST_STEPS + 1)), 1),
+        Menu("procedure", PROCEDURES, "perceptron"),
+        Menu("data", ("groups", "overlap", "moons", "rings", "xor"), "groups"),
+        Slider("lam", decades(-4, 2, 2), 0.1),
+        Slider("sigma", decades(-1, 2, 4), 1.0),
+        Slider("at", tuple(range(MOST_STEPS + 1)), 1),
     )
 
     _clock: Any = None
@@ -144,11 +144,11 @@ class Steps(Room):
 
     # ---- what is computed ------------------------------------------------------------------------
 
-    def work(self) -> Callable[[Task], Answer]:
+    def work(self) -> Callable[[LabTask], StepsAnswer]:
         call, name, at = self.call(), self.values["data"], int(self.values["at"])
         kept = self.kept((str(call), name), lambda _: _run(call, SAMPLES[name](0)))
 
-        def compute(task: Task) -> Answer:
+        def compute(task: LabTask) -> StepsAnswer:
             run = kept(task)
             number = min(at, len(run.steps))
             step = run.steps[number - 1] if number else None
@@ -158,7 +158,7 @@ class Steps(Room):
             stump = lines_between(step.learner.predict, run.points) if isinstance(
                 step, RoundStep
             ) else {"xs": [], "ys": []}  # fmt: skip
-            return Answer(run, step, planes[0], planes[1], stump)
+            return StepsAnswer(run, step, planes[0], planes[1], stump)
 
         return compute
 
@@ -212,7 +212,7 @@ class Steps(Room):
             self.course.pane(), **options,
         )  # fmt: skip
 
-    def show(self, answer: Answer) -> None:
+    def show(self, answer: StepsAnswer) -> None:
         run, step, looks = answer.run, answer.step, self.looks
         self._fit_slider(len(run.steps))
         points, classes = run.points, run.points.classes
@@ -252,7 +252,7 @@ class Steps(Room):
             self.values["at"] = min(self.values["at"], last)
             slider.param.update(options=list(range(last + 1)), value=self.values["at"])
 
-    def _keys(self, answer: Answer) -> list[tuple[str, str]]:
+    def _keys(self, answer: StepsAnswer) -> list[tuple[str, str]]:
         looks, wording = self.looks, self.wording
         classes = answer.run.points.classes
         found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(classes)]
@@ -263,7 +263,7 @@ class Steps(Room):
             found.append((looks.key("dotdash", 4), wording("stump")))
         return found
 
-    def _show_course(self, answer: Answer) -> None:
+    def _show_course(self, answer: StepsAnswer) -> None:
         """Mistakes against what the theorem allows, or the error of boosting against its bound."""
         wording, steps = self.wording, answer.run.steps
         counted = [s for s in steps if isinstance(s, OnlineStep | KernelStep)]
@@ -288,7 +288,7 @@ class Steps(Room):
         self.course.figure.visible = bool(curves)
         self.course.draw(curves, at if curves else None, wording("this step"))
 
-    def _numbers(self, answer: Answer) -> str:
+    def _numbers(self, answer: StepsAnswer) -> str:
         """The numbers of the update, and the certificate where the run has ended."""
         wording, step = self.wording, answer.step
         total = len(answer.run.steps)
@@ -376,9 +376,9 @@ def _vector(values: Any) -> str:
     return "(" + ", ".join(f"{value:.4g}" for value in np.ravel(values)) + ")"
 
 
-def _run(call: Call, points: Points) -> Run:
+def _run(call: Call, points: Points) -> TracedRun:
     trace = cotas.trace(call.make(progress=False, n_jobs=1), points.X, points.y)
-    return Run(points, trace, list(islice(trace, MOST_STEPS)), call)
+    return TracedRun(points, trace, list(islice(trace, MOST_STEPS)), call)
 
 
 def _rows(step: Step | None) -> list[int]:
