@@ -131,8 +131,8 @@ ITEMS = (
           "004-surface")),
     Shown("003", "", "", ("stochastic", "estocástico", "mini-batch", "mini-lotes"),
           ("003-stochastic", "004-surface")),
-    Shown("003", "", "", ("houses", "casas", "least squares", "mínimos cuadrados"), ("003-houses",
-          )),
+    Shown("003", "", "", ("houses", "casas", "least squares", "mínimos cuadrados"),
+          ("003-houses",)),
     Shown("003", "", "", ("normalization", "normalización"), ("003-normalization",)),
     Shown("003", "", "", ("learning rate", "tasa de aprendizaje"), ("003-step",)),
     # ---- 004, generalization
