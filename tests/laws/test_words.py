@@ -44,7 +44,11 @@ def texts_in(node):
 def said_in(path):
     """Every literal text that a module says, itself or as an error that says it."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("say", *SAYING):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+            "say",
+            "ModelFileError",
+            *SAYING,
+        ):
             yield from texts_in(node.args[0])
 
 

@@ -20,7 +20,6 @@ from cotas.files.errors import ModelFileError
 from cotas.files.numpy_tables import compressed
 from cotas.files.records import Family, cannot_store
 from cotas.files.schema import DEEPEST, LONGEST, Scope
-from cotas.words import say
 
 SPARSE = {
     "csr_matrix": sparse.csr_matrix,
@@ -63,14 +62,14 @@ class ValueDecoder:
     def decode(self, value: Any, depth: int = 0) -> Any:
         """The value that this JSON stands for."""
         if depth > DEEPEST + 1:
-            raise ModelFileError(say("The objects of the file are nested too deep."))
+            raise ModelFileError("The objects of the file are nested too deep.")
         if not isinstance(value, dict | list):
             return value
         kind = next(iter(value), None) if isinstance(value, dict) else None
         if kind in self.families:
             return self.families[kind].read(value, self, Scope(depth=depth), f"the {kind}")
         if not isinstance(value, dict) or kind not in self._readers:
-            raise ModelFileError(say("The file holds a value of an unknown kind."))
+            raise ModelFileError("The file holds a value of an unknown kind.")
         return self._readers[kind](value, depth)
 
     # ---- numbers and arrays --------------------------------------------------------------------
@@ -83,16 +82,14 @@ class ValueDecoder:
         """An array of the file, which must be of one of these kinds of numbers."""
         found = self.tensors.get(name) if isinstance(name, str) else None
         if found is None or found.dtype.kind not in kinds:
-            raise ModelFileError(
-                say("The array {name!r} is missing, or of the wrong type.", name=name)
-            )
+            raise ModelFileError("The array {name!r} is missing, or of the wrong type.", name=name)
         return found
 
     def _array(self, value: dict[str, Any], depth: int) -> AnyArray:
         _keys(value, "array", optional=("order", "readonly"))
         fortran, fixed = "order" in value, "readonly" in value
         if (fortran and value["order"] != "F") or (fixed and value["readonly"] is not True):
-            raise ModelFileError(say("An array of the file is laid out in an unknown way."))
+            raise ModelFileError("An array of the file is laid out in an unknown way.")
         key = (value["array"], fortran, fixed)
         stored = self.tensor(value["array"], "biuf")
         if key not in self._made:
@@ -106,26 +103,26 @@ class ValueDecoder:
         """An array, and where in it each piece ends."""
         whole, lengths = self.tensor(value[name], kinds), self.tensor(value["lengths"], "i")
         if whole.ndim != 1 or lengths.ndim != 1 or (lengths < 0).any():
-            raise ModelFileError(say("The lengths of the parts of an array are not sound."))
+            raise ModelFileError("The lengths of the parts of an array are not sound.")
         ends = np.cumsum(lengths)
         if len(whole) != sum(lengths.tolist()):  # in whole numbers of any size
-            raise ModelFileError(say("The lengths of the parts of an array do not add up."))
+            raise ModelFileError("The lengths of the parts of an array do not add up.")
         return whole, ends
 
     def _strings(self, value: dict[str, Any], depth: int) -> AnyArray:
         _keys(value, "strings", "lengths", "shape", "kind")
         letters, ends = self._pieces(value, "strings", "u")
         if letters.dtype != np.uint8:
-            raise ModelFileError(say("The letters of a text are bytes."))
+            raise ModelFileError("The letters of a text are bytes.")
         raw = letters.tobytes()
         try:
             texts = [raw[a:b].decode() for a, b in zip([0, *ends[:-1]], ends, strict=False)]
         except UnicodeDecodeError:
-            raise ModelFileError(say("A text in the file is not UTF-8.")) from None
+            raise ModelFileError("A text in the file is not UTF-8.") from None
         if value["kind"] == "object":
             return _shaped(texts, value["shape"])
         if sum(map(len, texts)) * 64 + 4096 < len(texts) * max(map(len, texts), default=0):
-            raise ModelFileError(say("One text of an array is far longer than the others."))
+            raise ModelFileError("One text of an array is far longer than the others.")
         made: AnyArray = np.array(texts, dtype=np.str_)
         return made.reshape(_shaped(texts, value["shape"]).shape)
 
@@ -136,24 +133,24 @@ class ValueDecoder:
     def _label(self, value: Any) -> Any:
         """A number or a text, alone or in a dictionary's key."""
         if isinstance(value, list | dict) and next(iter(value), None) not in ("scalar", "float"):
-            raise ModelFileError(say("A label in the file is neither a number nor a text."))
+            raise ModelFileError("A label in the file is neither a number nor a text.")
         return self.decode(value, DEEPEST)
 
     def _scalar(self, value: dict[str, Any], depth: int) -> Any:
         _keys(value, "scalar", "value")
         if value["scalar"] == "str":
             if not isinstance(value["value"], str):
-                raise ModelFileError(say("A text in the file is none."))
+                raise ModelFileError("A text in the file is none.")
             return np.str_(value["value"])
         make = SCALARS[_one_of(value["scalar"], SCALARS)]
         plain = self.decode(value["value"], depth + 1)
         expected = {"b": (bool,), "i": (int,), "u": (int,)}.get(np.dtype(make).kind, (int, float))
         if type(plain) not in expected:
-            raise ModelFileError(say("A number in the file is of the wrong type."))
+            raise ModelFileError("A number in the file is of the wrong type.")
         try:
             return make(plain)
         except OverflowError:
-            raise ModelFileError(say("A number in the file is too large for its type.")) from None
+            raise ModelFileError("A number in the file is too large for its type.") from None
 
     def _sparse(self, value: dict[str, Any], depth: int) -> Any:
         _keys(value, "sparse", "shape", "data", "indices", "indptr")
@@ -163,12 +160,12 @@ class ValueDecoder:
         sound = len(shape) == 2 and max(shape) < LONGEST
         sound = sound and all(isinstance(part, np.ndarray) for part in parts)
         if not sound or parts[0].dtype.kind != "f" or not np.isfinite(parts[0]).all():
-            raise ModelFileError(say("A sparse matrix of the file is not sound."))
+            raise ModelFileError("A sparse matrix of the file is not sound.")
         try:
             matrix = compressed(make, parts[0], parts[1], parts[2], shape)
         except ValueError as error:
             raise ModelFileError(
-                say("A sparse matrix of the file is not sound: {error}.", error=error)
+                "A sparse matrix of the file is not sound: {error}.", error=error
             ) from None
         for name, part in zip(("data", "indices", "indptr"), parts, strict=True):
             getattr(matrix, name).flags.writeable = part.flags.writeable
@@ -191,7 +188,7 @@ class ValueDecoder:
         found: dict[Any, Any] = {}
         for pair in _list(_keys(value, "dict")["dict"]):
             if len(_list(pair)) != 2:
-                raise ModelFileError(say("A dictionary of the file is not made of pairs."))
+                raise ModelFileError("A dictionary of the file is not made of pairs.")
             found[self._label(pair[0])] = self.decode(pair[1], depth + 1)
         return found
 
@@ -200,9 +197,9 @@ class ValueDecoder:
         key, state = self.tensor(value["random_state"], "u"), _list(value["state"])
         types = [type(item) for item in state]
         if key.shape != (624,) or key.dtype != np.uint32 or types != [int, int, float]:
-            raise ModelFileError(say("A random state of the file is not sound."))
+            raise ModelFileError("A random state of the file is not sound.")
         if not (0 <= state[0] <= 624 and state[1] in (0, 1) and math.isfinite(state[2])):
-            raise ModelFileError(say("A random state of the file is not sound."))
+            raise ModelFileError("A random state of the file is not sound.")
         random = np.random.RandomState()
         random.set_state(("MT19937", key, *state))
         return random
@@ -210,32 +207,32 @@ class ValueDecoder:
 
 def _keys(value: dict[str, Any], *names: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
     if not set(names) <= set(value) <= {*names, *optional}:
-        raise ModelFileError(say("A value of the file has not the parts that it should have."))
+        raise ModelFileError("A value of the file has not the parts that it should have.")
     return value
 
 
 def _one_of(value: Any, known: Any) -> Any:
     if not isinstance(value, str) or value not in known:
-        raise ModelFileError(say("{value!r} is nothing that a model file may hold.", value=value))
+        raise ModelFileError("{value!r} is nothing that a model file may hold.", value=value)
     return value
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ModelFileError(say("The file has something else where a list must be."))
+        raise ModelFileError("The file has something else where a list must be.")
     return value
 
 
 def _whole_numbers(value: Any) -> list[int]:
     if not all(type(n) is int and n >= 0 for n in _list(value)):
-        raise ModelFileError(say("A shape of the file is not made of whole numbers."))
+        raise ModelFileError("A shape of the file is not made of whole numbers.")
     return list(value)
 
 
 def _shaped(items: list[Any], shape: Any) -> AnyArray:
     sides = _whole_numbers(shape)
     if math.prod(sides) != len(items) or not items:
-        raise ModelFileError(say("A shape of the file does not fit what it holds."))
+        raise ModelFileError("A shape of the file does not fit what it holds.")
     made = np.empty(len(items), dtype=object)
     made[:] = items
     return made.reshape(sides)

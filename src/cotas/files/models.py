@@ -156,9 +156,7 @@ def save(
         metadata["checksum"] = checksum(encoder.tensors, metadata)
         chunks = pack(encoder.tensors, metadata)
     except UnicodeEncodeError as error:
-        raise ModelFileError(
-            say("A text of the model is not Unicode: {error}.", error=error)
-        ) from error
+        raise ModelFileError("A text of the model is not Unicode: {error}.", error=error) from error
     write_atomically(path, chunks)
 
 
@@ -216,7 +214,7 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
         return _decoded(contents)
     except Exception as error:
         # The net under the checks: whatever a file makes fail is the fault of the file.
-        raise ModelFileError(say("The file is not sound: {error}", error=error)) from error
+        raise ModelFileError("The file is not sound: {error}", error=error) from error
 
 
 def _decoded(contents: Contents) -> ModelFile:
@@ -287,34 +285,28 @@ def _as_json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (UnicodeError, ValueError) as error:
-        raise ModelFileError(
-            say("The model cannot be written down: {error}.", error=error)
-        ) from error
+        raise ModelFileError("The model cannot be written down: {error}.", error=error) from error
 
 
 def _check_version(metadata: Mapping[str, str]) -> None:
     if metadata.get("format") != "cotas":
-        raise ModelFileError(say("This is no model file of cotas."))
+        raise ModelFileError("This is no model file of cotas.")
     stated = metadata.get("format_version", "")
     if not (stated.isascii() and stated.isdigit() and len(stated) < 9 and int(stated) >= 1):
-        raise ModelFileError(say("{stated} is no version of the file format.", stated=repr(stated)))
+        raise ModelFileError("{stated} is no version of the file format.", stated=repr(stated))
     if int(stated) < FORMAT_VERSION:
         raise ModelFileError(
-            say(
-                "The file has version {stated} of the format, from before the first "
-                "release, and this cotas reads version {known}: fit the model again.",
-                stated=stated,
-                known=FORMAT_VERSION,
-            )
+            "The file has version {stated} of the format, from before the first "
+            "release, and this cotas reads version {known}: fit the model again.",
+            stated=stated,
+            known=FORMAT_VERSION,
         )
     if int(stated) > FORMAT_VERSION:
         raise ModelFileError(
-            say(
-                "The file has version {stated} of the format, and this cotas reads "
-                "version {known}: update cotas.",
-                stated=stated,
-                known=FORMAT_VERSION,
-            )
+            "The file has version {stated} of the format, and this cotas reads "
+            "version {known}: update cotas.",
+            stated=stated,
+            known=FORMAT_VERSION,
         )
 
 
@@ -324,7 +316,7 @@ def _check_sum(contents: Contents) -> None:
     except UnicodeError:
         sound = False
     if not sound:
-        raise ModelFileError(say("The file is damaged: its checksum is not the one it states."))
+        raise ModelFileError("The file is damaged: its checksum is not the one it states.")
 
 
 def _versions_of(metadata: Mapping[str, str]) -> dict[str, str]:
