@@ -103,7 +103,7 @@ def numbers_of_words(words: Any, comma: bool) -> Any:
     return plain_numbers(words, comma).cast(polars().Float64, strict=False)
 
 
-class NumberReading(NamedTuple):
+class Reading(NamedTuple):
     """How a column of words is to be read: as numbers with a comma or a point, or as words."""
 
     numbers: bool
@@ -112,7 +112,7 @@ class NumberReading(NamedTuple):
 
 def tell_readings(
     columns: Iterable[Any], comma: bool, commas: Collection[str] = ()
-) -> dict[str, NumberReading]:
+) -> dict[str, Reading]:
     """By name, for columns of words: numbers, if most of their different words are; else words.
 
     All are asked at once: to prepare the patterns takes longer than to look for them.
@@ -149,17 +149,17 @@ def tell_readings(
         bare = numbers_of_words(cells[where], bool(sign))
         numbers += counted(bare.is_not_null(), where)
     return {
-        name: NumberReading(bool(2 * numbers[j] > lengths[j]), bool(commas_there[j]))
+        name: Reading(bool(2 * numbers[j] > lengths[j]), bool(commas_there[j]))
         for j, name in enumerate(some)
     }
 
 
-def with_commas(readings: Mapping[str, NumberReading]) -> tuple[str, ...]:
+def with_commas(readings: Mapping[str, Reading]) -> tuple[str, ...]:
     """The columns of numbers that are written with a decimal comma."""
     return tuple(name for name, how in readings.items() if how.numbers and how.comma)
 
 
-def in_plain_numbers(frame: Any, readings: Mapping[str, NumberReading]) -> Any:
+def in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
     """Cells that are numbers, in columns that mostly hold numbers, as programs write them."""
     # All are asked at once, so that thousands of columns of plain numbers cost no pattern each.
     points = [name for name, reading in readings.items() if reading.numbers and not reading.comma]
@@ -289,15 +289,17 @@ def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[A
         )
         return column, [Remark("mixed", name, words)] if 2 * count < there else []
     raise DataFileError(
-        "column {name!r} holds numbers, but {count} of its {there} cells are "
-        "none ({some}). Correct them, name the words that mean a missing value "
-        "(--missing WORD), take the column as categories (--category {name!r}), "
-        "or leave it out (--drop {name!r}).",
+        say(
+            "column {name!r} holds numbers, but {count} of its {there} cells are "
+            "none ({some}). Correct them, name the words that mean a missing value "
+            "(--missing WORD), take the column as categories (--category {name!r}), "
+            "or leave it out (--drop {name!r}).",
+            name=name,
+            count=count,
+            there=there,
+            some=some,
+        ),
         source,
-        name=name,
-        count=count,
-        there=there,
-        some=some,
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from cotas.arrays import IntArray
 from cotas.files.cells import (
     MISSING,
-    NumberReading,
+    Reading,
     are_codes,
     in_plain_numbers,
     tell_readings,
@@ -160,7 +160,7 @@ def csv_batches(
     stream = _narrow(stream, wishes, source)
     dialect: Dialect | None = None
     untidy = Untidy()
-    readings: dict[str, NumberReading] = {}
+    readings: dict[str, Reading] = {}
     for block in blocks_of_lines(stream, source, quote=b'"'):
         first = dialect is None
         if dialect is None:
@@ -220,10 +220,9 @@ def _decoded(data: bytes, dialect: Dialect, source: str) -> bytes:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataFileError(
-            "it is written neither in UTF-8 nor in {encoding}.",
+            say("it is written neither in UTF-8 nor in {encoding}.", encoding=dialect.encoding),
             source,
             line,
-            encoding=dialect.encoding,
         ) from None
 
 
@@ -256,7 +255,7 @@ def _parse(
         # Columns in one piece are worked with several times as fast.
         return pl.read_csv(text, infer_schema_length=ROWS_FOR_TYPES, **options).rechunk()
     except pl.exceptions.NoDataError:
-        raise DataFileError("it holds no rows.", source) from None
+        raise DataFileError(say("it holds no rows."), source) from None
     except polars_errors():
         return _parse_after_all(text, options, dialect, source)
 
@@ -303,11 +302,13 @@ def _parse_after_all(
     stray = _stray_quote(text, dialect)
     if stray is not None:
         raise DataFileError(
-            "a quote ({quote}) stands inside a cell. Put the cell between quotes "
-            "and write the quote in it twice.",
+            say(
+                "a quote ({quote}) stands inside a cell. Put the cell between quotes "
+                "and write the quote in it twice.",
+                quote=dialect.quote,
+            ),
             source,
             stray,
-            quote=dialect.quote,
         )
     options |= {"null_values": list(MISSING)}
     try:
@@ -340,10 +341,12 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
         if cast[name].null_count() > frame[name].null_count():
             lost = frame[name].filter(cast[name].is_null() & frame[name].is_not_null())[0]
             raise DataFileError(
-                "column {name!r} holds {lost!r}, where the model expects numbers.",
+                say(
+                    "column {name!r} holds {lost!r}, where the model expects numbers.",
+                    name=name,
+                    lost=lost,
+                ),
                 source,
-                name=name,
-                lost=lost,
             )
     return cast
 
@@ -383,12 +386,14 @@ def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> N
     open_quote = say(" A quote ({quote}) is left open in it.", quote=dialect.quote)
     advice = open_quote if left_open else ""
     raise DataFileError(
-        "it has {fields} fields, and the first line has {expected}.{advice}",
+        say(
+            "it has {fields} fields, and the first line has {expected}.{advice}",
+            fields=fields,
+            expected=len(dialect.names),
+            advice=advice,
+        ),
         source,
         line,
-        fields=fields,
-        expected=len(dialect.names),
-        advice=advice,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from cotas.files.problems import DataFileError
+from cotas.words import say
 
 # The most that a compressed file may decompress to, unless the caller allows more.
 MAX_BYTES = 16 << 30
@@ -56,11 +57,13 @@ class Limits:
         most = most if self.columns is None else self.columns
         if count > most:
             raise DataFileError(
-                "it has {count:,} columns, more than {most:,}. If that is what it "
-                "should have, allow more with --max-columns (max_columns).",
+                say(
+                    "it has {count:,} columns, more than {most:,}. If that is what it "
+                    "should have, allow more with --max-columns (max_columns).",
+                    count=count,
+                    most=most,
+                ),
                 source,
-                count=count,
-                most=most,
             )
 
     def check_memory(self, needed: int, source: str) -> None:
@@ -68,12 +71,14 @@ class Limits:
         most = memory_of_the_machine() if self.memory is None else self.memory
         if most is not None and needed > most:
             raise DataFileError(
-                "it would take about {needed:,} bytes of memory, more than {most:,}. "
-                "Use fewer rows or columns, or allow more with --max-memory "
-                "(max_memory).",
+                say(
+                    "it would take about {needed:,} bytes of memory, more than {most:,}. "
+                    "Use fewer rows or columns, or allow more with --max-memory "
+                    "(max_memory).",
+                    needed=needed,
+                    most=most,
+                ),
                 source,
-                needed=needed,
-                most=most,
             )
 
     def check_shape(self, rows: int, columns: int, source: str) -> None:

@@ -106,16 +106,21 @@ class Table:
         if name is None or not self.has_names:
             if self.target is None:
                 raise DataFileError(
-                    "which column is to be predicted? Name it as the target; there are {names}.",
+                    say(
+                        "which column is to be predicted? Name it as the target; there are "
+                        "{names}.",
+                        names=some(self.names),
+                    ),
                     self.source,
-                    names=some(self.names),
                 )
             if name is not None and name != self.target_name:
                 raise DataFileError(
-                    "there is no column {name!r}: this kind of file carries its labels "
-                    "itself, so leave the target out.",
+                    say(
+                        "there is no column {name!r}: this kind of file carries its labels "
+                        "itself, so leave the target out.",
+                        name=name,
+                    ),
                     self.source,
-                    name=name,
                 )
             return self
         if name not in self.features.columns:
@@ -148,13 +153,15 @@ class Table:
         row = int(missing.arg_true()[0]) + 1
         if without == "error" or count == self.n_rows:
             raise DataFileError(
-                "the target {name!r} is missing in {count} of {rows} rows, first in row "
-                "{row}. Leave those rows out.",
+                say(
+                    "the target {name!r} is missing in {count} of {rows} rows, first in row "
+                    "{row}. Leave those rows out.",
+                    name=name,
+                    count=count,
+                    rows=self.n_rows,
+                    row=row,
+                ),
                 self.source,
-                name=name,
-                count=count,
-                rows=self.n_rows,
-                row=row,
             )
         words = say(
             "The target {name!r} is missing in {count} of {rows} rows, first in row {row}; they "
@@ -174,7 +181,7 @@ class Table:
         """The same table without these columns; "a,b" are two."""
         if not self.has_names:
             raise DataFileError(
-                "it has no column {name!r}: it is a matrix.", self.source, name=names[0]
+                say("it has no column {name!r}: it is a matrix.", name=names[0]), self.source
             )
         names = names_among(names, self.names, self.source)
         stays = tuple(remark for remark in self.remarks if remark.column not in names)
@@ -280,7 +287,7 @@ def read_coded(
     else:
         table = _read(path, wishes, format, limits, n_features, zero_based)
     if table.n_rows == 0:
-        raise DataFileError("it holds no rows.", table.source)
+        raise DataFileError(say("it holds no rows."), table.source)
     return table
 
 
@@ -290,7 +297,7 @@ def files_of(path: str | Path) -> list[str]:
         return []
     found = sorted(glob.glob(str(path), recursive=True))
     if not found:
-        raise DataFileError("no file is called like this.", str(path))
+        raise DataFileError(say("no file is called like this."), str(path))
     return found
 
 
@@ -299,21 +306,19 @@ def _joined(tables: list[Table], source: str) -> Table:
     first = tables[0]
     for table in tables[1:]:
         if not (first.has_names and table.has_names):
-            raise DataFileError("only tables with named columns can be joined.", source)
+            raise DataFileError(say("only tables with named columns can be joined."), source)
         if set(table.names) != set(first.names):
             odd = sorted(set(table.names) ^ set(first.names))
             raise DataFileError(
-                "its columns are not those of {first}: {odd}.",
+                say("its columns are not those of {first}: {odd}.", first=first.source, odd=odd),
                 table.source,
-                first=first.source,
-                odd=odd,
             )
     pl = polars()
     try:
         frame = pl.concat([t.features.select(first.names) for t in tables], how="vertical_relaxed")
     except polars_errors():
         raise DataFileError(
-            "a column holds numbers in one file and words in another.", source
+            say("a column holds numbers in one file and words in another."), source
         ) from None
     remarks = tuple(remark for table in tables for remark in table.remarks)
     commas = dict.fromkeys(name for table in tables for name in table.decimal_commas)
@@ -349,7 +354,7 @@ def _read(
         kind = tell_format(path, stream, source, format)
     if name is not None and kind not in ("sqlite", "excel"):
         raise DataFileError(
-            "only databases and spreadsheets have parts such as {name!r}.", source, name=name
+            say("only databases and spreadsheets have parts such as {name!r}.", name=name), source
         )
     # What only matrices need is loaded for them alone.
     if kind == "libsvm":
@@ -383,7 +388,7 @@ def _loose(
     elif on_disk(place):
         frame = read_sqlite(Path(str(place)), name, source)
     else:
-        raise DataFileError("a database is read from its file only.", source)
+        raise DataFileError(say("a database is read from its file only."), source)
     limits.check_shape(frame.height, frame.width, source)
     names, renamed = without_twins([column.strip() for column in frame.columns])
     words = names_among(wishes.words, names, source)
@@ -411,7 +416,9 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         limits.check_shape(rows, len(lazy.collect_schema()), source)
         return lazy.collect()
     except polars_errors() as error:
-        raise DataFileError("it is damaged ({error}).", source, error=first_line(error)) from None
+        raise DataFileError(
+            say("it is damaged ({error}).", error=first_line(error)), source
+        ) from None
 
 
 def batches(
@@ -524,4 +531,6 @@ def _columnar_batches(
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             yield Table(frame, None, source, kind)
     except polars_errors() as error:
-        raise DataFileError("it is damaged ({error}).", source, error=first_line(error)) from None
+        raise DataFileError(
+            say("it is damaged ({error}).", error=first_line(error)), source
+        ) from None
