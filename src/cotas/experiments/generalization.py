@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,25 +74,14 @@ class Surface:
     best: FloatArray
 
 
-def lam_small(seed: int = 0, n: int = 60) -> Series:
-    """λ = 0.1."""
-    return series(0, seed, n)
-
-
-def lam_medium(seed: int = 0, n: int = 60) -> Series:
-    """λ = 100."""
-    return series(1, seed, n)
-
-
-def lam_large(seed: int = 0, n: int = 60) -> Series:
-    """λ = 1000."""
-    return series(2, seed, n)
-
-
 def series(shown: int = 0, seed: int = 0, n: int = 60) -> Series:
     """The machines for λ = 0.1, 100 and 1000 on `two_groups`, closer together and none astray."""
     data = two_groups(seed, n, gap=8.0, stray=False)
     return Series(data, tuple(fit_margin(data, lam) for lam in LAMS), shown)
+
+
+# λ = 0.1, 100 and 1000.
+lam_small, lam_medium, lam_large = (partial(series, shown) for shown in range(3))
 
 
 def balance(seed: int = 0, n: int = 40) -> Balance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,9 +128,8 @@ def halves(seed: int = 0, n: int = 60, theta0: float = 0.0) -> Halves:
     )
 
 
-def with_bias(seed: int = 0, n: int = 60) -> Halves:
-    """The same θ with θ₀ = −1.2 (chosen)."""
-    return halves(seed, n, theta0=-1.2)
+# The same θ with θ₀ = −1.2 (chosen).
+with_bias = partial(halves, theta0=-1.2)
 
 
 def projection(seed: int = 0) -> Projection:
@@ -179,7 +179,8 @@ def violations(seed: int = 0, n: int = 60) -> Margins:
 
 def small_and_large(seed: int = 0, n: int = 40) -> Margins:
     """Figure 3.5: λ = 0.1 and λ = 300 (chosen) on `two_groups`."""
-    return for_lams(SMALL_AND_LARGE, seed, n)
+    data = two_groups(seed, n)
+    return Margins(data, tuple(fit_margin(data, lam) for lam in SMALL_AND_LARGE))
 
 
 def widest(seed: int = 0, n: int = 40, others: int = 3) -> Widest:
@@ -198,12 +199,6 @@ def _perceptron(data: LabelledSample, seed: int) -> SeparatingLine:
     theta, theta0 = model.coef_[0], float(model.intercept_[0])
     nearest = float((data.y * (data.X @ theta + theta0)).min() / np.linalg.norm(theta))
     return SeparatingLine(theta, theta0, nearest)
-
-
-def for_lams(lams: tuple[float, ...], seed: int = 0, n: int = 40) -> Margins:
-    """One machine for each λ, on `two_groups`."""
-    data = two_groups(seed, n)
-    return Margins(data, tuple(fit_margin(data, lam) for lam in lams))
 
 
 @draws("000-3.1", "A linear classifier without bias", halves)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -156,34 +157,13 @@ def whole_path(seed: int = 0, dimension: int = 10) -> LassoBreakpoints:
     return LassoBreakpoints(path.deltas, path.coefs, float(path.gaps.max()))
 
 
-def slow(seed: int = 0) -> StagewiseTrial:
-    """Figure 2.6: LS-Boost(0.01), 100 iterations in dimension 100."""
-    return ls_boost(seed, 0.01, 100, 100)
-
-
-def medium(seed: int = 0) -> StagewiseTrial:
-    """Figure 2.7: LS-Boost(0.1), 100 iterations in dimension 100."""
-    return ls_boost(seed, 0.1, 100, 100)
-
-
-def fast(seed: int = 0) -> StagewiseTrial:
-    """Figure 2.8: LS-Boost(1), 100 iterations in dimension 100."""
-    return ls_boost(seed, 1.0, 100, 100)
-
-
-def forward_in_100(seed: int = 0) -> StagewiseTrial:
-    """Figure 2.9: FS₁, 200 iterations in dimension 100."""
-    return forward(seed, 200, 100)
-
-
-def path_in_100(seed: int = 0) -> LassoBreakpoints:
-    """Figure 2.10: the Lasso path in dimension 100."""
-    return whole_path(seed, 100)
-
-
-def regularized_in_100(seed: int = 0, runs: tuple[int, ...] = RUNS) -> Runs:
-    """Figure 2.11: R-FS₁ with δ = 200 in dimension 100."""
-    return regularized(seed, runs, 100)
+# Figures 2.6 to 2.11 are in dimension 100; LS-Boost has 100 iterations there, and FS₁ 200.
+slow = partial(ls_boost, eps=0.01, iterations=100, dimension=100)
+medium = partial(ls_boost, eps=0.1, iterations=100, dimension=100)
+fast = partial(ls_boost, eps=1.0, iterations=100, dimension=100)
+forward_in_100 = partial(forward, iterations=200, dimension=100)
+path_in_100 = partial(whole_path, dimension=100)
+regularized_in_100 = partial(regularized, dimension=100)
 
 
 @draws("001-2.1", "LS-Boost(0.3) for 50 iterations, and least squares", ls_boost)
