@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,19 +45,24 @@ class Lifted:
     offset: float
 
 
-def linear(seed: int = 0, n: int = 120) -> KernelFit:
-    """The linear kernel on two half circles; λ = 0.001 (chosen) for all three kernels."""
-    return _fit("linear", Linear(), seed, n)
+def _fit(name: str, kernel: Any, seed: int = 0, n: int = 120) -> KernelFit:
+    """The machine on two half circles; λ = 0.001 (chosen) for all three kernels."""
+    data = two_moons(seed, n)
+    model: Any = KernelSVM(kernel=kernel, lam=LAM, tol=1e-6).fit(*data)
+    return KernelFit(
+        name,
+        data,
+        len(model.support_),
+        1 - float(model.score(*data)),
+        model.certificate_.relative_gap,
+        model,
+    )
 
 
-def radial(seed: int = 0, n: int = 120) -> KernelFit:
-    """The radial basis function with σ = 0.5 (chosen)."""
-    return _fit("RBF", RBF(0.5), seed, n)
-
-
-def polynomial(seed: int = 0, n: int = 120) -> KernelFit:
-    """The polynomial kernel (x·z + 1)³; degree and constant are chosen."""
-    return _fit("polynomial", Polynomial(degree=3, coef0=1.0), seed, n)
+# With σ = 0.5, degree 3 and the constant 1, all chosen.
+linear = partial(_fit, "linear", Linear())
+radial = partial(_fit, "RBF", RBF(0.5))
+polynomial = partial(_fit, "polynomial", Polynomial(degree=3, coef0=1.0))
 
 
 def lifted(seed: int = 0, n: int = 120) -> Lifted:
@@ -70,19 +76,6 @@ def lifted(seed: int = 0, n: int = 120) -> Lifted:
     assert after.coef is not None
     assert after.intercept is not None
     return Lifted(data, features, before.separable, after.separable, after.coef, after.intercept)
-
-
-def _fit(name: str, kernel: Any, seed: int, n: int) -> KernelFit:
-    data = two_moons(seed, n)
-    model: Any = KernelSVM(kernel=kernel, lam=LAM, tol=1e-6).fit(*data)
-    return KernelFit(
-        name,
-        data,
-        len(model.support_),
-        1 - float(model.score(*data)),
-        model.certificate_.relative_gap,
-        model,
-    )
 
 
 @draws("002-linear", "Support vector machine with the linear kernel", linear)

@@ -12,7 +12,7 @@ import panel as pn
 from cotas import plots
 from cotas.lab import numbers
 from cotas.lab.charts import Chart, Curve, dash_of
-from cotas.lab.numbers import Measured
+from cotas.lab.foreign import Data
 from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
@@ -32,7 +32,7 @@ class BoostingAnswer:
     """A fitted model, its data, and its coefficients at some iterations."""
 
     model: Any
-    data: Measured
+    data: Data
     ks: Any
     coefs: Any
 
@@ -78,7 +78,7 @@ class Boosting(Room):
 
     def controls(self) -> list[Any]:
         first, *others = super().controls()
-        self.loaded: Measured | None = None
+        self.loaded: Data | None = None
         own = self.values["numbers"] == "own"
         self.widgets["csv"] = self.file_box(self.wording("csv numbers"), own)
         return [first, self.widgets["csv"], *others]
@@ -86,7 +86,7 @@ class Boosting(Room):
     def keep_file(self, content: bytes) -> None:
         self.loaded = numbers.from_csv(content)
 
-    def data(self) -> Measured:
+    def data(self) -> Data:
         """The data as they are now: until there is a file, those of the document."""
         name = self.values["numbers"]
         if name == "own":

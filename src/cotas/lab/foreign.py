@@ -35,11 +35,12 @@ BUILTIN = ("breast-cancer", "breast-cancer-scaled", "wine", "diabetes")
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Rows, targets, and the code that makes them."""
+    """Rows, targets, the code that makes them, and the names of the columns if they are shown."""
 
     X: FloatArray
     y: AnyArray
     source: str
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from bokeh.models import BoxAnnotation
 
 import cotas
 from cotas import plots
-from cotas.arrays import AnyArray, FloatArray
 from cotas.experiments import samples
 from cotas.lab import foreign, numbers
 from cotas.lab.charts import Chart, Curve, dash_of
-from cotas.lab.numbers import Measured
+from cotas.lab.foreign import Data
+from cotas.lab.points import Points
 from cotas.lab.proof import capital, card, figures
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
@@ -25,17 +25,6 @@ from cotas.report.markup import text
 
 LAMS = decades(-4, 1, 3)
 STEPS = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class TwoSamples:
-    """Examples to train on and to judge by, and the code that makes them."""
-
-    X: FloatArray
-    y: AnyArray
-    X_new: FloatArray
-    y_new: AnyArray
-    source: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +39,7 @@ class LossesOverC:
 class Paths:
     """The Lasso for all δ, and a stagewise run beside it."""
 
-    data: Measured
+    data: Data
     lasso: Any
     other: Any
     fitted: Any
@@ -299,25 +288,25 @@ class Penalty(Room):
         return axes[0].figure
 
 
-def classes(name: str) -> TwoSamples:
+def classes(name: str) -> Points:
     """Examples of two classes, and others of the same kind."""
     if name == "noisy":
         made, call = samples.noisy_plane(0, n_new=400), "noisy_plane(0, n_new=400)"
         code = (
             f"from cotas.experiments.samples import noisy_plane\n\n(X, y), (X_new, y_new) = {call}"
         )
-        return TwoSamples(*made.training, *made.new, code)
+        return Points(*made.training, *made.new, source=code)
     if name == "overlap":
         code = (
             "from cotas.experiments.samples import overlapping_groups\n\n"
             "X, y = overlapping_groups(0)\nX_new, y_new = overlapping_groups(1, n=400)"
         )
         first, second = samples.overlapping_groups(0), samples.overlapping_groups(1, n=400)
-        return TwoSamples(*first, *second, code)
+        return Points(*first, *second, source=code)
     data = foreign.builtin("breast-cancer-scaled")
     code = f"{data.source}\nX, X_new, y, y_new = X[::2], X[1::2], y[::2], y[1::2]"
-    return TwoSamples(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2], code)
+    return Points(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2], source=code)
 
 
-def _whole(data: Measured) -> Any:
+def _whole(data: Data) -> Any:
     return cotas.lasso_path(data.X, data.y, method="homotopy", ratio=1e-3, progress=False)
