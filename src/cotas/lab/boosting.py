@@ -13,11 +13,11 @@ from cotas import plots
 from cotas.lab import numbers
 from cotas.lab.charts import Chart, Curve, dash_of
 from cotas.lab.foreign import Data
-from cotas.lab.proof import capital, card, figures
+from cotas.lab.proof import capital, card
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
 from cotas.lab.worker import LabTask
-from cotas.report.markup import text
+from cotas.report.markup import pairs, text
 
 ITEMS = ("training error", "coefficients", "predictions", "gradient", "correlation",
          "length of the coefficients", "coefficients that are not zero")  # fmt: skip
@@ -145,7 +145,7 @@ class Boosting(Room):
             wording("loss at k"): f"{run.losses[k]:.5g}",
         }
         self.proof.object = (
-            card(answer.model.certificate_, [], wording) + figures(table) + self._items(answer, k)
+            card(answer.model.certificate_, [], wording) + pairs(table) + self._items(answer, k)
         )
 
     def _show_theorem(self, answer: BoostingAnswer, k: int) -> None:

@@ -17,10 +17,11 @@ from cotas.certificates.presentation import percent
 from cotas.lab import classifiers
 from cotas.lab.looks import WIDGET, legend
 from cotas.lab.points import SAMPLES, Plane, Points, PointsField, from_csv, plane_of
-from cotas.lab.proof import card, figures
+from cotas.lab.proof import card
 from cotas.lab.room import WRAPPED, Room
 from cotas.lab.state import Menu, Refused, Slider
 from cotas.lab.worker import LabTask
+from cotas.report.markup import pairs
 
 # A page that is dragged over sends no more than a state in so many milliseconds.
 MILLISECONDS = 40
@@ -237,7 +238,7 @@ class Boundary(Room):
         rows = answer.points.X[plane.rings]
         self.rings.data = {"x": rows[:, 0].tolist(), "y": rows[:, 1].tolist()}
         self.legend.object = legend(self._keys(answer))
-        self.proof.object = card(answer.model.certificate_, answer.reports, self.wording) + figures(
+        self.proof.object = card(answer.model.certificate_, answer.reports, self.wording) + pairs(
             self._figures(answer)
         )
 

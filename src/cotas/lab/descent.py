@@ -20,11 +20,11 @@ from cotas.exceptions import DivergedError
 from cotas.experiments.descent import objective
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
-from cotas.lab.proof import card, figures, page
+from cotas.lab.proof import card, page
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider
 from cotas.lab.worker import LabTask
-from cotas.report.markup import text
+from cotas.report.markup import pairs, text
 from cotas.tracing import DescentStep, Trace
 
 # Points of the grid on each side, and the lines of equal J.
@@ -226,7 +226,7 @@ class Descent(Room):
         head = f"<p class='problem'>{text(answer.flight)}</p>" if answer.flight else card(
             certificate, [], wording
         )  # fmt: skip
-        return f"{head}{figures(table)}" + page(answer.run, answer.lines, wording, self.lang)
+        return f"{head}{pairs(table)}" + page(answer.run, answer.lines, wording, self.lang)
 
     def _dragged(self, _name: str, _old: Any, new: Any) -> None:
         """The visitor has put the start elsewhere."""

@@ -14,13 +14,13 @@ from cotas.lab import apart, foreign
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.foreign import Data, Judged, ModelField
 from cotas.lab.looks import WIDGET
-from cotas.lab.proof import card, figures
+from cotas.lab.proof import card
 from cotas.lab.room import Room
 from cotas.lab.state import Menu, Refused
 from cotas.lab.worker import LabTask
 from cotas.plots.style import drawing
 from cotas.report.certificates import has_gap
-from cotas.report.markup import minus, text
+from cotas.report.markup import minus, pairs, text
 from cotas.words import lang as speaking
 
 EXAMPLES = (
@@ -174,7 +174,7 @@ class Done(Room):
         table = {wording("library said"): said}
         if iterations is not None:
             table[wording("n_iter")] = f"{int(np.max(iterations)):,}"
-        self.proof.object = card(answer.judged.certificate, [], wording) + figures(table)
+        self.proof.object = card(answer.judged.certificate, [], wording) + pairs(table)
 
     def _refits(self, answer: DoneAnswer) -> str:
         wording = self.wording

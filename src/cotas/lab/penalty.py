@@ -17,11 +17,11 @@ from cotas.lab import foreign, numbers
 from cotas.lab.charts import Chart, Curve, dash_of
 from cotas.lab.foreign import Data
 from cotas.lab.points import Points
-from cotas.lab.proof import capital, card, figures
+from cotas.lab.proof import capital, card
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
 from cotas.lab.worker import LabTask
-from cotas.report.markup import text
+from cotas.report.markup import pairs, text
 
 LAMS = decades(-4, 1, 3)
 STEPS = 1000
@@ -197,7 +197,7 @@ class Penalty(Room):
         if bound.kind != "none" and bound.holds:
             table[wording("future")] = f"{100 * bound.upper:.3g}%"
         certificate = path.certificates[order[index]]
-        self.proof.object = told + card(certificate, [], wording) + figures(table)
+        self.proof.object = told + card(certificate, [], wording) + pairs(table)
 
     def _choice_in_words(self, choice: Any) -> str:
         wording = self.wording
@@ -248,7 +248,7 @@ class Penalty(Room):
         head = f"<tr><th></th>{heads}</tr>"
         self.proof.object = (
             f"<h2>{text(wording('lasso at', delta=delta))}</h2>"
-            f"{card(answer.fitted.certificate_, [], wording)}{figures(table)}"
+            f"{card(answer.fitted.certificate_, [], wording)}{pairs(table)}"
             f"<h2 class='next'>{text(capital(wording('unit coefficient')))}</h2>"
             f"<table>{head}{rows}</table>"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import cotas
@@ -167,9 +167,3 @@ def _spread(count: int) -> list[float]:
 def capital(words: str) -> str:
     """The words with a capital letter, as a list has them."""
     return words[:1].upper() + words[1:]
-
-
-def figures(values: Mapping[str, str]) -> str:
-    """Names with their numbers, one under the other."""
-    body = "".join(f"<dt>{text(k)}</dt><dd>{text(v)}</dd>" for k, v in values.items())
-    return f"<dl>{body}</dl>"

@@ -17,12 +17,12 @@ from cotas import plots
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
 from cotas.lab.points import SAMPLES, Plane, Points, lines_between, plane_of
-from cotas.lab.proof import capital, card, figures, page
+from cotas.lab.proof import capital, card, page
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
 from cotas.lab.worker import LabTask
 from cotas.plots.fitted import axis_of
-from cotas.report.markup import text
+from cotas.report.markup import pairs, text
 from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step
 
 # More steps than this nobody goes through one by one.
@@ -296,7 +296,7 @@ class Steps(Room):
         found = f"<h2>{text(heading)}</h2>"
         if step is None:
             return found + f"<p class='soft'>{text(wording('nothing yet'))}</p>"
-        found += figures(numbers_of(step, wording))
+        found += pairs(numbers_of(step, wording))
         if isinstance(step, Return):
             found += card(answer.run.trace.model.certificate_, [], wording)
         return found
