@@ -31,7 +31,9 @@ STANDARD_INPUT = "standard input"
 class CountedBytes(io.RawIOBase):
     """A decompressed stream that ends with an error when too much comes out of it."""
 
-    def __init__(self, stream: IO[bytes], packed: _Tally, source: str, max_bytes: int) -> None:
+    def __init__(
+        self, stream: IO[bytes], packed: io.BufferedReader, source: str, max_bytes: int
+    ) -> None:
         self._stream, self._packed = stream, packed
         self._source, self._max_bytes = source, max_bytes
         self._came = 0
@@ -63,7 +65,7 @@ class CountedBytes(io.RawIOBase):
                 self._source,
                 most=self._max_bytes,
             )
-        if self._came > UNSUSPICIOUS_BYTES and self._came > MAX_RATIO * self._packed.tell():
+        if self._came > UNSUSPICIOUS_BYTES and self._came > MAX_RATIO * _taken(self._packed):
             raise DataFileError(
                 "it decompresses to more than {most} times its size, as only files made "
                 "to exhaust a machine do. Decompress it first if you trust it.",
@@ -133,21 +135,16 @@ def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedR
         else:
             yield raw
             return
-        counted = CountedBytes(unpacked, _Tally(raw), source, max_bytes)
+        counted = CountedBytes(unpacked, raw, source, max_bytes)
         yield io.BufferedReader(counted, 1 << 20)
 
 
-class _Tally:
+def _taken(raw: io.BufferedReader) -> int:
     """How many compressed bytes have been taken, also of a stream that cannot tell."""
-
-    def __init__(self, raw: io.BufferedReader) -> None:
-        self._raw = raw
-
-    def tell(self) -> int:
-        try:
-            return max(1, self._raw.tell())
-        except (OSError, io.UnsupportedOperation):
-            return sys.maxsize  # a pipe: only the absolute limit applies
+    try:
+        return max(1, raw.tell())
+    except (OSError, io.UnsupportedOperation):
+        return sys.maxsize  # a pipe: only the absolute limit applies
 
 
 def _member_of(raw: io.BufferedReader, source: str) -> IO[bytes] | None:
