@@ -32,7 +32,7 @@ from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import FAMILIES, PARTS
 from cotas.files.kinds.values import KERNEL
 from cotas.files.models import read_model_file, save, witness_hash
-from cotas.files.records import Estimator, records_within, stored_fields
+from cotas.files.records import Estimator, records_within
 from cotas.fitting.certified import Certified
 from problems import clouds, regression, three_clouds
 
@@ -182,6 +182,13 @@ def declared():
         for record in records_within(part):
             found.setdefault(record.location, record)
     return list(found.values())
+
+
+def stored_fields(cls):
+    """The fields of a dataclass or NamedTuple that a file must hold: all that do not say no."""
+    if dataclasses.is_dataclass(cls):
+        return {f.name for f in dataclasses.fields(cls) if f.metadata.get("stored", True)}
+    return set(cls._fields)
 
 
 @pytest.mark.parametrize("record", declared(), ids=lambda record: record.location)

@@ -259,16 +259,16 @@ class Boundary(Room):
 
     def _figures(self, answer: BoundaryAnswer) -> dict[str, str]:
         wording, model = self.wording, answer.model
-        found = {wording("training error"): _share(answer.errors[0])}
+        found = {wording("training error"): percent(answer.errors[0])}
         if not math.isnan(answer.errors[1]):
-            found[wording("validation error")] = _share(answer.errors[1])
+            found[wording("validation error")] = percent(answer.errors[1])
         if answer.plane.ringed:
             key = "support" if answer.plane.ringed == "support vectors" else "violated"
             found[wording(key)] = f"{len(answer.plane.rings)} / {len(answer.points.X)}"
         if hasattr(model, "margin_width_") and len(model.classes_) == 2:
             found[wording("width")] = f"{float(np.ravel(model.margin_width_)[0]):.4g}"
         if answer.plane.certified is not None:
-            found[wording("certified share")] = _share(float(np.mean(answer.plane.certified)))
+            found[wording("certified share")] = percent(float(np.mean(answer.plane.certified)))
         return found
 
     def _colour(self, code: int) -> str:
@@ -394,7 +394,3 @@ class Boundary(Room):
 def _short(name: str) -> str:
     """As much of a name as fits along a picture on a telephone."""
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-
-
-def _share(value: float) -> str:
-    return percent(value)
