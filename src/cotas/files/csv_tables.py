@@ -402,7 +402,7 @@ def first_ragged_line(text: bytes | Path, dialect: Dialect) -> tuple[int, int] |
     data = _numbers_of_letters(text)
     if not len(data):
         return None
-    from cotas.files.lines import ragged_line  # compiled, and rarely needed
+    from cotas.files.ragged import ragged_line  # compiled, and rarely needed
 
     line, fields = ragged_line(data, ord(dialect.separator), ord(dialect.quote), len(dialect.names))
     return (int(line), int(fields)) if line else None

@@ -1,4 +1,4 @@
-"""Lines of text tables: in blocks that end with one, tidied, and those with too few fields.
+"""Lines of text tables: in blocks that end with one, and tidied.
 
 Untidy are the line ends of old Macintoshes, remarks above a table, and columns lined up with
 spaces.
@@ -11,9 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cotas.arrays import IntArray
 from cotas.files.problems import DataFileError
-from cotas.loops import loop
 
 _MARKS = b",;\t|"
 _NUMBER = re.compile(rb"(^|[,;\t|])\s*[+-]?\d")
@@ -70,33 +68,6 @@ def _is_aligned(text: bytes) -> bool:
     widths = {len(line.split()) for line in lines}
     runs = any(b"  " in line or line.startswith(b" ") for line in lines)
     return runs and len(widths) == 1 and widths != {1}
-
-
-@loop
-def ragged_line(text: IntArray, separator: int, quote: int, expected: int) -> tuple[int, int]:
-    """The first line with another number of fields than expected, and that number; or zeros."""
-    line, fields, quoted, empty = 1, 1, False, True
-    begun = 1
-    for p in range(len(text)):
-        letter = text[p]
-        if letter == quote:
-            quoted = not quoted
-            empty = False
-        elif letter == 10:
-            line += 1
-            if not quoted:
-                if not empty and fields != expected:
-                    return begun, fields
-                fields, empty, begun = 1, True, line
-        elif letter == separator:
-            empty = False
-            if not quoted:
-                fields += 1
-        elif letter != 13:
-            empty = False
-    if not empty and fields != expected:
-        return begun, fields
-    return 0, 0
 
 
 def blocks_of_lines(

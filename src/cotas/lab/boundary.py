@@ -16,7 +16,8 @@ from cotas import plots
 from cotas.certificates.presentation import percent
 from cotas.lab import classifiers
 from cotas.lab.looks import WIDGET, legend
-from cotas.lab.points import SAMPLES, Plane, Points, PointsField, from_csv, plane_of
+from cotas.lab.plane import Plane, plane_of
+from cotas.lab.points import SAMPLES, Points, PointsField, from_csv
 from cotas.lab.proof import card
 from cotas.lab.room import WRAPPED, Room
 from cotas.lab.state import Menu, Refused, Slider

@@ -16,7 +16,8 @@ import cotas
 from cotas import plots
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
-from cotas.lab.points import SAMPLES, Plane, Points, lines_between, plane_of
+from cotas.lab.plane import Plane, lines_between, plane_of
+from cotas.lab.points import SAMPLES, Points
 from cotas.lab.proof import capital, card, page
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
