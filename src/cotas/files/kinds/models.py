@@ -1,7 +1,7 @@
 """The estimators, by their public names, and what each has after a fit.
 
 Letters: d features, k classes, m machines that tell them apart, n training rows, s support vectors,
-q targets.
+q targets, w models of a blend.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
 from cotas.files.kinds.states import BATCHES, ENDING, HISTORY, STAGEWISE_PATH
 from cotas.files.kinds.values import ENSEMBLE, KERNEL
-from cotas.files.records import Estimator, Family, Record
+from cotas.files.records import Estimator, Family, Later, Record
 from cotas.files.schema import (
     LONGEST,
     Array,
@@ -250,6 +250,19 @@ def _batches_fit(batches: Any, d: int, q: int) -> None:
         require(len(state.w) == q, "batches", "are of other targets")
 
 
+def blends_fit(model: Any) -> None:
+    """Models of the same columns and classes, none a blend itself, and weights that sum to one."""
+    first, *others = model.estimators_
+    require(abs(model.weights_.sum() - 1) < 1e-9, "weights", "do not sum to one")
+    for each in model.estimators_:
+        require(hasattr(each, "_certificates"), "estimators", "are blends themselves")
+    labels = getattr(first, "classes_", np.empty(0))
+    for other in others:
+        same = other.n_features_in_ == first.n_features_in_
+        same = same and np.array_equal(getattr(other, "classes_", np.empty(0)), labels)
+        require(same, "estimators", "are of other data")
+
+
 def columns_or_learners(model: Any) -> None:
     """LS-Boost has coefficients and their path, or one ensemble."""
     if hasattr(model, "ensembles_"):
@@ -296,7 +309,20 @@ def _boosting(module: str, fields: dict[str, Field] = BOOSTER) -> Estimator:
     return Estimator(f"cotas.boosting.{module}", fields, relation=boosters_fit)
 
 
-MODEL = Family(
+def _any_model() -> Family:
+    return MODEL
+
+
+# The members have what all models have.
+BLEND: dict[str, Field] = {
+    "names": Each(Text(), side="w").at("names_"),
+    "weights": Array("w", low=0).at("weights_"),
+    "estimators": Each(Later(_any_model), side="w").at("estimators_"),
+    "claim": Each(Together((Text(), Number(0.0), Text())), side="w").at("_claim"),
+    "seal": Text().at("_seal"),
+}
+
+MODEL: Family = Family(
     "model",
     {
         "Perceptron": _linear("perceptron.Perceptron", ONLINE),
@@ -329,5 +355,8 @@ MODEL = Family(
         "ConvexAnyBoost": _boosting("anyboost.ConvexAnyBoost"),
         "GentleBoost": _boosting("gentleboost.GentleBoost"),
         "LogitBoost": _boosting("logitboost.LogitBoost"),
+        "Blend": Record(
+            "cotas.selection.blend.Blend", BLEND, relation=blends_fit, maker="of_fitted"
+        ),
     },
 )
