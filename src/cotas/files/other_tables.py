@@ -1,15 +1,14 @@
-"""Tables of spreadsheets, of SQLite databases (file.db::table) and in JSON."""
+"""Tables of spreadsheets, and of SQLite databases, named as file.db::table."""
 
 from __future__ import annotations
 
 import io
-import json
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 from cotas.files.compression import Place, open_bytes
-from cotas.files.frames import first_line, polars, polars_errors
+from cotas.files.frames import first_line, polars
 from cotas.files.limits import Limits
 from cotas.files.problems import DataFileError
 from cotas.words import say
@@ -40,7 +39,7 @@ def read_sqlite(path: Path, name: str | None, source: str) -> Any:
             quoted = found.replace('"', '""')
             cursor = connection.execute(f'SELECT * FROM "{quoted}"')
             names = [column[0] for column in cursor.description]
-            return _frame_of_rows(names, cursor.fetchall())
+            return _frame(names, cursor.fetchall())
         finally:
             connection.close()
     except sqlite3.Error as error:
@@ -65,7 +64,7 @@ def _table(connection: sqlite3.Connection, name: str | None, source: str) -> str
     return str(name)
 
 
-def _frame_of_rows(names: list[str], rows: list[tuple[Any, ...]]) -> Any:
+def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> Any:
     """Columns in which values of several types stand side by side, as SQLite allows, are text."""
     pl = polars()
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
@@ -81,37 +80,3 @@ def _column(name: str, values: Any) -> Any:
         return pl.Series(name, values, strict=False)
     plain = [None if value is None else str(value) for value in values]
     return pl.Series(name, plain, dtype=pl.String)
-
-
-def read_json(path: Place, source: str, limits: Limits) -> Any:
-    """The frame; values within values stay what they are."""
-    with open_bytes(path, limits.text) as stream:
-        text = limits.read(stream, source)
-    pl = polars()
-    try:
-        if _has_lines(text):
-            return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
-        return _frame_of_json(json.loads(text))
-    except polars_errors() as error:
-        raise DataFileError("it is no table ({error}).", source, error=first_line(error)) from None
-    except (ValueError, TypeError, RecursionError) as error:
-        raise DataFileError(
-            "it is no sound JSON ({error}).", source, error=first_line(error)
-        ) from None
-
-
-def _has_lines(text: bytes) -> bool:
-    """Whether an object stands on each line; one object alone may be a table of columns."""
-    first, _, rest = text.strip().partition(b"\n")
-    return bool(rest) and first.rstrip().startswith(b"{") and first.rstrip().endswith(b"}")
-
-
-def _frame_of_json(found: Any) -> Any:
-    pl = polars()
-    if isinstance(found, dict):
-        lists = [value for value in found.values() if isinstance(value, list)]
-        if len(lists) == 1 and all(isinstance(row, dict) for row in lists[0]):
-            found = lists[0]  # the rows stand beside remarks on them
-        elif not lists:
-            found = [found]
-    return pl.DataFrame(found, infer_schema_length=None, strict=False)

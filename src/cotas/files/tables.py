@@ -24,9 +24,10 @@ from cotas.files.compression import Place, on_disk, open_bytes, source_name
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv
 from cotas.files.formats import tell_format
 from cotas.files.frames import first_line, is_category, polars, polars_errors
+from cotas.files.json_tables import read_json
 from cotas.files.limits import MAX_BYTES, USUAL, Limits
 from cotas.files.names import names_among, no_column, some, twins_in_words, without_twins
-from cotas.files.other_tables import read_json, read_sheet, read_sqlite
+from cotas.files.other_tables import read_sheet, read_sqlite
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.words import say
