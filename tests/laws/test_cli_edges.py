@@ -187,7 +187,7 @@ def test_a_report_that_fails_says_that_the_model_is_saved(here, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("cotas.report.writing.write_report", full)
+    monkeypatch.setattr("cotas.report.page.write_report", full)
     said = cotas("fit", "shop.csv", "--out", "kept.cotas", "--report", "no.html")
     assert said.code == NOT_WRITTEN
     assert "no.html cannot be written: No space left on device." in said.err

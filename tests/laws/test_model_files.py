@@ -27,12 +27,12 @@ from cotas import kernels, schedules, stops
 from cotas.exceptions import ModelFileError
 from cotas.files import atomic, kinds
 from cotas.files.container import unpack
-from cotas.files.encoding import Encoder
+from cotas.files.encoding import ValueEncoder
 from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import FAMILIES, PARTS
 from cotas.files.kinds.values import KERNEL
 from cotas.files.models import read_model_file, save, witness_hash
-from cotas.files.records import Estimator, records_within, stored_fields
+from cotas.files.records import Estimator, records_within
 from cotas.fitting.certified import Certified
 from problems import clouds, regression, three_clouds
 
@@ -182,6 +182,13 @@ def declared():
         for record in records_within(part):
             found.setdefault(record.location, record)
     return list(found.values())
+
+
+def stored_fields(cls):
+    """The fields of a dataclass or NamedTuple that a file must hold: all that do not say no."""
+    if dataclasses.is_dataclass(cls):
+        return {f.name for f in dataclasses.fields(cls) if f.metadata.get("stored", True)}
+    return set(cls._fields)
 
 
 @pytest.mark.parametrize("record", declared(), ids=lambda record: record.location)
@@ -408,7 +415,7 @@ def test_nesting_has_an_end_when_writing_too():
     for _ in range(100):
         nested = [nested]
     with pytest.raises(ModelFileError, match="nested"):
-        Encoder().encode(nested, "x")
+        ValueEncoder().encode(nested, "x")
 
 
 # ---- the format --------------------------------------------------------------------------------

@@ -44,10 +44,9 @@ def reproduce(
 
     Example: cotas reproduce 001-1.5 teorema-3.1 --out figures --format pdf
     """
-    from cotas.experiments.catalogue import FIGURES
     from cotas.experiments.figures import FORMATS, ready
     from cotas.experiments.figures import reproduce as make
-    from cotas.experiments.names import UnknownFigureError, find_all, listing, other_names
+    from cotas.experiments.names import FIGURES, UnknownFigureError, find_all, listing, other_names
 
     if listed:
         refuse(session, ["every", "out", "kind", "seed"], say("does not go with --list."))

@@ -48,7 +48,7 @@ def store(
 
 
 def _write_report(record: FitRecord, path: Path, saved: Path | None) -> None:
-    from cotas.report.writing import write_report  # which loads what draws
+    from cotas.report.page import write_report  # which loads what draws
 
     try:
         with writing(path):

@@ -45,10 +45,9 @@ from cotas.files.csv_dialect import (
 )
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import USUAL, Limits
-from cotas.files.lines import blocks_of_lines
+from cotas.files.lines import Untidy, blocks_of_lines, tell_untidy
 from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError, UnusedWishError
-from cotas.files.tidying import Untidy, tell_untidy
 from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
