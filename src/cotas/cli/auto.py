@@ -55,6 +55,7 @@ def train_auto(
     X = clone(settings.preparation).fit(table).transform(table)
     wanted = _some(candidates(settings.task, X, y, settings.seed), settings.trials)
     limits: dict[str, Any] = {"max_time": settings.time, "tell": _teller(session, settings)}
+    limits["blends"] = not settings.single
     if settings.trials is not None:
         limits["beside"] = None
     search = search_of(settings.task, X, y, settings.seed, rows.groups_of_training(), **limits)

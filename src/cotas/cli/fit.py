@@ -60,6 +60,9 @@ def fit(
     trials: Annotated[
         int | None, typer.Option(help="So many settings at most for --model auto.")
     ] = None,
+    single: Annotated[
+        bool, typer.Option("--single", help="No mean of several models from --model auto.")
+    ] = False,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -95,7 +98,7 @@ def fit(
         task_of(str(model))  # a model that there is not is told of before the table is read
     known_task(task)
     if model != "auto":
-        refuse(session, ["time", "trials"], say("is for the choice of --model auto."))
+        refuse(session, ["time", "trials", "single"], say("is for the choice of --model auto."))
     given = parameters(param or [], lam=lam, tol=tol)
     if select in given:
         words = "--select chooses {name}, which is given too: leave one of them out."
@@ -121,6 +124,7 @@ def fit(
         group=group,
         time=time,
         trials=trials,
+        single=single,
         probabilities=probabilities,
     )
     if big is not None:

@@ -60,6 +60,7 @@ class Settings:
     group: str | None = None
     time: float = 60.0
     trials: int | None = None
+    single: bool = False
     probabilities: bool = False
 
 

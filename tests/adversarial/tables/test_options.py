@@ -86,6 +86,7 @@ CALLS = {
     ("fit", "probabilities"): (("t.csv", *T), ("--probabilities",)),
     ("fit", "max_time"): (("t.csv", *T), ("--max-time", "-1")),
     ("fit", "time"): (("t.csv", *T, "-m", "auto", "--trials", "1"), ("--time", "-1")),
+    ("fit", "single"): (("builtin:diabetes", "-m", "auto", "--trials", "8"), ("--single",)),
     ("fit", "trials"): (("t.csv", *T, "-m", "auto", "--time", "0.001"), ("--trials", "0")),
     ("fit", "memory"): (("t.csv", *T), ("--memory", "1")),
     ("fit", "strict"): (("t.csv", *T, "-m", "perceptron"), ("--strict",)),
@@ -164,6 +165,7 @@ def test_an_option_is_obeyed_or_refused(place, command, name):
 # Calls in which an option could change nothing.
 IDLE = [
     ("fit", "t.csv", *T, "--time", "9"),
+    ("fit", "t.csv", *T, "--single"),
     ("fit", "t.csv", *T, "--trials", "9"),
     ("fit", "t.csv", *T, "--lam", "1", "--select", "lam"),
     ("fit", "t.csv", *T, "--lam", "1", "-p", "lam=2"),
