@@ -5,7 +5,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
-from cotas.experiments.catalogue import FIGURES
+from cotas.experiments.names import FIGURES
 
 import cotas as library
 from cotas.cli.app import COMMANDS
