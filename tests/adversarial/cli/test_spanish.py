@@ -5,12 +5,12 @@ import re
 import numpy as np
 import polars as pl
 import pytest
-from cotas.experiments.names import FIGURES
 
 import cotas as library
 from cotas.cli.app import COMMANDS
 from cotas.cli.data import BUILTIN
 from cotas.cli.models import NAMES
+from cotas.experiments.names import FIGURES
 from cotas.lab.__init__ import ROOMS
 from cotas.words import spanish
 from terminal import cotas, customers
