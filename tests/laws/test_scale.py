@@ -388,6 +388,42 @@ def test_other_blocks_prove_the_same_of_a_poor_model(loss):
             assert first.beside(other) == other.beside(first) == []
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(
+    "loss", [kind() for kind in vars(losses).values() if getattr(kind, "name", None) in LOSSES]
+)
+def test_other_blocks_prove_the_same_far_from_zero(loss, bias):
+    """What rounding Xᵀc is worth to a poor model is what it is worth to the one that c gives."""
+    n, nothing = 40, np.zeros(0)
+    labels = np.where(np.arange(n) % 2 == 0, "yes", "no")
+    for seed, lam in product(range(6), (10.0, 1e3, 1e5)):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(n, 2)) + 1e9
+        coef = rng.normal(size=2) * 10.0 ** rng.uniform(-17, -10)
+        intercept = -float(rows.mean(axis=0) @ coef) + 0.1 if bias else 0.0
+        problem = RegularizedRisk(loss, lam, bias)
+        point = BlockPoint(problem, coef, intercept, "yes", np.zeros((0, 2)), nothing, nothing)
+        first, *others = (point.check(Arrays(rows, labels, block_rows=k)) for k in (n, 1, 7))
+        for other in others:
+            assert first.beside(other) == other.beside(first) == []
+
+
+@pytest.mark.parametrize("size", [1e-80, 1e-120, 1e-160, 1e-290, 1e-300, 1e-305])
+@pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
+def test_weights_prove_the_same_in_any_blocks_or_are_refused(kind, size):
+    rows, y = X[:60], (TWO if is_classifier(kind()) else Z)[:60]
+    heavy = np.full(60, 2.0)
+    heavy[::3] = 1.0
+    source = Arrays(rows, y, size * heavy, block_rows=20)
+    if size < 1e-100:
+        with pytest.raises(ValueError, match="weight"):
+            made(kind).fit(source)
+        return
+    certificate = made(kind).fit(source).certificate_
+    for block_rows in (20,) if kind in MIXED else (60, 20, 7, 1):
+        assert certificate.verify(Arrays(rows, y, size * heavy, block_rows=block_rows))
+
+
 class Counted(Arrays):
     """A source that counts how often it is gone over."""
 
@@ -400,6 +436,9 @@ class Counted(Arrays):
     def map_reduce(self, function, each=map):
         self.passes += 1
         return super().map_reduce(function, each)
+
+    def of_first(self, function):
+        return function(self._block(0))
 
 
 # ---- boosters ----------------------------------------------------------------------------------

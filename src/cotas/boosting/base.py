@@ -17,6 +17,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
+from cotas.certificates.binding import same
 from cotas.certificates.categories import coded
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.theorems.combinations import Combination, Combined
@@ -214,7 +215,7 @@ def _objected(
     if not isinstance(witness, Combined):
         return certificate
     mine = now if len(witness.combinations) > 1 else now[k : k + 1]
-    if all(a.same_as(b) for a, b in zip(witness.combinations, mine, strict=True)):
+    if all(same(a, b) for a, b in zip(witness.combinations, mine, strict=True)):
         return certificate
     return certificate.objected(objection, witness.made_of(mine))
 

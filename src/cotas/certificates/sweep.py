@@ -199,6 +199,21 @@ def as_sketches(
     return [Sketch(*shape, entries, label, scale, top) for label, top in pairs]
 
 
+def one_in_each_row(sketches: Sequence[Sketch | None]) -> bool:
+    """Whether each row counts as +1 in one of these sketches of the same rows, and never in two.
+
+    Labels of ±1 then add up to 2 − k in each row, which is less where a row is in none; it is
+    multiplied by its fixed weight, which is above ½.
+    """
+    known = [sketch for sketch in sketches if sketch is not None]
+    if not known or len(known) < len(sketches):
+        return False
+    n, size = known[0].n_rows, 1 << 16
+    parts = (slice(start, min(start + size, n)) for start in range(0, n, size))
+    whole = sum(_fixed_weights(p.start, p.stop, SQUARE_ROOT_OF_TWO).sum() for p in parts)
+    return bool(abs(sum(one.labels for one in known) - (2 - len(known)) * whole) < 0.5)
+
+
 @lru_cache(maxsize=2)
 def _column_weights(d: int) -> FloatArray:
     """Those of the columns, which every block needs."""

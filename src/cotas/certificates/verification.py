@@ -104,9 +104,11 @@ def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
         said, right = getattr(claimed, name), getattr(fresh, name)
         if english(said) != english(right):
             found.append(_differs(name, repr(right), repr(said)))
-    if fresh.label and english(claimed.label) != english(fresh.label):
+    if english(claimed.label) != english(fresh.label):
         text = "It is about {right}, and not about {said}."
-        found.append(say(text, right=fresh.label, said=claimed.label))
+        nothing = say("all of y")
+        about = {"right": fresh.label or nothing, "said": claimed.label or nothing}
+        found.append(say(text, **about))
     if not _reads_alike(claimed.statement, fresh.statement, claimed, fresh):
         text = "The statement is: {right} And not: {said}"
         found.append(say(text, right=fresh.statement, said=claimed.statement))

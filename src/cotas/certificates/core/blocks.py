@@ -44,6 +44,7 @@ from cotas.certificates.core.gap import (
     Weights,
     best_multiple,
     bias_bound,
+    blur_of,
     blurred,
     objected,
     objective,
@@ -404,9 +405,8 @@ class _Passes:
 
     def __init__(self, source: Any, claims: Claims, reader: Any, first: Tally) -> None:
         self.source, self.claims, self.reader, self.first = source, claims, reader, first
-        self.low, self.high = float(first["low"]), float(first["high"])
-        if not 0 < self.low <= self.high < math.inf:
-            raise Objection("weights")
+        w = Weights.between(float(first["low"]), float(first["high"]))
+        self.low, self.high = w.low, w.high
         k, quadratic = len(claims.biases), claims.risk.loss.quadratic
         self.multiples = np.tile((1.0, 2.0) if quadratic else MULTIPLES, (k, 1))
         self.second = self._second_pass()
@@ -502,7 +502,7 @@ class _Passes:
             slip,
             least,
         )
-        rounding += pull.off * float(np.linalg.norm(claim.theta * pull.unit)) / self.low
+        rounding += blur_of(claim, pull, t, self.low)
         felt = first[f"felt {k}"] / self.low + rounding
         charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
         # The same rows in other blocks prove a little more or less: there is room for that.
@@ -587,11 +587,9 @@ class BlockSquaredRisk(SquaredRisk):
         self.claims, (self.frame, self.middles) = claims, kept_frame(source, claims)
         squares = Squares(claims, self.frame, self.middles, claims.d <= largest)
         self.sums = counted(source.map_reduce(squares), claims.n)
-        low, high = float(self.sums["low"]), float(self.sums["high"])
-        if not 0 < low <= high < math.inf:
-            raise Objection("weights")
+        w = Weights.between(float(self.sums["low"]), float(self.sums["high"]))
         rows = SimpleNamespace(n=claims.n, d=claims.d, unit=self.frame.unit)
-        given = (rows, claims.risk.free_bias, Weights(np.zeros(0), low, high), largest)
+        given = (rows, claims.risk.free_bias, w, largest)
         super().__init__(claims.risk.regularizer.lam, claims.risk.regularizer.weights, *given)
         if "H" in self.sums:
             self._known[False, 0] = self._all_rows()

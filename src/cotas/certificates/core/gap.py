@@ -31,11 +31,12 @@ import numpy as np
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, IntArray, U, above, below, down, gamma, norm_up, ratio, sharp_total,
+    SMALL, TINY, FloatArray, IntArray, U, above, below, down, gamma, norm_up, ratio, sharp_total,
     total, total_down, total_up, up,
 )  # fmt: skip
 
 Pair = tuple[FloatArray, FloatArray]
+NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -312,8 +313,12 @@ class Weights:
         if s.shape != (n,) or not np.isfinite(s).all() or (s < 0).any():
             raise Objection("weights")
         value, off = total(s)
-        low, high = down(value - off), up(value + off)
-        if not 0 < low < high < math.inf:
+        return cls.between(down(value - off), up(value + off), s)
+
+    @classmethod
+    def between(cls, low: float, high: float, s: Any = NOTHING) -> Weights:
+        """Weights with a sum that underflow does not touch, however they are added up."""
+        if not SMALL <= low <= high < math.inf:
             raise Objection("weights")
         return cls(s, low, high)
 
@@ -513,6 +518,13 @@ def best_multiple(
     return best, multiple, rounding
 
 
+def blur_of(claim: Claim, pull: Pull, t: float, low: float) -> float:
+    """About what rounding Xᵀc is worth, to the model and to the one that tc itself gives."""
+    scaled, cost = claim.theta * pull.unit, claim.risk.regularizer.conjugate
+    blur = cost(pull, t, 1.0 / low) - cost(pull._replace(off=0.0), t, 1.0 / low)
+    return max(pull.off * math.sqrt(scaled @ scaled) / low, blur)
+
+
 class Found(NamedTuple):
     """The bounds of a claim, or what speaks against it; the dual point, Xᵀc and t that prove it."""
 
@@ -561,8 +573,7 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
             return Found(known)
         value, claim = known
         best, t, rounding = lower(claim, rows, w, pull, value)
-        scaled = claim.theta * rows.unit
-        rounding += pull.off * math.sqrt(scaled @ scaled) / w.low
+        rounding += blur_of(claim, pull, t, w.low)
         found = objected(enclosed, claim, w, z, off, best, value, rounding)
         return Found(found, claim.c, pull, t)
 

@@ -6,7 +6,6 @@ are balanced by what a first pass has found of all the rows.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from cotas.certificates.core.blocks import (
     kept_frame,
 )
 from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
-from cotas.certificates.core.gap import MULTIPLES
+from cotas.certificates.core.gap import MULTIPLES, Weights
 
 from cotas.certificates.core.rounding import (  # isort: skip
     FloatArray, norm_up, total_down, total_up, up,
@@ -147,9 +146,8 @@ def softmax_in_blocks(
     refuse(penalty, W, np.array(claims.biases), claims.risk.free_bias)
     given = (claims, *kept_frame(source, claims), reference)
     first = counted(source.map_reduce(ClassValues(*given)), claims.n)
-    low, high = float(first["low"]), float(first["high"])
-    if not 0 < low <= high < math.inf:
-        raise Objection("weights")
+    w = Weights.between(float(first["low"]), float(first["high"]))
+    low, high = w.low, w.high
     upper, felt = objective(penalty, W, float(first["losses"]), low), float(first["felt"]) / low
     shares = (np.ones(k), np.zeros(k))
     smallest = min(float(first[f"mass {j}"]) for j in range(k))

@@ -47,6 +47,7 @@ PA_THEOREM = "Crammer et al. 2006, Theorem 4 (PA-I)"
 NOT_ABOUT_NEW_DATA = "It counts mistakes made while learning; it says nothing about new data."
 TOLD = "The number of presentations, and that each entry of the ledger was earned by a mistake."
 TOLD_STEPS = "The number of presentations and that of mistakes, which the steps only limit."
+OVERFLOW = "The scores of the model overflow on these rows: rescale the columns."
 OTHER_COUNT = "The ledger holds another number of mistakes."
 # Lengths below this have lost digits to underflow.
 SMALLEST = 2.0**-900
@@ -228,11 +229,12 @@ class Ledger(Parametric):
         sizes = [norm_up(column) for column in u.T]
         off = np.array([above(gamma(len(u) + MORE) * radius * size, 3) for size in sizes])
         missed = [
-            ledger.impossible()
+            ledger.impossible(facts.longest())
             or ledger.missed(sums[c], sums[K:][c : c + 1], adds, above(found["sum way"][c], adds))
             for c, ledger in enumerate(ledgers)
         ]
-        agreements -= off
+        with np.errstate(invalid="ignore"):
+            agreements -= off
         lowest = _or_nothing(agreements[used])
         return MistakeSurvey(used, lowest, off, sizes, radius, missed, facts.sketches)
 
@@ -292,14 +294,16 @@ class Ledger(Parametric):
             return 1
         return max(1, -(-self.presentations // max(1, used)))
 
-    def impossible(self) -> str:
-        """What no run can have counted, or nothing."""
+    def impossible(self, radius: float = 0.0) -> str:
+        """What no run on rows no longer than `radius` can have counted, or nothing."""
         if not (whole(self.mistakes) and whole(self.presentations)):
             return "Mistakes and presentations are whole numbers."
         if self.mistakes > self.presentations:
             return "There were more mistakes than presentations."
         if not self.bias and self.intercept:
             return "The model has a bias, and the problem has none."
+        if not radius * norm_up(np.append(self.coef, self.intercept)) < math.inf:
+            return OVERFLOW
         entries, used = np.asarray(self.updates), _used(self)
         if not (np.isfinite(entries).all() and (entries >= 0).all()):
             return "The entries of a ledger are finite and not negative."
