@@ -17,10 +17,10 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
-from cotas.certificates.binding import same
 from cotas.certificates.categories import coded
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.theorems.combinations import Combination, Combined
+from cotas.certificates.verification import same
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_source, rows_to_predict
 from cotas.fitting.deciding import DecidingInBlocks

@@ -7,19 +7,18 @@ the rows of the proof and compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
-from cotas.certificates.presentation import against, against_the_rest
-from cotas.certificates.sweep import as_rows, one_in_each_row
-from cotas.certificates.verification import UNCHECKED
-from cotas.source import Block, Source, shape_of_targets
-from cotas.words import english, say
+from cotas.certificates.sweep import as_rows
+from cotas.certificates.verification import UNCHECKED, positive_of
+from cotas.source import Block, Source
+from cotas.words import say
 
 OTHER_SCORES = "The model does not compute what the certificate speaks of."
 OTHER_LABELS = "The model does not predict the classes that its certificates speak of."
@@ -185,55 +184,6 @@ def _sum_of_functions(combination: Any, rows: Matrix, sign: Callable[[Any], Any]
     return total
 
 
-# ---- composites --------------------------------------------------------------------------------
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two values are the same: arrays by their entries, texts in any language, NaN as NaN.
-
-    Of dataclasses those fields count that are compared.
-    """
-    if a is b:
-        return True
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        alike = type(a) is type(b) and a.dtype == b.dtype
-        return alike and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-    if is_dataclass(a):
-        names = [one.name for one in fields(a) if one.compare]
-        return type(a) is type(b) and all(same(getattr(a, n), getattr(b, n)) for n in names)
-    if type(a).__eq__ is object.__eq__ and type(a).__module__.startswith("cotas."):
-        return type(a) is type(b) and same(vars(a), vars(b))
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, tuple | list):
-        alike = type(a) is type(b) and len(a) == len(b)
-        return alike and all(same(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, str) and isinstance(b, str):
-        return english(a) == english(b)
-    return bool(a == b) or bool(a != a and b != b)
-
-
-def left_out(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
-    """In words, what of y no part of a composite is about, or two are; each part is proved."""
-    about = [english(part.label) for part in parts]
-    twice = [part.label for part in parts if about.count(english(part.label)) > 1]
-    if twice:
-        return [say("Two parts are about {label}.", label=twice[0])]
-    witnesses = [getattr(part.witness, "point", part.witness) for part in parts]
-    if getattr(witnesses[0], "column", None) is not None:
-        targets = X.of_first(shape_of_targets) if y is None else np.shape(y)
-        wanted = [{english(say("target {column}", column=k))} for k in range(targets[1])]
-    else:
-        known = [_positive(witness) for witness in witnesses]
-        if about == [english(against_the_rest(label)) for label in known]:
-            whole = len({*known}) == len(known) and one_in_each_row([p.sketch for p in parts])
-            return [] if whole else [say("There are rows of a class that no part is about.")]
-        pairs = combinations(np.unique(y).tolist(), 2)
-        wanted = [{english(against(*pair)), english(against(*pair[::-1]))} for pair in pairs]
-    lacking = [sorted(names)[-1] for names in wanted if not names & {*about}]
-    return [say("There is no part about {label}.", label=label) for label in lacking]
-
-
 # ---- labels ------------------------------------------------------------------------------------
 
 
@@ -256,7 +206,7 @@ class Classes:
         positives = (
             list(witnesses[0].classes)
             if together
-            else [_positive(getattr(witness, "point", witness)) for witness in witnesses]
+            else [positive_of(getattr(witness, "point", witness)) for witness in witnesses]
         )
         known = list(dict.fromkeys(positives))
         all_known = len(known) == len(positives) > 1
@@ -275,11 +225,6 @@ class Classes:
         if self.all_known:
             return self.known
         return [others[0], *self.known] if others else []
-
-
-def _positive(witness: Any) -> Any:
-    """The label that counts as +1."""
-    return witness.classes[0] if hasattr(witness, "classes") else witness.positive
 
 
 def _told(model: Any, classes: Classes, scores: FloatArray) -> frozenset[tuple[int, Any]] | None:

@@ -10,15 +10,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.binding import left_out, same
 from cotas.certificates.presentation import OPTIMIZATION, against_the_rest, as_html, as_text
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import (
     UNCHECKED,
     as_meant,
     contradictions,
+    left_out,
     read_labels,
     read_rows,
+    same,
 )
 from cotas.problem import relative_gap
 from cotas.source import Source, source_of

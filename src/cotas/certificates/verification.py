@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +19,14 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Matrix
 from cotas.certificates.categories import coded
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
-from cotas.certificates.presentation import OPTIMIZATION, bounds_in_digits
+from cotas.certificates.presentation import (
+    OPTIMIZATION,
+    against,
+    against_the_rest,
+    bounds_in_digits,
+)
+from cotas.certificates.sweep import one_in_each_row
+from cotas.source import shape_of_targets
 from cotas.words import english, say
 
 if TYPE_CHECKING:
@@ -232,3 +242,58 @@ def _near(said: Any, right: Any, scale: float = 0.0) -> bool:
     both_nan = math.isnan(said) and math.isnan(right)
     near = SAME * max(abs(right), scale, VANISHED)
     return said == right or both_nan or abs(said - right) <= near
+
+
+# ---- composites --------------------------------------------------------------------------------
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are the same: arrays by their entries, texts in any language, NaN as NaN.
+
+    Of dataclasses those fields count that are compared.
+    """
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        alike = type(a) is type(b) and a.dtype == b.dtype
+        return alike and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if is_dataclass(a):
+        names = [one.name for one in fields(a) if one.compare]
+        return type(a) is type(b) and all(same(getattr(a, n), getattr(b, n)) for n in names)
+    kind: Any = type(a)
+    if kind.__eq__ is object.__eq__ and kind.__module__.startswith("cotas."):
+        return type(a) is type(b) and same(vars(a), vars(b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list):
+        alike = type(a) is type(b) and len(a) == len(b)
+        return alike and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, str) and isinstance(b, str):
+        return english(a) == english(b)
+    return bool(a == b) or bool(a != a and b != b)
+
+
+def left_out(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
+    """In words, what of y no part of a composite is about, or two are; each part is proved."""
+    about = [english(part.label) for part in parts]
+    twice = [part.label for part in parts if about.count(english(part.label)) > 1]
+    if twice:
+        return [say("Two parts are about {label}.", label=twice[0])]
+    witnesses = [getattr(part.witness, "point", part.witness) for part in parts]
+    if getattr(witnesses[0], "column", None) is not None:
+        targets = X.of_first(shape_of_targets) if y is None else np.shape(y)
+        wanted = [{english(say("target {column}", column=k))} for k in range(targets[1])]
+    else:
+        known = [positive_of(witness) for witness in witnesses]
+        if about == [english(against_the_rest(label)) for label in known]:
+            whole = len({*known}) == len(known) and one_in_each_row([p.sketch for p in parts])
+            return [] if whole else [say("There are rows of a class that no part is about.")]
+        pairs = combinations(np.unique(np.asarray(y)).tolist(), 2)
+        wanted = [{english(against(*pair)), english(against(*pair[::-1]))} for pair in pairs]
+    lacking = [sorted(names)[-1] for names in wanted if not names & {*about}]
+    return [say("There is no part about {label}.", label=label) for label in lacking]
+
+
+def positive_of(witness: Any) -> Any:
+    """The label that counts as +1."""
+    return witness.classes[0] if hasattr(witness, "classes") else witness.positive

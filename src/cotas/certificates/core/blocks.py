@@ -24,13 +24,10 @@ import numpy as np
 
 from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
 from cotas.certificates.core.curvature import (
-    Hessian,
     ResidualSums,
     Slope,
     SquaredFound,
     SquaredRisk,
-    in_scale,
-    in_units,
     residual_sums,
 )
 from cotas.certificates.core.gap import (
@@ -49,6 +46,7 @@ from cotas.certificates.core.gap import (
     objected,
     objective,
 )
+from cotas.certificates.core.hessian import Hessian, in_scale, in_units
 
 from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, U, above, down, exact_sum, gamma, norm_up, sharp_parts, sharp_total,

@@ -81,6 +81,10 @@ class Margin:
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
         return self.dual(t * np.abs(c), s)
 
+    def limits(self, claim: Any, rows: Any, w: Any, level: float) -> FloatArray:
+        """Bounds of |θⱼ| of the coefficients without a penalty, for models with P ≤ level: none."""
+        return np.full(len(claim.risk.regularizer.free()), math.inf)
+
     def shortfall(self, level: float) -> float:
         """How far below zero the average margin of a class can be if its φ is `level` on average.
 
@@ -437,7 +441,7 @@ def lower(
     rest, slip, loose = up(abs(value) + off) if value or off else 0.0, 0.0, 0.0
     if len(regularizer.free()):
         level = least_known(claim, w, level)
-        limits = regularizer.limits(claim, rows, w, level)
+        limits = loss.limits(claim, rows, w, level)
         slip = above(share * regularizer.loose(pull, limits))
         loose = norm_up(limits)
     if risk.free_bias and rest > 0:
@@ -522,7 +526,7 @@ def blur_of(claim: Claim, pull: Pull, t: float, low: float) -> float:
     """About what rounding Xᵀc is worth, to the model and to the one that tc itself gives."""
     scaled, cost = claim.theta * pull.unit, claim.risk.regularizer.conjugate
     blur = cost(pull, t, 1.0 / low) - cost(pull._replace(off=0.0), t, 1.0 / low)
-    return max(pull.off * math.sqrt(scaled @ scaled) / low, blur)
+    return float(max(pull.off * math.sqrt(scaled @ scaled) / low, blur))
 
 
 class Found(NamedTuple):

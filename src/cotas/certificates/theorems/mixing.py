@@ -44,6 +44,7 @@ from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most, other_rows
 from cotas.certificates.theorems.mistakes import (
     NOT_ABOUT_NEW_DATA,
+    OVERFLOW,
     PA_THEOREM,
     SHORTFALL_THEOREM,
     THEOREM,
@@ -304,6 +305,8 @@ class MixtureLedger(Parametric):
             return "The model has a bias, and the problem has none."
         if not np.isfinite(np.append(self.coef, self.intercept)).all():
             return "The model holds NaN or infinity."
+        if not survey.radius * norm_up(np.append(self.coef, self.intercept)) < math.inf:
+            return OVERFLOW
         return survey.objection
 
     def _mean(self, survey: Survey) -> Fraction:

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
-from cotas.certificates.binding import same
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_up, up
+from cotas.certificates.verification import same
 from cotas.words import say
 
 PLACED_AT_A_TIME, READ_AT_A_TIME = 1 << 13, 1 << 19  # numbers of columns
