@@ -283,13 +283,19 @@ def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
 ROUNDED = 1e15 * EPS**2
 
 
-def constant_model(y: FloatArray, weights: Any, free_bias: bool) -> tuple[float, float]:
-    """½ Σ sᵢ(yᵢ − ȳ)²/S, the mean being zero without a bias, and Σ sᵢyᵢ²/S."""
+def constant_model(
+    y: FloatArray, weights: Any, free_bias: bool, loss: Any = None
+) -> tuple[float, float]:
+    """The mean loss of the mean of y, or of zero without a bias, and Σ sᵢyᵢ²/S.
+
+    A loss of the core; that of squares, ½(y − z)², if none is given.
+    """
     s = np.ones(len(y)) if weights is None else np.asarray(weights)
     with np.errstate(all="ignore"):
         share = s / np.add.reduce(s)
         about = y - share @ y if free_bias else y
-        return float(0.5 * (share @ about**2)), float(share @ y**2)
+        losses = 0.5 * about**2 if loss is None else loss.value(about, np.zeros_like(y), 0.0)
+        return float(share @ losses), float(share @ y**2)
 
 
 def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray:

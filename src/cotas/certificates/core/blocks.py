@@ -140,6 +140,51 @@ class Array(NamedTuple):
         return Array(self.value + other.value, most + 1)
 
 
+class Between(NamedTuple):
+    """A number that lies between two; sums of such are rounded outwards."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def sum_of(cls, a: FloatArray) -> Between:
+        """Σ of some numbers."""
+        return cls(total_down(a), total_up(a))
+
+    def __add__(self, other: Any) -> Between:
+        return Between(down(self.low + other.low), up(self.high + other.high))
+
+    def middle(self) -> tuple[float, float]:
+        """The middle, and how far it is from both ends, rounded up."""
+        middle = 0.5 * (self.low + self.high)
+        return middle, up(max(up(self.high - middle), up(middle - self.low)))
+
+
+class Pulled(NamedTuple):
+    """Σ of Xᵀc of some blocks, how far it is off, ‖u/unit‖ of each, and its additions at most."""
+
+    u: FloatArray
+    off: float
+    mass: float
+    additions: int = 0
+
+    @classmethod
+    def of(cls, pull: Pull) -> Pulled:
+        """That of one block."""
+        return cls(pull.u, pull.off, norm_up(pull.u / pull.unit))
+
+    def __add__(self, other: Any) -> Pulled:
+        off, mass = up(self.off + other.off), up(self.mass + other.mass)
+        return Pulled(self.u + other.u, off, mass, max(self.additions, other.additions) + 1)
+
+    def whole(self, unit: FloatArray, expected: int, more: float = 0.0) -> Pull:
+        """Xᵀc, off by so much `more`; so many additions its rows were charged with already."""
+        added = above(gamma(self.additions + 2) * self.mass, 2)
+        off = up(up(self.off + (added if self.additions > expected else 0.0)) + more)
+        sound = np.isfinite(self.u.sum() + off)
+        return Pull(self.u, unit, off) if sound else Pull(np.zeros(len(unit)), unit, math.inf)
+
+
 class Tally(dict[str, Any]):
     """What a block contributes, by name, each added up by itself."""
 
@@ -179,12 +224,6 @@ class Claims:
         Rows are added up some at a time, then these sums two by two, then those of the blocks.
         """
         return min(BLOCK_ROWS, self.n) + 2 * self.additions
-
-    def added(self, u: Array, mass: float) -> float:
-        """What adding up the blocks costs Σ of them beside what their rows were charged."""
-        if u.additions <= self.additions:
-            return 0.0
-        return above(gamma(u.additions + 2) * mass, 2)
 
     def refuse(self) -> None:
         """Refuse models that are none of the problem."""
@@ -245,9 +284,7 @@ class Values(Reader):
     def __call__(self, block: Any) -> Tally:
         rows, (y, s) = self.rows(block), self.targets(block)
         z, off, _ = self.scores(rows, y)
-        whole = Tally(
-            rows=len(s), low=Down(total_down(s)), high=Up(total_up(s)), longest=Most(rows.longest())
-        )
+        whole = Tally(rows=len(s), weights=Between.sum_of(s), longest=Most(rows.longest()))
         for k in range(y.shape[1]):
             whole |= self._of_claim(k, rows, y[:, k], s, z[:, k], off[:, k])
         return whole
@@ -305,24 +342,21 @@ class Pulls(Reader):
         for k, pull in enumerate(rows.pull(c)):
             used = np.flatnonzero(c[:, k])
             whole |= {
-                f"u {k}": Array(pull.u),
-                f"off {k}": Up(pull.off),
-                f"mass {k}": Up(norm_up(pull.u / rows.unit)),
+                f"pull {k}": Pulled.of(pull),
                 f"rest {k}": Sharp.of(c[:, k]),
                 f"least {k}": Least(np.abs(c[used, k]).min(initial=math.inf)),
             }
             for j, t in enumerate(self.multiples[k]):
-                low, high = gain_of(loss, y[used, k], c[used, k], s[used], float(t))
-                whole |= {f"gain low {k} {j}": Down(low), f"gain high {k} {j}": Up(high)}
+                whole[f"gain {k} {j}"] = gain_of(loss, y[used, k], c[used, k], s[used], float(t))
         return whole
 
 
-def gain_of(loss: Any, y: Any, c: Any, s: Any, t: float) -> tuple[float, float]:
+def gain_of(loss: Any, y: Any, c: Any, s: Any, t: float) -> Between:
     """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows between two numbers."""
     values, sizes = loss.gain(y, c, s, t)
     value, off = sharp_total(values)
     off = up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
-    return down(value - off), up(value + off)
+    return Between(down(value - off), up(value + off))
 
 
 @dataclass(frozen=True)
@@ -403,7 +437,7 @@ class _Passes:
 
     def __init__(self, source: Any, claims: Claims, reader: Any, first: Tally) -> None:
         self.source, self.claims, self.reader, self.first = source, claims, reader, first
-        w = Weights.between(float(first["low"]), float(first["high"]))
+        w = Weights.between(*first["weights"])
         self.low, self.high = w.low, w.high
         k, quadratic = len(claims.biases), claims.risk.loss.quadratic
         self.multiples = np.tile((1.0, 2.0) if quadratic else MULTIPLES, (k, 1))
@@ -451,20 +485,13 @@ class _Passes:
 
     def pull(self, k: int) -> Pull:
         """Xᵀc, and how far it may be off: also by the additions of the blocks."""
-        u, unit = self.second[f"u {k}"], self.reader[0].unit
-        added = self.claims.added(u, float(self.second[f"mass {k}"]))
-        off = up(float(self.second[f"off {k}"]) + added)
-        if not np.isfinite(u.value.sum() + off):
-            return Pull(np.zeros(self.claims.d), unit, math.inf)
-        return Pull(u.value, unit, off)
+        found: Pulled = self.second[f"pull {k}"]
+        return found.whole(self.reader[0].unit, self.claims.additions)
 
     def gain(self, k: int, t: float) -> tuple[float, float]:
         """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far it is off, from that at the multiples."""
         sums = self.second
-        found = [
-            _middle(float(sums[f"gain low {k} {j}"]), float(sums[f"gain high {k} {j}"]))
-            for j in range(self.multiples.shape[1])
-        ]
+        found = [sums[f"gain {k} {j}"].middle() for j in range(self.multiples.shape[1])]
         if not self.claims.risk.loss.quadratic:
             known: dict[float, tuple[float, float]]
             known = dict(zip(self.multiples[k].tolist(), found, strict=True))
@@ -507,12 +534,6 @@ class _Passes:
         return Found(Bounds.proved(best, value, charge + APART * value, charge), None, pull, t)
 
 
-def _middle(low: float, high: float) -> tuple[float, float]:
-    """The middle of two numbers and how far it is from both, rounded up."""
-    middle = 0.5 * (low + high)
-    return middle, up(max(up(high - middle), up(middle - low)))
-
-
 def _shrunk(more: float, less: float) -> tuple[float, float]:
     """What makes the positive and the negative entries have the same sum."""
     if not (more > 0 and less > 0):
@@ -539,8 +560,7 @@ class Squares(Reader):
         z, off, combined = self.scores(rows, y, combine)
         whole = Tally(
             rows=len(s),
-            low=Down(total_down(s)),
-            high=Up(total_up(s)),
+            weights=Between.sum_of(s),
             length=Up(total_up(s * rows.lengths)),
         )
         if self.with_hessian:
@@ -552,11 +572,8 @@ class Squares(Reader):
             sums = residual_sums(s, residuals[:, k], off[:, k], rows.lengths)
             whole |= {
                 f"losses {k}": Up(total_up(losses)),
-                f"u {k}": Array(pull.u),
-                f"off {k}": Up(pull.off),
-                f"mass {k}": Up(norm_up(pull.u / rows.unit)),
-                f"mean low {k}": Down(sums.mean[0]),
-                f"mean high {k}": Up(sums.mean[1]),
+                f"pull {k}": Pulled.of(pull),
+                f"mean {k}": Between(*sums.mean),
                 f"felt {k}": Up(sums.felt),
                 f"near {k}": Down(sums.near),
                 f"most {k}": Most(np.abs(y[:, k]).max()),
@@ -585,7 +602,7 @@ class BlockSquaredRisk(SquaredRisk):
         self.claims, (self.frame, self.middles) = claims, kept_frame(source, claims)
         squares = Squares(claims, self.frame, self.middles, claims.d <= largest)
         self.sums = counted(source.map_reduce(squares), claims.n)
-        w = Weights.between(float(self.sums["low"]), float(self.sums["high"]))
+        w = Weights.between(*self.sums["weights"])
         rows = SimpleNamespace(n=claims.n, d=claims.d, unit=self.frame.unit)
         given = (rows, claims.risk.free_bias, w, largest)
         super().__init__(claims.risk.regularizer.lam, claims.risk.regularizer.weights, *given)
@@ -608,11 +625,9 @@ class BlockSquaredRisk(SquaredRisk):
     def _of_model(self, k: int) -> Slope:
         sums, claim = self.sums, self.claims.claim(k)
         most = objective(claim, float(sums[f"losses {k}"]), self.w.low)
-        u = sums[f"u {k}"]
-        added = self.claims.added(u, float(sums[f"mass {k}"]))
-        pull = Pull(u.value, self.frame.unit, up(float(sums[f"off {k}"]) + added))
-        mean = (float(sums[f"mean low {k}"]), float(sums[f"mean high {k}"]))
-        found = ResidualSums(mean, float(sums[f"felt {k}"]), float(sums[f"near {k}"]))
+        pull = sums[f"pull {k}"].whole(self.frame.unit, self.claims.additions)
+        felt, near = float(sums[f"felt {k}"]), float(sums[f"near {k}"])
+        found = ResidualSums(tuple(sums[f"mean {k}"]), felt, near)
         biases = (claim.bias, -float(self.middles[k]))
         return self._slope(claim, biases, most, pull, found, float(sums[f"most {k}"]))
 

@@ -13,9 +13,11 @@ import numpy as np
 
 from cotas.certificates.core.blocks import (
     Array,
+    Between,
     Claims,
     Down,
     Most,
+    Pulled,
     Reader,
     Sharp,
     Tally,
@@ -27,7 +29,7 @@ from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
 from cotas.certificates.core.gap import MULTIPLES, Weights
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    FloatArray, norm_up, total_down, total_up, up,
+    FloatArray, total_down, total_up, up,
 )  # fmt: skip
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import (
@@ -90,8 +92,7 @@ class ClassValues(ClassReader):
         losses, slack = losses_of(z, off, truth)
         whole = Tally(
             rows=len(s),
-            low=Down(total_down(s)),
-            high=Up(total_up(s)),
+            weights=Between.sum_of(s),
             longest=Most(rows.longest()),
             losses=Up(total_up(s * losses)),
             felt=Up(total_up(s * slack)),
@@ -119,9 +120,7 @@ class ClassPulls(ClassReader):
         whole = Tally(rows=len(s))
         for j, (pull, sizes) in enumerate(zip(rows.pull(c), reached, strict=True)):
             whole |= {
-                f"u {j}": Array(pull.u),
-                f"off {j}": Up(pull.off),
-                f"mass {j}": Up(norm_up(pull.u / rows.unit)),
+                f"pull {j}": Pulled.of(pull),
                 f"reached {j}": Up(total_up(sizes * rows.lengths)),
                 f"rest {j}": Sharp.of(c[:, j]),
             }
@@ -146,7 +145,7 @@ def softmax_in_blocks(
     refuse(penalty, W, np.array(claims.biases), claims.risk.free_bias)
     given = (claims, *kept_frame(source, claims), reference)
     first = counted(source.map_reduce(ClassValues(*given)), claims.n)
-    w = Weights.between(float(first["low"]), float(first["high"]))
+    w = Weights.between(*first["weights"])
     low, high = w.low, w.high
     upper, felt = objective(penalty, W, float(first["losses"]), low), float(first["felt"]) / low
     shares = (np.ones(k), np.zeros(k))
@@ -176,10 +175,7 @@ def _pulls(claims: Claims, unit: FloatArray, second: Tally) -> tuple[list[Pull],
     """Xᵀc of each class, and Σₖ|δₖ| at most."""
     k, found, rest = len(claims.biases), [], 0.0
     for j in range(k):
-        u = second[f"u {j}"]
-        off = float(second[f"off {j}"]) + claims.added(u, float(second[f"mass {j}"]))
-        off = up(up(off) + felt_of(k, claims.d, float(second[f"reached {j}"])))
-        sound = np.isfinite(u.value.sum() + off)
-        found.append(Pull(u.value if sound else np.zeros(claims.d), unit, off if sound else np.inf))
+        felt = felt_of(k, claims.d, float(second[f"reached {j}"]))
+        found.append(second[f"pull {j}"].whole(unit, claims.additions, felt))
         rest = up(rest + second[f"rest {j}"].most)
     return found, rest
