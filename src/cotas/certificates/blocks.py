@@ -17,7 +17,6 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import (
-    BlockSquaredRisk,
     Claims,
     Most,
     block_bounds,
@@ -27,6 +26,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredFound
 from cotas.certificates.core.gap import L2, Found, Risk
 from cotas.certificates.core.residuals import Squared
+from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.certificates.duality import DualPoint, risk_of
 from cotas.certificates.lasso import LassoPoint
 from cotas.certificates.lasso import in_certificate as of_lasso
