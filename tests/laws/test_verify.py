@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 import cotas
 from cotas.certificates import Certificate, HeldOut, conclude, no_certificate
+from cotas.selection.blend import Blend
 from cotas.source import Arrays
 from cotas.words import lang
 from problems import clouds, three_clouds
@@ -246,6 +247,20 @@ def test_a_label_that_no_witness_has_is_refused(model):
     assert not replace(certificate, label="target 7").verify(X, TARGET)
     alone = Certificate.of_parts([certificate, certificate], ["target 0", "target 1"])
     assert not alone.verify(X, TARGET)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_each_model_of_a_blend_has_all_its_parts(blocks):
+    given = (Arrays(MANY, NAMES, block_rows=40),) if blocks else (MANY, NAMES)
+    models = [("svm", cotas.LinearSVM(lam=0.1)), ("boosted", cotas.AdaBoost(n_estimators=3))]
+    whole = Blend(models).fit(*given).certificate_
+    assert whole.verify(*given)
+    for k in range(len(whole.parts)):
+        parts = [part for j, part in enumerate(whole.parts) if j != k]
+        assert not Certificate.of_parts(parts, [part.label for part in parts]).verify(*given)
+        alone = replace(whole.parts[k], member="another")
+        parts = [*parts, alone]
+        assert not Certificate.of_parts(parts, [part.label for part in parts]).verify(*given)
 
 
 def test_each_target_has_the_part_that_proves_it():

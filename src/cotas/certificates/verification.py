@@ -26,7 +26,7 @@ from cotas.certificates.presentation import (
     bounds_in_digits,
 )
 from cotas.certificates.sweep import one_in_each_row
-from cotas.source import shape_of_targets
+from cotas.source import Listed, shape_of_targets
 from cotas.words import english, say
 
 if TYPE_CHECKING:
@@ -270,15 +270,29 @@ def same(a: Any, b: Any) -> bool:
         return alike and all(same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, str) and isinstance(b, str):
         return english(a) == english(b)
-    return bool(a == b) or bool(a != a and b != b)
+    equal = a == b
+    if not isinstance(equal, bool | np.bool_):
+        return False  # such as that of two sparse matrices
+    return bool(equal) or bool(a != a and b != b)
 
 
 def left_out(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
-    """In words, what of y no part of a composite is about, or two are; each part is proved."""
+    """In words, what of y no part of a composite is about, or two are; each part is proved.
+
+    Of a blend each model has parts of its own.
+    """
+    models = dict.fromkeys(part.member for part in parts)
+    groups = ([part for part in parts if part.member == member] for member in models)
+    return [words for group in groups for words in _lacking(group, X, y)]
+
+
+def _lacking(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
     about = [english(part.label) for part in parts]
     twice = [part.label for part in parts if about.count(english(part.label)) > 1]
     if twice:
         return [say("Two parts are about {label}.", label=twice[0])]
+    if about == [""]:  # all of y at once
+        return []
     witnesses = [getattr(part.witness, "point", part.witness) for part in parts]
     if getattr(witnesses[0], "column", None) is not None:
         targets = X.of_first(shape_of_targets) if y is None else np.shape(y)
@@ -287,8 +301,10 @@ def left_out(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
         known = [positive_of(witness) for witness in witnesses]
         if about == [english(against_the_rest(label)) for label in known]:
             whole = len({*known}) == len(known) and one_in_each_row([p.sketch for p in parts])
+            if len(known) == 1:  # one class against the other one
+                whole = len(_labels_of(X, y)) <= 2
             return [] if whole else [say("There are rows of a class that no part is about.")]
-        pairs = combinations(np.unique(np.asarray(y)).tolist(), 2)
+        pairs = combinations(_labels_of(X, y), 2)
         wanted = [{english(against(*pair)), english(against(*pair[::-1]))} for pair in pairs]
     lacking = [sorted(names)[-1] for names in wanted if not names & {*about}]
     return [say("There is no part about {label}.", label=label) for label in lacking]
@@ -297,3 +313,14 @@ def left_out(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
 def positive_of(witness: Any) -> Any:
     """The label that counts as +1."""
     return witness.classes[0] if hasattr(witness, "classes") else witness.positive
+
+
+def _labels_of(X: Any, y: AnyArray | None) -> list[Any]:
+    """The labels that there are, of arrays or of a source."""
+    given = [y] if y is not None else X.map_reduce(Listed(_labels_in))
+    found: list[Any] = np.unique(np.concatenate(given)).tolist()
+    return found
+
+
+def _labels_in(block: Any) -> AnyArray:
+    return np.unique(block.y)
