@@ -306,7 +306,7 @@ def _lacking(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
             return [] if whole else [say("There are rows of a class that no part is about.")]
         pairs = combinations(_labels_of(X, y), 2)
         wanted = [{english(against(*pair)), english(against(*pair[::-1]))} for pair in pairs]
-    lacking = [sorted(names)[-1] for names in wanted if not names & {*about}]
+    lacking = [min(names) for names in wanted if not names & {*about}]
     return [say("There is no part about {label}.", label=label) for label in lacking]
 
 
