@@ -28,8 +28,8 @@ from cotas.fitting.threads import rows_in_threads, thread_count
 from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import read_moments_and_ends
-from cotas.solvers.block_moments import targets
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.moments import targets
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
 from cotas.source import Arrays, Block, Changed, Source, double, shape_of_targets, source_of
 from cotas.stops import Reason, Stop

@@ -25,15 +25,7 @@ from cotas.solvers.block_trees import (
 from cotas.solvers.exponential_weights import advance_rows
 from cotas.solvers.logistic_weights import HALVINGS, LARGEST_Z, ClassWeights, LogisticWeights
 from cotas.solvers.weak_learners import Fitted, Named, WeakLearner
-from cotas.source import Sums
-
-
-class Lowest(float):
-    """A number of which the smallest counts."""
-
-    def __add__(self, other: float) -> Lowest:
-        return Lowest(min(float(self), float(other)))
-
+from cotas.source import Lowest, Sums
 
 # ---- E[exp(−yF)] -------------------------------------------------------------------------------
 
