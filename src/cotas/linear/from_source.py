@@ -17,7 +17,6 @@ from cotas.fitting.from_source import (
     AgainstTheRest,
     ByCode,
     Classes,
-    blocks_in_threads,
     bound_to,
     draw_sample,
     note_columns,
@@ -26,6 +25,7 @@ from cotas.fitting.from_source import (
 )
 from cotas.fitting.parameters import penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
+from cotas.fitting.threads import blocks_in_threads
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
 from cotas.progress import Monitor
 from cotas.rounds import Rounds

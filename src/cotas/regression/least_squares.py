@@ -16,10 +16,10 @@ from cotas.certificates import Certificate, SquaredLossPoint
 from cotas.certificates.streamed import Stream
 from cotas.fitting.certified import outside
 from cotas.fitting.data import Observations, read_observations, refuse_source
-from cotas.fitting.from_source import blocks_in_threads, note_columns
+from cotas.fitting.from_source import note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import at_floor
-from cotas.fitting.threads import rows_in_threads, thread_count
+from cotas.fitting.threads import blocks_in_threads, rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import IN_BLOCKS, BlockTask
 from cotas.regression.solving import (

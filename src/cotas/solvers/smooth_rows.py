@@ -18,7 +18,16 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
-from cotas.design.blocks import BLOCK_BYTES, row_block, row_spans, times, times_transposed
+from cotas.design.blocks import (
+    BLOCK_BYTES,
+    bordered,
+    bordered_parts,
+    row_block,
+    row_spans,
+    times,
+    times_transposed,
+    weighted_gram,
+)
 from cotas.solvers.losses import Logistic
 from cotas.solvers.risks import Local, LogisticRisk, RowRisk, SoftmaxLoss
 from cotas.source import Block, Source, Sums
@@ -29,10 +38,6 @@ LARGEST_SYSTEM = 1000
 EPS = 2.0**-52
 # A step that is shortened to this part of itself was not worth the passes.
 SHORTEST = 1e-10
-# Sparse rows with more entries than this part of the columns are multiplied faster as dense ones.
-FILLED = 0.1
-# From so many entries on half a product saves more than the roots of the weights cost.
-WORTH_A_ROOT = 1 << 16
 # Multiples of the dual point whose entropies tell that at others near one.
 NEAR = (1.0, 0.99)
 # The coefficients of a working set: features and scores.
@@ -70,27 +75,14 @@ class RowsInMemory:
         """(X, 1) if X is dense and so small that a step takes less time than to form it."""
         if sparse.issparse(self.X) or 8 * self.X.size > BLOCK_BYTES:
             return None
-        return self._bordered(self.X)
-
-    def _bordered(self, X: Matrix) -> FloatArray:
-        """(x, 1) of dense rows, in double precision."""
-        found = np.empty((X.shape[0], X.shape[1] + 1))
-        found[:, :-1], found[:, -1] = X, self.bias
-        return found
+        return bordered(self.X, self.bias)
 
     def parts(self) -> Iterator[tuple[slice, Matrix]]:
         """(x, 1) of some rows at a time; sparse ones stay so where that is faster."""
         if self.few is not None:
             yield slice(0, len(self.few)), self.few
             return
-        thin = sparse.issparse(self.X) and self.X.nnz < FILLED * self.X.shape[0] * self.X.shape[1]
-        for span in row_spans(self.X) if thin else row_spans(self.X, self.shape[0]):
-            X = row_block(self.X, span)
-            if thin:
-                ones = np.full((X.shape[0], 1), self.bias)
-                yield span, sparse.hstack([X, ones], format="csr")
-            else:
-                yield span, self._bordered(X.toarray() if sparse.issparse(X) else X)
+        yield from bordered_parts(self.X, self.bias)
 
     def scores(self, point: FloatArray) -> FloatArray:
         """Xθ + θ₀"""
@@ -137,7 +129,7 @@ class Place(NamedTuple):
             local = self.local.part(span)
             for a in range(k):
                 for b in range(a, k):
-                    found = _weighted_gram(rows, local.second(a, b), a == b)
+                    found = weighted_gram(rows, local.second(a, b), a == b)
                     hessian[a, :, b] += found
                     if a != b:
                         hessian[b, :, a] += found
@@ -208,19 +200,6 @@ class Line(NamedTuple):
         """Whether such a part of the step moves no score by more than its last digits."""
         far, scores = np.abs(self.moves).max(), np.abs(self.place.scores).max() or 1.0
         return not length * far > EPS * scores
-
-
-def _weighted_gram(rows: Matrix, c: FloatArray, positive: bool) -> FloatArray:
-    """Σ cᵢ rᵢrᵢᵀ"""
-    used = c.nonzero()[0]
-    if 2 * len(used) < len(c):
-        rows, c = rows[used], c[used]
-    if sparse.issparse(rows):
-        return np.asarray((rows.T @ sparse.diags(c) @ rows).toarray())
-    if not positive or rows.size < WORTH_A_ROOT:
-        return np.asarray(rows.T @ (rows * c[:, None]))
-    scaled = rows * np.sqrt(np.maximum(c, 0.0))[:, None]
-    return np.asarray(scaled.T @ scaled)  # of which BLAS computes one half
 
 
 # ---- rows in blocks ----------------------------------------------------------------------------
