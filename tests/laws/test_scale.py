@@ -260,6 +260,18 @@ def test_other_ways_prove_the_same_in_blocks_and_in_threads(way, tmp_path):
     assert not there[0].certificate_.holds
 
 
+def test_rows_that_a_softmax_is_sure_of_do_not_end_the_fit():
+    """Where p rounds to one, p − p² may round to less than zero, of which there is no root.
+
+    The parts of the blocks are large enough for products with such roots.
+    """
+    random = np.random.default_rng(1)
+    rows = random.normal(size=(1500, 60))
+    y, weights = np.digitize(rows[:, 0], [-0.5, 0.5]), random.random(1500)
+    model = cotas.LogisticRegression(lam=1e-7)
+    assert model.fit(Arrays(rows, y, weights)).certificate_.relative_gap <= model.tol
+
+
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
 def test_systems_too_large_for_a_matrix_are_solved_all_the_same(penalty, monkeypatch):
     """By conjugate gradients, or over a working set."""
