@@ -30,7 +30,7 @@ from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import sizes
 from cotas.cli.exits import UsageError
 from cotas.cli.models import task_of
-from cotas.files.parquet_footer import rows_of_a_group
+from cotas.files.claims import rows_of_a_group
 from cotas.files.problems import DataFileError
 from cotas.fitting.threads import in_order
 from cotas.preparation import statistics, streamed
