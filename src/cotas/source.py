@@ -78,17 +78,6 @@ class Sums(tuple[Any, ...]):
         return Sums(tuple(a + b for a, b in zip(self, other, strict=True)))
 
 
-class Lowest(float):
-    """A number of which the smallest counts.
-
-    >>> Lowest(2.0) + Lowest(1.5)
-    1.5
-    """
-
-    def __add__(self, other: float) -> Lowest:
-        return Lowest(min(float(self), float(other)))
-
-
 def in_pairs(parts: Iterable[T]) -> T:
     """Σ of the parts in their order, two by two: few roundings, and always the same ones.
 

@@ -27,7 +27,8 @@ from cotas.solvers.block_boosting import (
     BlockVotes,
 )
 from cotas.solvers.block_trees import BlockRounds, BlockTrees, Sum
-from cotas.source import Block, Lowest, NotInBlocksError, Source, Sums, is_sparse
+from cotas.solvers.moments import Lowest
+from cotas.source import Block, NotInBlocksError, Source, Sums, is_sparse
 
 IN_BLOCKS = "Trained on histograms, the rows coming in blocks."
 

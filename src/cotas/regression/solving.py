@@ -18,12 +18,12 @@ from cotas.regression.task import Outcome, Task, checked_step, follow
 from cotas.solvers.conjugate_gradients import conjugate_gradients
 from cotas.solvers.dual_equations import dual_equations
 from cotas.solvers.gradient_descent import gradient_descent
-from cotas.solvers.moments import EPS, weighted_mean
+from cotas.solvers.moments import EPS, Lowest, weighted_mean
 from cotas.solvers.normal_equations import Factor, PseudoFactor, factorize, pseudo_factorize
 from cotas.solvers.orthogonal import orthogonal
 from cotas.solvers.quadratic import MomentQuadratic, Quadratic, RowQuadratic
 from cotas.solvers.refined_equations import refine, refined_equations, worth_it
-from cotas.source import Block, Lowest
+from cotas.source import Block
 from cotas.words import say
 
 # A matrix of so many columns squared still fits, and takes about as long to factor as to fill.

@@ -24,8 +24,9 @@ from cotas.solvers.block_trees import (
 )
 from cotas.solvers.exponential_weights import advance_rows
 from cotas.solvers.logistic_weights import HALVINGS, LARGEST_Z, ClassWeights, LogisticWeights
+from cotas.solvers.moments import Lowest
 from cotas.solvers.weak_learners import Fitted, Named, WeakLearner
-from cotas.source import Lowest, Sums
+from cotas.source import Sums
 
 # ---- E[exp(−yF)], and votes for one of several classes -----------------------------------------
 

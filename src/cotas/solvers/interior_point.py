@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.design.blocks import bordered_gram, times, times_transposed
+from cotas.design.blocks import times, times_transposed
+from cotas.solvers.bordered_gram import bordered_gram
 
 # How far a step may go towards the boundary of the positive numbers.
 TO_THE_BOUNDARY = 0.995

@@ -271,6 +271,17 @@ def block_moments(block: Block) -> Moments:
         return gather_moments(block.X, Y, block.weights)
 
 
+class Lowest(float):
+    """A number of which the smallest counts.
+
+    >>> Lowest(2.0) + Lowest(1.5)
+    1.5
+    """
+
+    def __add__(self, other: float) -> Lowest:
+        return Lowest(min(float(self), float(other)))
+
+
 class Ends(NamedTuple):
     """The smallest and the largest entry of each column, of the rows that have a weight."""
 

@@ -20,14 +20,12 @@ from scipy import sparse
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.design.blocks import (
     BLOCK_BYTES,
-    bordered,
-    bordered_parts,
     row_block,
     row_spans,
     times,
     times_transposed,
-    weighted_gram,
 )
+from cotas.solvers.bordered_gram import bordered, bordered_parts, weighted_gram
 from cotas.solvers.losses import Logistic
 from cotas.solvers.risks import Local, LogisticRisk, RowRisk, SoftmaxLoss
 from cotas.source import Block, Source, Sums

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.design.blocks import bordered_gram, times, times_transposed
+from cotas.design.blocks import times, times_transposed
 from cotas.loops import loop
 from cotas.solvers.binning import Bins, Scale
+from cotas.solvers.bordered_gram import bordered_gram
 from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
 from cotas.solvers.split_search import TIE, Edge, Gini, SquaresCriterion
 from cotas.solvers.stump_search import ExactStumps
