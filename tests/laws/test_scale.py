@@ -41,7 +41,7 @@ from cotas.scale.decoding import decoded_bytes
 from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost, places
-from cotas.solvers import block_trees, newton_blocks, proximal_blocks
+from cotas.solvers import block_trees, smooth_rows
 from cotas.solvers.rounded_blocks import Bend, Diagonal, Place, Respond
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_groups, in_pairs
 from cotas.stops import InterruptedWarning, Stop
@@ -260,11 +260,22 @@ def test_other_ways_prove_the_same_in_blocks_and_in_threads(way, tmp_path):
     assert not there[0].certificate_.holds
 
 
+def test_rows_that_a_softmax_is_sure_of_do_not_end_the_fit():
+    """Where p rounds to one, p − p² may round to less than zero, of which there is no root.
+
+    The parts of the blocks are large enough for products with such roots.
+    """
+    random = np.random.default_rng(1)
+    rows = random.normal(size=(1500, 60))
+    y, weights = np.digitize(rows[:, 0], [-0.5, 0.5]), random.random(1500)
+    model = cotas.LogisticRegression(lam=1e-7)
+    assert model.fit(Arrays(rows, y, weights)).certificate_.relative_gap <= model.tol
+
+
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
 def test_systems_too_large_for_a_matrix_are_solved_all_the_same(penalty, monkeypatch):
     """By conjugate gradients, or over a working set."""
-    for module in (newton_blocks, proximal_blocks):
-        monkeypatch.setattr(module, "LARGEST_SYSTEM", 8)
+    monkeypatch.setattr(smooth_rows, "LARGEST_SYSTEM", 8)
     rows, y = X[:200], THREE[:200]
     source = Arrays((rows - rows.mean(axis=0)) / rows.std(axis=0), y, block_rows=77)
     model = cotas.LogisticRegression(lam=0.01, penalty=penalty).fit(source)

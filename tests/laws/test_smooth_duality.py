@@ -13,6 +13,7 @@ from cotas.certificates.core.softmax import balance, feasible
 from cotas.losses import Hinge, Logistic, ModifiedHuber, SquaredHinge
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers import newton as method
+from cotas.solvers import smooth_rows
 from cotas.solvers.bias import best_smooth_bias
 from cotas.solvers.losses import SMOOTH as SMOOTH_LOSSES
 from cotas.solvers.risks import RowRisk, SoftmaxLoss
@@ -101,11 +102,11 @@ def test_the_gap_of_the_slopes_is_the_square_of_the_gradient(loss, bias):
 def test_newton_never_rises_and_ends_where_the_gradient_vanishes(loss, bias, largest, data):
     n = len(data.y)
     risk = RowRisk(data.y.astype(float), np.full(n, 1 / n), SMOOTH_LOSSES[loss.name])
-    kept, method.LARGEST_SYSTEM = method.LARGEST_SYSTEM, largest
+    kept, smooth_rows.LARGEST_SYSTEM = smooth_rows.LARGEST_SYSTEM, largest
     try:
         path = [point for _, point in solve(data.X, risk, bias)]
     finally:
-        method.LARGEST_SYSTEM = kept
+        smooth_rows.LARGEST_SYSTEM = kept
     values = [point.objective for point in path]
     assert all(b <= a + 1e-15 for a, b in pairwise(values))
     assert min(point.gap for point in path) <= 1e-7 * max(1.0, values[0])

@@ -25,9 +25,9 @@ from cotas.solvers.block_boosting import (
     BlockLikelihood,
     BlockResiduals,
     BlockVotes,
-    Lowest,
 )
 from cotas.solvers.block_trees import BlockRounds, BlockTrees, Sum
+from cotas.solvers.moments import Lowest
 from cotas.source import Block, NotInBlocksError, Source, Sums, is_sparse
 
 IN_BLOCKS = "Trained on histograms, the rows coming in blocks."

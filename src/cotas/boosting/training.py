@@ -32,7 +32,7 @@ from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.categories import categories_of, coded
 from cotas.certificates.theorems.block_combinations import in_blocks
 from cotas.fitting.data import Examples, read_examples, refuse_source
-from cotas.fitting.from_source import blocks_in_threads, note_columns
+from cotas.fitting.from_source import note_columns
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -40,7 +40,7 @@ from cotas.fitting.parameters import (
     check_time,
 )
 from cotas.fitting.pursuit import Pursuit, end_of_turn, finished, foremost_of
-from cotas.fitting.threads import taking_turns
+from cotas.fitting.threads import blocks_in_threads, taking_turns
 from cotas.fitting.validation import Patience, check_validation, hold_out
 from cotas.progress import Monitor
 from cotas.solvers.boosted_regression import Error, Residuals

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray
-from cotas.blas import one_thread_in_blas
 from cotas.certificates.blocks import weighed
 from cotas.certificates.sound import Sound, kind_of_labels, refuse_mixed_labels
 from cotas.fitting.data import refuse_extreme_weights
-from cotas.fitting.threads import in_order, thread_count
+from cotas.fitting.threads import blocks_in_threads
 from cotas.source import Block, Changed, Source, Sums, double, is_sparse, reader_of, rows_of
 
 # y with more different values than this is one of numbers, not of classes.
@@ -26,18 +22,6 @@ MOST_CLASSES = 1000
 SAMPLE_BYTES, SAMPLE = 1 << 26, 0.1
 # A column lies far from zero if its centre does, in units of its deviation; as the core has it.
 FAR = 4.0
-
-
-@contextmanager
-def blocks_in_threads(n_jobs: int | None) -> Iterator[Each]:
-    """A map over blocks: they come in order, and no more of them than there are threads at once."""
-    threads = thread_count(n_jobs)
-    if threads == 1:
-        with one_thread_in_blas():
-            yield map
-        return
-    with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
-        yield in_order(pool, threads)
 
 
 def note_columns(model: Any, source: Source) -> None:

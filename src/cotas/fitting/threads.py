@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -53,18 +53,30 @@ def thread_count(n_jobs: int | None, tasks: int | None = None, entries: int = WO
 
 
 @contextmanager
-def rows_in_threads(X: Matrix, n_jobs: int | None, worth: int | None = None) -> Iterator[Each]:
-    """What goes over parts of X: several threads if it has entries worth them, else `map`.
+def _in_threads(threads: int) -> Iterator[Each]:
+    """A map that keeps the order, in so many threads, with at most two parts for each under way.
 
     BLAS has one thread in any case: the last digits of its products depend on how many it has.
     """
-    threads = 1 if entries_of(X) < (worth or WORTH_A_THREAD) else thread_count(n_jobs)
     if threads == 1:
         with one_thread_in_blas():
             yield map
         return
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
         yield in_order(pool, threads)
+
+
+def rows_in_threads(
+    X: Matrix, n_jobs: int | None, worth: int | None = None
+) -> AbstractContextManager[Each]:
+    """What goes over parts of X: several threads if it has entries worth them, else `map`."""
+    few = entries_of(X) < (worth or WORTH_A_THREAD)
+    return _in_threads(1 if few else thread_count(n_jobs))
+
+
+def blocks_in_threads(n_jobs: int | None) -> AbstractContextManager[Each]:
+    """What goes over the blocks of a source."""
+    return _in_threads(thread_count(n_jobs))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from cotas.fitting.from_source import (
     AgainstTheRest,
     ByCode,
     Classes,
-    blocks_in_threads,
     bound_to,
     draw_sample,
     note_columns,
@@ -26,19 +25,16 @@ from cotas.fitting.from_source import (
 )
 from cotas.fitting.parameters import penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
+from cotas.fitting.threads import blocks_in_threads
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
 from cotas.progress import Monitor
 from cotas.rounds import Rounds
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH
-from cotas.solvers.newton_blocks import (
-    RowLosses,
-    SmoothPoint,
-    SoftmaxLosses,
-    smooth_over_blocks,
-)
-from cotas.solvers.proximal_blocks import proximal_over_blocks
+from cotas.solvers.newton import NewtonPoint, newton, rough_solution
+from cotas.solvers.proximal_newton import proximal_newton
 from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE, newton_over_blocks
+from cotas.solvers.smooth_rows import RowLosses, SoftmaxLosses
 from cotas.source import Block, Changed, Source
 from cotas.words import say
 
@@ -156,9 +152,9 @@ def _all_classes(
     watched = Watched(source, Signs(tuple(classes.labels.tolist()), classes.pairs))
     shift = shift_of(source) if problem.free_bias else None
     change = ByCode(tuple(classes.labels.tolist()), classes.pairs, shift)
-    losses = SoftmaxLosses(len(classes.labels))
+    losses = SoftmaxLosses(len(classes.labels), classes.total)
     moved = (Changed(source, change), None if sample is None else change(sample))
-    points = _points(*moved, classes.total, losses, problem)
+    points = _points(*moved, losses, problem)
     iterates = (_in_place(found, shift) for found in points)
     return SoftmaxCheck(watched, classes, problem), iterates
 
@@ -192,29 +188,35 @@ def smooth_iterates(
 ) -> Iterator[Iterate]:
     """Newton's method on a smooth loss, whose slopes are α."""
     change, signed, start = _moved(source, classes, label, problem, sample)
-    losses = RowLosses(SMOOTH[problem.loss.name])
-    for found in _points(signed, start, classes.total, losses, problem):
+    losses = RowLosses(SMOOTH[problem.loss.name], classes.total)
+    for found in _points(signed, start, losses, problem):
         theta, theta0 = _in_place(found, change.shift).model
         believed = relative_gap(found.gap, found.objective)
         yield Iterate((theta[:, 0], float(theta0[0])), None, believed)
 
 
 def _points(
-    source: Source,
-    sample: Block | None,
-    total: float,
-    losses: Any,
-    problem: RegularizedRisk | SoftmaxRisk,
-) -> Iterator[SmoothPoint]:
-    """The points of Newton's method, or of the proximal one where the penalty has corners."""
+    source: Source, sample: Block | None, losses: Any, problem: RegularizedRisk | SoftmaxRisk
+) -> Iterator[NewtonPoint]:
+    """The points of Newton's method, or of the proximal one where the penalty has corners.
+
+    They begin where the sample ends.
+    """
     lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
-    if not ratio:
-        return smooth_over_blocks(source, total, losses, lam, free, sample)
-    lams = (lam * ratio, lam * (1.0 - ratio))
-    return proximal_over_blocks(source, total, losses, *lams, free, sample)
+
+    def points(X: Any, loss: Any, start: Any = None) -> Iterator[NewtonPoint]:
+        if ratio:
+            return proximal_newton(X, loss, lam * ratio, lam * (1.0 - ratio), free, start)
+        return newton(X, loss, lam, 0.0 if free else None, start)
+
+    start = None
+    if sample is not None:
+        known = replace(losses, total=float(sample.shares().sum()))
+        start = rough_solution(points(sample.X, known.of(sample.y, sample.shares())))
+    return points(source, losses, start)
 
 
-def _in_place(found: SmoothPoint, shift: FloatArray | None) -> Iterate:
+def _in_place(found: NewtonPoint, shift: FloatArray | None) -> Iterate:
     """A model of columns that were moved, as one of those that were not."""
     theta0 = found.theta0 if shift is None else found.theta0 - shift @ found.theta
     return Iterate((found.theta, theta0), None, relative_gap(found.gap, found.objective))

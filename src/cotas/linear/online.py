@@ -20,10 +20,10 @@ from cotas.certificates.sweep import Facts, gather_facts
 from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
-from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
+from cotas.fitting.from_source import bound_to, note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_time
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
-from cotas.fitting.threads import aside, entries_of, pooled, thread_count
+from cotas.fitting.threads import aside, blocks_in_threads, entries_of, pooled, thread_count
 from cotas.fitting.validation import Patience, check_validation, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History

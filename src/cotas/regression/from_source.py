@@ -11,25 +11,13 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import Each, FloatArray
-from cotas.certificates import SquaredLossPoint
 from cotas.fitting.data import refuse_extreme_weights
 from cotas.fitting.from_source import bound_to, refuse_not_finite
-from cotas.regression.solving import ILL_CONDITIONED, LARGEST_GRAM, SINGULAR, WORTH_REFINING
-from cotas.regression.task import Outcome
-from cotas.solvers.block_moments import (
-    BlockTriangle,
-    Ends,
-    ResidualSlope,
-    block_moments,
-    ends_of,
-    far_columns,
-    is_dense,
-)
-from cotas.solvers.moments import Moments
-from cotas.solvers.normal_equations import factorize
-from cotas.solvers.orthogonal import from_triangle
-from cotas.solvers.refined_equations import refine_by
-from cotas.source import Block, Source, Sums
+from cotas.regression.solving import LARGEST_GRAM
+from cotas.regression.task import Task
+from cotas.solvers.moments import Ends, Moments, block_moments, ends_of
+from cotas.solvers.orthogonal import BlockTriangle
+from cotas.source import Block, Source, Sums, shape_of_targets
 
 IN_BLOCKS = "Solved by the normal equations, the rows coming in blocks."
 
@@ -91,66 +79,27 @@ def triangle_in_blocks(source: Source, free_bias: bool) -> tuple[Moments, FloatA
     return moments, found.R / np.sqrt(moments.weight)
 
 
-class BlockTask:
-    """One fit of a squared-loss model from blocks."""
+class BlockTask(Task):
+    """The same from blocks, solved in closed form."""
+
+    in_blocks = True
 
     def __init__(self, model: Any, source: Source, lam: float, each: Each) -> None:
-        self.model, self.source, self.lam = model, bound_to(source, each, targets=True), lam
+        self.model, self.lam, self.each = model, lam, map
+        self.rows = bound_to(source, each, targets=True)
         self.free_bias = bool(model.fit_intercept)
-        self.moments = read_moments(self.source)
-        scale = self.moments.deviation(self.free_bias)
-        self.penalty_scale = scale if model.standardize and lam > 0 else None
-        squares = np.ones(source.n_features) if self.penalty_scale is None else scale**2
-        self.penalty = np.asarray(lam * squares)
+        self.n_features, self.weights = source.n_features, None
+        shape = source.of_first(shape_of_targets)
+        self.columns = [None] if len(shape) == 1 else list(range(shape[1]))
+        self.moments = read_moments(self.rows)
 
-    def solve(self) -> Outcome:
-        """In closed form."""
-        moments, free = self.moments, self.free_bias
-        factor = factorize(moments, self.penalty, free)
-        if factor is None:
-            return self._by_triangle()
-        if factor.condition <= WORTH_REFINING:
-            theta = factor.solve(moments.slope(free)).T.copy()
-            return Outcome(theta, self._bias(theta), condition=factor.condition)
-        shift = far_columns(moments, is_dense(self.source)) if free else None
+    @property
+    def size(self) -> float:
+        """The sum of the weights."""
+        return self.moments.weight
 
-        def slope(theta: FloatArray, theta0: FloatArray) -> tuple[FloatArray, FloatArray]:
-            found = self.source.map_reduce(ResidualSlope(theta, theta0, shift))
-            return found[0] / moments.weight, found[1] / moments.weight
-
-        refined, _ = refine_by(slope, factor, moments, shift, self.penalty, free)
-        return Outcome(refined.theta, refined.theta0, condition=refined.condition)
-
-    def _by_triangle(self) -> Outcome:
-        moments = self.moments
-        centre = (moments.mean, moments.target_mean) if self.free_bias else None
-        R = self.source.map_reduce(BlockTriangle(centre)).R / np.sqrt(moments.weight)
-        found = from_triangle(R, self.source.n_rows, centre, self.penalty)
-        singular = self.lam == 0 and found.rank < self.source.n_features
-        values = found.singular_values
-        return Outcome(
-            found.theta,
-            self._bias(found.theta),
-            remarks=(ILL_CONDITIONED, *((SINGULAR,) if singular else ())),
-            condition=float((values[0] / values[-1]) ** 2) if len(values) else 1.0,
-            singular=singular,
-        )
-
-    def _bias(self, theta: FloatArray) -> FloatArray:
-        if not self.free_bias:
-            return np.zeros(len(theta))
-        return self.moments.target_mean - theta @ self.moments.mean
-
-    def points(self, outcome: Outcome, single: bool) -> list[SquaredLossPoint]:
-        """What the checker is shown, one for each target."""
-        return [
-            SquaredLossPoint(
-                coef=theta.copy(),
-                intercept=float(theta0),
-                lam=self.lam,
-                free_bias=self.free_bias,
-                column=None if single else c,
-                penalty_scale=self.penalty_scale,
-            )
-            for c, (theta, theta0) in enumerate(zip(outcome.theta, outcome.theta0, strict=True))
-        ]
+    @property
+    def penalty_scale(self) -> FloatArray | None:
+        """σⱼ: with standardized columns the penalty is on their coefficients."""
+        standardized = self.model.standardize and self.lam > 0
+        return self.moments.deviation(self.free_bias) if standardized else None

@@ -16,18 +16,25 @@ from cotas.certificates import Certificate, SquaredLossPoint
 from cotas.certificates.streamed import Stream
 from cotas.fitting.certified import outside
 from cotas.fitting.data import Observations, read_observations, refuse_source
-from cotas.fitting.from_source import blocks_in_threads, note_columns
+from cotas.fitting.from_source import note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import at_floor
-from cotas.fitting.threads import rows_in_threads, thread_count
+from cotas.fitting.threads import blocks_in_threads, rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import IN_BLOCKS, BlockTask
-from cotas.regression.solving import LARGEST_GRAM, SINGULAR, SOLVERS, choose, solve
+from cotas.regression.solving import (
+    LARGEST_GRAM,
+    SINGULAR,
+    SOLVERS,
+    by_normal_equations,
+    choose,
+    solve,
+)
 from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
-from cotas.source import Source, shape_of_targets, source_of
+from cotas.source import Source, source_of
 from cotas.stops import Reason, Rule, Stop
 from cotas.words import say
 
@@ -96,16 +103,16 @@ class SquaredLossRegressor(LinearRegressor):
                 f"From a source of row blocks {type(self).__name__} is solved with "
                 "solver='normal-equations' (or 'auto')."
             )
-        single = len(source.of_first(shape_of_targets)) == 1
         self._forget()
         with blocks_in_threads(self.n_jobs) as each:
             task = BlockTask(self, source, self._lam(), each)
-            outcome = task.solve()
-            points = task.points(outcome, single)
-            certificates = SquaredLossPoint.check_all(points, task.source)
+            outcome = by_normal_equations(task)
+            points = task.points(outcome.theta, outcome.theta0)
+            certificates = SquaredLossPoint.check_all(points, task.rows)
         note_columns(self, source)
         self.solver_ = "normal-equations"
-        self._keep(single, outcome, certificates, (say(IN_BLOCKS), *outcome.remarks))
+        notes = (say(IN_BLOCKS), *outcome.remarks)
+        self._keep(task.columns == [None], outcome, certificates, notes)
         return self._end(outcome)
 
     def _end(self, outcome: Outcome) -> Self:

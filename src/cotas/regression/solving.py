@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -17,11 +18,12 @@ from cotas.regression.task import Outcome, Task, checked_step, follow
 from cotas.solvers.conjugate_gradients import conjugate_gradients
 from cotas.solvers.dual_equations import dual_equations
 from cotas.solvers.gradient_descent import gradient_descent
-from cotas.solvers.moments import EPS, weighted_mean
+from cotas.solvers.moments import EPS, Lowest, weighted_mean
 from cotas.solvers.normal_equations import Factor, PseudoFactor, factorize, pseudo_factorize
 from cotas.solvers.orthogonal import orthogonal
 from cotas.solvers.quadratic import MomentQuadratic, Quadratic, RowQuadratic
 from cotas.solvers.refined_equations import refine, refined_equations, worth_it
+from cotas.source import Block
 from cotas.words import say
 
 # A matrix of so many columns squared still fits, and takes about as long to factor as to fill.
@@ -113,7 +115,8 @@ WORTH_REFINING = 1e3
 
 def by_normal_equations(task: Task) -> Outcome:
     """From the moments of the data, unless rounding would show in the answer."""
-    if worth_it(task.data.X) and (refined := _refined(task)) is not None:
+    refined = None if task.in_blocks or not worth_it(task.data.X) else _refined(task)
+    if refined is not None:
         return refined
     moments = task.moments
     factor = factorize(moments, task.penalty, task.free_bias)
@@ -128,9 +131,8 @@ def by_normal_equations(task: Task) -> Outcome:
 
 def _looked_at_again(task: Task, factor: Factor | PseudoFactor) -> tuple[Outcome, bool]:
     """From the moments, refined by the residuals; and whether they agree."""
-    data = task.data
-    problem = (data.weights, task.penalty, task.free_bias, task.each, task.threads)
-    found, accurate = refine(factor, task.moments, data.X, data.targets, *problem)
+    given = (task.rows, task.penalty, task.free_bias, task.each)
+    found, accurate = refine(factor, task.moments, *given)
     return Outcome(found.theta, found.theta0, condition=found.condition), accurate
 
 
@@ -151,13 +153,22 @@ def _without_full_rank(task: Task) -> Outcome:
 
 def _is_constant_along(task: Task, directions: FloatArray) -> bool:
     """Whether the columns are collinear for rounding not squared, as the triangle would see it."""
-    data, moments = task.data, task.moments
-    z = times(data.X, directions)
-    if task.free_bias:
-        z -= moments.mean @ directions
-    if data.weights is not None:
-        z = z[data.weights > 0]
-    return bool(np.abs(z).max(initial=0.0) <= max(data.X.shape) * EPS)
+    middle = task.moments.mean @ directions if task.free_bias else 0.0
+    farthest = -task.rows.map_reduce(Farthest(directions, middle), task.each)
+    return bool(farthest <= max(task.rows.n_rows, task.rows.n_features) * EPS)
+
+
+@dataclass(frozen=True)
+class Farthest:
+    """Minus how far the rows of a block that count lie from the middle, along some directions."""
+
+    directions: FloatArray
+    middle: FloatArray | float
+
+    def __call__(self, block: Block) -> Lowest:
+        z = np.abs(times(block.X, self.directions) - self.middle)
+        z = z if block.weights is None else z[block.weights > 0]
+        return Lowest(-z.max(initial=0.0))
 
 
 def _refined(task: Task) -> Outcome | None:
@@ -201,14 +212,14 @@ def by_dual_equations(task: Task) -> Outcome:
 
 def by_triangle(task: Task, centre: tuple[FloatArray, FloatArray] | None = None) -> Outcome:
     """From the triangle of the data; `centre` holds the means where they are known already."""
-    data = task.data
     if not task.free_bias:
         centre = None
     elif centre is None:
+        data = task.data
         centre = weighted_mean(data.X, data.targets, data.weights)
-    found = orthogonal(data.X, data.targets, data.uneven_shares(), centre, task.penalty)
+    found = orthogonal(task.rows, centre, task.penalty, task.size, task.each)
     theta0 = np.zeros(len(found.theta)) if centre is None else task.bias(found.theta, *centre)
-    singular = task.lam == 0 and found.rank < data.X.shape[1]
+    singular = task.lam == 0 and found.rank < task.n_features
     values = found.singular_values
     return Outcome(
         found.theta,

@@ -17,7 +17,7 @@ from cotas.certificates.blocks import Columns, Watched
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations, read_observations, refuse_source
-from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns
+from cotas.fitting.from_source import bound_to, note_columns
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -26,7 +26,7 @@ from cotas.fitting.parameters import (
     check_time,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
-from cotas.fitting.threads import rows_in_threads, thread_count
+from cotas.fitting.threads import blocks_in_threads, rows_in_threads, thread_count
 from cotas.problem import relative_gap
 from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor

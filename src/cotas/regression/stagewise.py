@@ -20,16 +20,16 @@ from cotas.certificates.theorems.stagewise import StagewiseCertificate, Stagewis
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations, rows_to_predict
-from cotas.fitting.from_source import blocks_in_threads, bound_to, note_columns, shift_of
+from cotas.fitting.from_source import bound_to, note_columns, shift_of
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import Pursuit, finished
 from cotas.fitting.reporting import StepReport
-from cotas.fitting.threads import rows_in_threads, thread_count
+from cotas.fitting.threads import blocks_in_threads, rows_in_threads, thread_count
 from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import read_moments_and_ends
-from cotas.solvers.block_moments import targets
 from cotas.solvers.iterate import Iterate
+from cotas.solvers.moments import targets
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
 from cotas.source import Arrays, Block, Changed, Source, double, shape_of_targets, source_of
 from cotas.stops import Reason, Stop

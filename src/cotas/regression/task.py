@@ -21,6 +21,7 @@ from cotas.regression.base import refuse_overflow
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.moments import Moments, column_deviation, gather_moments, weighted_mean
 from cotas.solvers.quadratic import Coordinates, QuadraticIterate, plain_coordinates, standardizing
+from cotas.source import Arrays, Source
 from cotas.stops import Gap, Progress, Reason, Rule, Stop
 from cotas.words import say
 
@@ -163,6 +164,8 @@ class Outcome:
 class Task:
     """The data and the problem of one fit, with what is computed of them at most once."""
 
+    in_blocks = False
+
     def __init__(
         self, model: Any, data: Observations, lam: float, each: Each = map, threads: int = 1
     ) -> None:
@@ -170,6 +173,7 @@ class Task:
         self.each, self.threads = each, threads
         self.began = time.perf_counter()
         self.free_bias = bool(model.fit_intercept)
+        self.n_features, self.columns, self.weights = data.X.shape[1], data.columns, data.weights
         self.survey: SquaredSurvey | None = None
 
     @cached_property
@@ -180,6 +184,11 @@ class Task:
             found = gather_moments(data.X, data.targets, data.weights, self.each, self.threads)
         refuse_overflow(self.model, data.X, np.append(found.scatter, found.target_scatter))
         return found
+
+    @cached_property
+    def rows(self) -> Source:
+        """The data as a source of row blocks."""
+        return Arrays(self.data.X, self.data.targets, self.data.weights)
 
     @cached_property
     def coordinates(self) -> Coordinates:
@@ -216,7 +225,7 @@ class Task:
     def penalty(self) -> FloatArray:
         """λσⱼ²"""
         scale = self.penalty_scale
-        return self.lam * (np.ones(self.data.X.shape[1]) if scale is None else scale**2)
+        return self.lam * (np.ones(self.n_features) if scale is None else scale**2)
 
     def bias(self, theta: FloatArray, mean: FloatArray, target_mean: FloatArray) -> FloatArray:
         """The best θ₀ for θ."""
@@ -233,11 +242,11 @@ class Task:
                 lam=self.lam,
                 free_bias=self.free_bias,
                 column=column,
-                weights=self.data.weights,
+                weights=self.weights,
                 penalty_scale=self.penalty_scale,
                 descent=descent,
             )
-            for c, column in enumerate(self.data.columns)
+            for c, column in enumerate(self.columns)
         ]
 
     def certificates(self, points: list[SquaredLossPoint]) -> list[Certificate]:

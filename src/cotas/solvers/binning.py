@@ -198,9 +198,8 @@ def make_bins(
     each entry of X.
     """
     edges, values = _choose_edges(X, used, categorical, each)
-    coding = _Coding(X, edges, values, categorical)
-    for first in range(0, X.shape[1], COLUMNS_AT_A_TIME):
-        coding.run(first, min(first + COLUMNS_AT_A_TIME, X.shape[1]), each)
+    coding = Coding(X, edges, values, categorical)
+    coding.run_all(each)
     crowded = coding.too_many()
 
     def correct(j: int) -> None:
@@ -259,7 +258,7 @@ def _columns(X: Matrix, rows: Any, first: int, last: int) -> AnyArray:
     return np.ascontiguousarray((block if rows is None else block[rows]).T)
 
 
-class _Coding:
+class Coding:
     """The codes while they are being made."""
 
     def __init__(
@@ -274,14 +273,16 @@ class _Coding:
         self.codes = np.empty((d, n), dtype=np.uint8)
         self.unseen = np.zeros(d, dtype=np.bool_)
         self.missing = np.zeros(d, dtype=np.bool_)
-        # Few rows have no more values than that; most of the width would be for nothing.
-        width = n + 1 if n <= FEW else MOST_BINS
+        # Few rows have few values of their own; most of the width would be for nothing.
+        few = n <= FEW and all(len(ends) <= FEW for ends in edges)
+        width = FEW + 1 if few else MOST_BINS
         self.padded = np.full((d, width), np.inf)
         self.n_edges = np.zeros(d, dtype=np.int32)
         self.exact = np.array([v is not None for v in values], dtype=np.bool_)
-        self.values = np.full((d, width), np.nan)
         self.n_edges[:] = _fill(self.padded, edges)
-        _fill(self.values, values)
+        self.values = np.full((d, width) if self.exact.any() else (1, 1), np.nan)
+        if self.exact.any():
+            _fill(self.values, values)
 
     def sizes(self) -> IntArray:
         """How many bins each feature has for its values."""
@@ -290,6 +291,11 @@ class _Coding:
     def too_many(self) -> BoolArray:
         """The features with missing values and no code left for them."""
         return np.asarray(self.missing & (self.sizes() == MOST_BINS))
+
+    def run_all(self, each: Each) -> None:
+        """Code all the features."""
+        for first in range(0, self.X.shape[1], COLUMNS_AT_A_TIME):
+            self.run(first, min(first + COLUMNS_AT_A_TIME, self.X.shape[1]), each)
 
     def run(self, first: int, last: int, each: Each) -> None:
         """Code the features first to last, the rows in threads."""
@@ -383,7 +389,7 @@ def close_ranks(codes: AnyArray, kept: IntArray) -> None:
                 codes[k, i] = codes[j, i]
 
 
-def _with_lists(coding: _Coding, each: Each) -> Bins:
+def _with_lists(coding: Coding, each: Each) -> Bins:
     """Turn the columns that hardly ever leave one bin into lists: 5 bytes for each exception."""
     codes = coding.codes
     d, n = codes.shape

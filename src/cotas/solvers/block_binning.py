@@ -14,14 +14,12 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.design.blocks import row_spans
 from cotas.solvers.binning import (
     AT_A_TIME,
-    COLUMNS_AT_A_TIME,
     MOST_BINS,
     SAMPLE,
-    TILE,
     Bins,
+    Coding,
     Scale,
     categories,
-    code_tile,
     column_edges,
 )
 from cotas.solvers.histograms import send_rows
@@ -177,20 +175,9 @@ class Coder:
 
     def codes(self, X: AnyArray) -> AnyArray:
         """The codes of dense rows, column by column."""
-        (n, d), edges = X.shape, self.scale.edges
-        padded, n_edges = np.full((d, MOST_BINS), np.inf), np.zeros(d, dtype=np.int32)
-        for j in range(d):
-            n_edges[j] = len(edges[j])
-            padded[j, : n_edges[j]] = edges[j]
-        codes = np.empty((d, n), dtype=np.uint8)
-        exact, marks = np.zeros(d, dtype=np.bool_), np.zeros((2, d), dtype=np.bool_)
-        for first in range(0, d, COLUMNS_AT_A_TIME):
-            part = X[:, first : first + COLUMNS_AT_A_TIME]
-            code_tile(
-                part, first, 0, n, padded, n_edges, padded, exact, self.scale.categorical, codes,
-                marks[0], marks[1], np.zeros(TILE), np.zeros(TILE, dtype=np.uint8),
-            )  # fmt: skip
-        return codes
+        coding = Coding(X, self.scale.edges, [None] * self.n_features, self.scale.categorical)
+        coding.run_all(map)
+        return coding.codes
 
     def bins(self, codes: AnyArray) -> Bins:
         """The bins of these codes; of those of no rows, what is known of the features alone."""

@@ -24,22 +24,15 @@ from cotas.solvers.block_trees import (
 )
 from cotas.solvers.exponential_weights import advance_rows
 from cotas.solvers.logistic_weights import HALVINGS, LARGEST_Z, ClassWeights, LogisticWeights
+from cotas.solvers.moments import Lowest
 from cotas.solvers.weak_learners import Fitted, Named, WeakLearner
 from cotas.source import Sums
 
-
-class Lowest(float):
-    """A number of which the smallest counts."""
-
-    def __add__(self, other: float) -> Lowest:
-        return Lowest(min(float(self), float(other)))
-
-
-# ---- E[exp(−yF)] -------------------------------------------------------------------------------
+# ---- E[exp(−yF)], and votes for one of several classes -----------------------------------------
 
 
 class ExponentialCost(NamedTuple):
-    """w = s·exp(shift − yF): Σ w and the smallest yF."""
+    """w = s·exp(shift − yF): Σ w and the smallest yF; with several classes, of the votes for y."""
 
     shift: float
     n_functions: int = 1
@@ -47,23 +40,28 @@ class ExponentialCost(NamedTuple):
     def look(
         self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
     ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
-        signed, w = np.empty_like(s), np.empty_like(s)
-        values = np.zeros_like(s) if f is None else f[0]
-        total, lowest = advance_rows(F[0], y, s, values, a, self.shift, signed, w)
-        return Sums(total, Lowest(lowest)), lambda quantity: signed
+        signed, w, several = np.empty_like(s), np.empty_like(s), self.n_functions > 1
+        mine = (y, np.arange(len(y))) if several else (0,)
+        values = np.zeros_like(s) if f is None else f[mine]
+        signs = np.ones_like(s) if several else y
+        total, lowest = advance_rows(F[mine], signs, s, values, a, self.shift, signed, w)
+        return Sums(
+            total, Lowest(lowest)
+        ), lambda quantity: np.where(y == quantity.of_class, signed, 0.0) if several else signed
 
 
 class BlockExponential:
     """Stands for `ExponentialWeights`; the shift is the smallest margin before a step, less it."""
 
-    def __init__(self, rounds: BlockRounds) -> None:
-        self.rounds, self.signed, self.w = rounds, Target(rounds, SIGNED), None
-        rounds.expect(SIGNED)
+    def __init__(self, rounds: BlockRounds, n_classes: int = 1) -> None:
+        self.rounds, self.n_classes = rounds, n_classes
+        self.signed, self.w = Target(rounds, SIGNED), None
+        rounds.expect(*((SIGNED,) if n_classes == 1 else votes_of(n_classes)))
         self._advance(0.0)
 
     def _advance(self, shift: float, *step: Any) -> None:
         self.shift = shift
-        found = self.rounds.look(ExponentialCost(shift), *step)
+        found = self.rounds.look(ExponentialCost(shift, self.n_classes), *step)
         self.total, self.lowest = (float(number) for number in found.sums)
         self.rounds.adopt(found)
 
@@ -80,9 +78,9 @@ class BlockExponential:
         """ln Σ sᵢ exp(−yᵢF(xᵢ))"""
         return math.log(self.total) - self.shift if self.total > 0 else -math.inf
 
-    def error(self, f: Leaves) -> float:
+    def error(self, f: Any) -> float:
         """Σ w|f| over the rows where f is wrong, over Σ w: the weighted error, if f = ±1."""
-        return f.wrong() / self.total
+        return float(f.wrong()) / self.total
 
     def judged(self, f: Leaves) -> tuple[float, float, float]:
         """Σ wyf/Σ w, the weighted error of the sign of f, and the largest |f|."""
@@ -90,45 +88,8 @@ class BlockExponential:
         return edge, self.error(f.sign()), float(np.abs(f.value).max())
 
 
-# ---- votes for one of several classes -----------------------------------------------------------
-
-
-class VotesCost(NamedTuple):
-    """w = s·exp(shift − votes for the right class): Σ w and the smallest of these votes."""
-
-    shift: float
-    n_functions: int
-
-    def look(
-        self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
-    ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
-        rows, signed, w = np.arange(len(y)), np.empty_like(s), np.empty_like(s)
-        own = np.zeros_like(s) if f is None else f[y, rows]
-        given = (F[y, rows], np.ones_like(s), s, own, a, self.shift)
-        total, lowest = advance_rows(*given, signed, w)
-        return Sums(total, Lowest(lowest)), lambda quantity: np.where(
-            y == quantity.of_class, signed, 0.0
-        )
-
-
-class BlockVotes:
+class BlockVotes(BlockExponential):
     """Stands for `ClassVotes`."""
-
-    def __init__(self, rounds: BlockRounds, n_classes: int) -> None:
-        self.rounds, self.n_classes = rounds, n_classes
-        rounds.expect(*votes_of(n_classes))
-        self._advance(0.0)
-
-    def _advance(self, shift: float, *step: Any) -> None:
-        self.shift = shift
-        found = self.rounds.look(VotesCost(shift, self.n_classes), *step)
-        self.total, self.lowest = (float(number) for number in found.sums)
-        self.rounds.adopt(found)
-
-    @property
-    def log_loss(self) -> float:
-        """ln Σ sᵢ exp(−votes for yᵢ)"""
-        return math.log(self.total) - self.shift if self.total > 0 else -math.inf
 
     def named(self, weak: WeakLearner) -> Named:
         """The class that a learner names in each leaf, with what each class weighs there."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.design.blocks import row_block, row_spans, times, times_transposed
+from cotas.design.blocks import times, times_transposed
+from cotas.solvers.bordered_gram import bordered_gram
 
 # How far a step may go towards the boundary of the positive numbers.
 TO_THE_BOUNDARY = 0.995
@@ -207,11 +207,9 @@ def _newton_system(
     if min(point.alpha.min(), slack.min(), point.below.min(), point.above.min()) <= 0:
         return None
     spread = 1.0 / (point.below / point.alpha + point.above / slack)
-    gram, border = _weighted_gram(X, spread)
-    corner = float(spread.sum()) + anchor if bias else 1.0
-    border = border if bias else np.zeros_like(border)
-    gram[np.diag_indices_from(gram)] += lam
-    system = np.block([[gram, border[:, None]], [border[None, :], np.array([[corner]])]])
+    d, system = X.shape[1], bordered_gram(X, spread, float(bias))
+    own = np.append(np.full(d, lam), anchor if bias else 1.0)
+    system[np.diag_indices_from(system)] += own
     solve_system = factorized(system)
     if solve_system is None:
         return None
@@ -253,26 +251,6 @@ def factorized(system: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
             scale * cho_solve(factor, scale * target, check_finite=False)
         )
     return None
-
-
-def _weighted_gram(X: Matrix, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """XᵀWX and XᵀW1, block by block, so that no copy of X is made."""
-    d = X.shape[1]
-    gram, border = np.zeros((d, d)), np.zeros(d)
-    roots = np.sqrt(spread)
-    # A dense product is the faster one unless nearly everything is zero.
-    as_sparse = sparse.issparse(X) and X.nnz < 0.02 * X.shape[0] * d
-    for span in row_spans(X, None if as_sparse else d):
-        block = row_block(X, span)
-        if as_sparse:
-            scaled = sparse.diags_array(roots[span]) @ block
-            gram += (scaled.T @ scaled).toarray()
-        else:
-            block = block.toarray() if sparse.issparse(block) else block
-            scaled = block * roots[span, None]
-            gram += scaled.T @ scaled
-        border += scaled.T @ roots[span]
-    return gram, border
 
 
 def _reach(point: _Point, slack: FloatArray, step: _Direction) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +15,7 @@ from scipy.linalg.blas import dsyrk, ssyrk
 
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.design.blocks import moved, row_block
+from cotas.source import Block
 
 # Rows in double precision that stay in the cache of a core while they are added up, but not
 # fewer than it takes for the product of a block to outweigh the start of it.
@@ -245,3 +247,66 @@ def column_deviation(
     deviation = np.sqrt(np.maximum(squares, 0.0) / total)
     noise = EPS * (16 + np.sqrt(X.shape[0])) * np.abs(centre)
     return np.where(deviation > noise, deviation, 0.0)
+
+
+# ---- of a block --------------------------------------------------------------------------------
+
+
+def targets(block: Block) -> FloatArray:
+    """y of a block with a column for each target."""
+    if np.asarray(block.y).dtype.kind not in "biuf":
+        raise ValueError("y of the source holds words, and a regression needs numbers.")
+    y = np.asarray(block.y, dtype=np.float64)
+    return y[:, None] if y.ndim == 1 else y
+
+
+def block_moments(block: Block) -> Moments:
+    """The moments of the rows of a block."""
+    Y, d = targets(block), block.X.shape[1]
+    if block.weights is not None and not block.weights.any():
+        k = Y.shape[1]
+        shapes = (d, k, (d, d), (d, k), k, d)
+        return Moments(0.0, *(np.zeros(shape) for shape in shapes))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return gather_moments(block.X, Y, block.weights)
+
+
+class Lowest(float):
+    """A number of which the smallest counts.
+
+    >>> Lowest(2.0) + Lowest(1.5)
+    1.5
+    """
+
+    def __add__(self, other: float) -> Lowest:
+        return Lowest(min(float(self), float(other)))
+
+
+class Ends(NamedTuple):
+    """The smallest and the largest entry of each column, of the rows that have a weight."""
+
+    low: FloatArray
+    high: FloatArray
+
+    def __add__(self, other: Any) -> Any:
+        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+def ends_of(block: Block) -> Ends:
+    """Those of the columns of a block, and of its targets."""
+    X, Y, s = block.X, targets(block), block.weights
+    if s is not None and not s.all():
+        X, Y = X[s > 0], Y[s > 0]
+    if not len(Y):
+        nothing = np.full(X.shape[1] + Y.shape[1], np.inf)
+        return Ends(nothing, -nothing)
+    ends = [
+        np.concatenate([_column_of(of_X(axis=0)), of_Y(axis=0)])
+        for of_X, of_Y in ((X.min, Y.min), (X.max, Y.max))
+    ]
+    return Ends(*ends)
+
+
+def _column_of(ends: Any) -> FloatArray:
+    dense = ends.toarray().ravel() if sparse.issparse(ends) else ends
+    return np.asarray(dense, dtype=np.float64)

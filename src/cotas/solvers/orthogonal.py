@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import qr, svd
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design.blocks import row_block
-from cotas.solvers.moments import BLOCK_BYTES, EPS
+from cotas.solvers.moments import BLOCK_BYTES, EPS, targets
+from cotas.source import Block, Source
 
 
 class Orthogonal(NamedTuple):
@@ -20,27 +21,6 @@ class Orthogonal(NamedTuple):
     theta: FloatArray
     rank: int
     singular_values: FloatArray
-
-
-def orthogonal(
-    X: Matrix,
-    Y: FloatArray,
-    shares: FloatArray | None,
-    centre: tuple[FloatArray, FloatArray] | None,
-    penalty: FloatArray,
-) -> Orthogonal:
-    """The solution of smallest norm, without ever squaring the data.
-
-        min  ½ Σ sᵢ(yᵢ − θ·xᵢ)² + ½ Σ penaltyⱼθⱼ²        (x and y less their `centre`)
-
-    The rows √sᵢ(xᵢ, yᵢ) are reduced to a triangle R block by block (a sequential TSQR), and R is
-    decomposed into singular values. The condition number of the data enters once and not
-    squared. Departures: the columns are scaled to unit length before the rank is decided; among
-    all minimizers the one of smallest ‖θ‖ in the units of the data is returned.
-    Invariant: ‖Rθ‖ = ‖√s Xθ‖ for every θ. Cost: O(nd²), some three times the normal equations;
-    memory for one block and R.
-    """
-    return from_triangle(_triangle(X, Y, shares, centre), X.shape[0], centre, penalty)
 
 
 @dataclass(frozen=True)
@@ -54,17 +34,33 @@ class Triangle:
         return Triangle(qr(both, mode="r", check_finite=False)[0][: both.shape[1]])
 
 
-def triangle_of(
-    X: Matrix, Y: FloatArray, weights: FloatArray, centre: tuple[FloatArray, FloatArray] | None
-) -> Triangle:
-    """R of the rows √wᵢ(xᵢ, yᵢ) of a block, less their centre."""
-    return Triangle(_triangle(X, Y, weights, centre))
+@dataclass(frozen=True)
+class BlockTriangle:
+    """The triangle of the rows √wᵢ(xᵢ, yᵢ) of a block, less their centre."""
+
+    centre: tuple[FloatArray, FloatArray] | None
+
+    def __call__(self, block: Block) -> Triangle:
+        return Triangle(_triangle(block.X, targets(block), block.weights, self.centre))
 
 
-def from_triangle(
-    R: FloatArray, n: int, centre: tuple[FloatArray, FloatArray] | None, penalty: FloatArray
-) -> Orthogonal:
-    """The solution of smallest norm from the triangle of n rows."""
+def orthogonal(
+    source: Source, centre: tuple[FloatArray, FloatArray] | None, penalty: FloatArray, total: float,
+    each: Each = map,
+) -> Orthogonal:  # fmt: skip
+    """The solution of smallest norm, without ever squaring the data.
+
+        min  ½ Σ sᵢ(yᵢ − θ·xᵢ)² + ½ Σ penaltyⱼθⱼ²        (x and y less their `centre`)
+
+    s are the weights of the source over `total`, their sum. The rows √sᵢ(xᵢ, yᵢ) are reduced to a
+    triangle R block by block (TSQR), and R is decomposed into singular values. The condition
+    number of the data enters once and not squared. Departures: the columns are scaled to unit
+    length before the rank is decided; among all minimizers the one of smallest ‖θ‖ in the units of
+    the data is returned.
+    Invariant: ‖Rθ‖ = ‖√s Xθ‖ for every θ. Cost: O(nd²), some three times the normal equations;
+    memory for one block and R.
+    """
+    n, R = source.n_rows, source.map_reduce(BlockTriangle(centre), each).R / np.sqrt(total)
     d = len(penalty)
     if penalty.any():
         R = np.vstack([R, np.hstack([np.diag(np.sqrt(penalty)), np.zeros((d, R.shape[1] - d))])])
@@ -96,7 +92,7 @@ def from_triangle(
 def _triangle(
     X: Matrix,
     Y: FloatArray,
-    shares: FloatArray | None,
+    weights: FloatArray | None,
     centre: tuple[FloatArray, FloatArray] | None,
 ) -> FloatArray:
     """R of the weighted, centred rows (x, y)."""
@@ -110,8 +106,8 @@ def _triangle(
         block = np.hstack([x, y])
         if centre is not None:
             block -= np.concatenate(centre)
-        s = 1.0 / n if shares is None else shares[span, None]
-        stacked = np.vstack([R, block * np.sqrt(s)])
+        block = block if weights is None else block * np.sqrt(weights[span, None])
+        stacked = np.vstack([R, block])
         R = qr(stacked, mode="r", overwrite_a=True, check_finite=False)[0]
         R = R[:width]
     return R

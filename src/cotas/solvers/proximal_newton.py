@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import lstsq
 
 from cotas.arrays import FloatArray, IntArray, Matrix
-from cotas.design.blocks import row_block, row_spans, times, times_transposed
 from cotas.solvers.lasso_gram import newton as walk_to_the_face
 from cotas.solvers.lasso_gram import sweep
 from cotas.solvers.lasso_state import GramState, afresh
-from cotas.solvers.newton import NewtonPoint
+from cotas.solvers.newton import NewtonPoint, first_point
 from cotas.solvers.penalties import Penalty
-from cotas.solvers.risks import Local, LogLoss
+from cotas.solvers.risks import LogLoss
+from cotas.solvers.smooth_rows import SHORTEST, BlockPlace, Place, rows_with
+from cotas.source import Source
 
 # So many coefficients at a time may join those that are not zero; each step lets others in.
 FEWEST_JOINING, JOINING = 100, 1.0
@@ -29,8 +28,8 @@ ROUNDINGS, LAST_STEPS = 16 * 2.0**-52, 4
 
 
 def proximal_newton(
-    X: Matrix,
-    loss: LogLoss,
+    X: Matrix | Source,
+    loss: LogLoss | Any,
     lam1: float,
     lam2: float,
     bias: bool,
@@ -41,53 +40,51 @@ def proximal_newton(
         min  loss(Xθ + θ₀) + λ₁‖θ‖₁ + (λ₂/2)‖θ‖²
 
     A step minimizes the quadratic model of the loss with the penalty as it is, over a working set
-    (Yuan, Ho and Lin 2012), and is halved until the objective falls. The bias is taken out of the
-    model beforehand, and what is left is a Lasso on a Gram matrix. Departures: the model is solved
-    by sweeps and walks to faces, as the Lasso is. Invariant: the objective never rises, but for
-    rounding.
+    (Yuan, Ho and Lin 2012), and is shortened until the objective falls. The bias is taken out of
+    the model beforehand, and what is left is a Lasso on a Gram matrix. X may be a source of row
+    blocks, as for `newton`; with very many unknowns the Hessian is then another pass. Departures:
+    the model is solved by sweeps and walks to faces, as the Lasso is. Invariant: the objective
+    never rises, but for rounding.
     Cost: O(nnz) and O(nm²) a step, m being the coefficients in the working set.
     It ends when rounding allows no further descent.
     """
-    d, k = X.shape[1], loss.columns
-    theta, theta0 = np.zeros((d, k)), np.zeros(k)
-    if start is not None:
-        theta, theta0 = start[0].reshape(d, k).copy(), np.ravel(start[1]).astype(np.float64)
-    scores, last_steps = times(X, theta) + theta0, 0
+    rows = rows_with(X, loss, bias, corners=True)
+    point, last_steps = first_point(rows.shape, start), 0
+    place: Place | BlockPlace = rows.at(point)
+    objective = place.risk + penalty_of(point[:-1], lam1, lam2)
     while True:  # until the caller has seen enough
-        local = loss.near(scores)
-        pull = times_transposed(X, local.slopes)
-        rest = local.slopes.sum(axis=0) * bias
-        objective = local.risk + penalty_of(theta, lam1, lam2)
+        theta, theta0, slopes = point[:-1], point[-1], place.gradient()
+        rest = slopes[-1]
         # And about what it will cost to bring the sums of the slopes to zero.
-        gap = objective - dual_value(partial(loss.entropy, local.slopes), theta, pull, lam1, lam2)
+        gap = objective - dual_value(place.entropy, theta, slopes[:-1], lam1, lam2)
         gap = max(0.0, gap + float(np.abs(rest) @ (1.0 + np.abs(theta0))))
-        yield NewtonPoint(theta.copy(), theta0.copy(), objective, gap, local.slopes, scores)
-        gradient = pull + lam2 * theta
-        used = working_set(theta, gradient, lam1)
+        model = (theta.copy(), theta0.copy())
+        yield NewtonPoint(*model, objective, gap, place.slopes, place.scores)
+        gradient = slopes[:-1] + lam2 * theta
+        used = working_set(theta, gradient, lam1, rows.most_used)
         enough = SOLVED * min(1.0, gap / objective)
-        model = QuadraticModel(*second_derivatives(X, local, used), bias)
-        move, move0 = model.solve(theta[used], gradient[used], rest, lam1, lam2, enough)
-        step = np.zeros((d, k))
-        step[used] = move
-        moves = times(X, step) + move0
+        hessian, border, corner = place.second_of(used)
+        near, step = QuadraticModel(hessian, border, corner, bias), np.zeros(rows.shape)
+        move = near.solve(theta[used], gradient[used], rest, lam1, lam2, enough)
+        step[:-1][used], step[-1] = move
         # What the model with the penalty as it is promises (Tseng and Yun 2009).
-        promised = float((gradient * step).sum() + rest @ move0)
-        promised += lam1 * float(np.abs(theta + step).sum() - np.abs(theta).sum())
+        promised = float((gradient * step[:-1]).sum() + rest @ step[-1])
+        promised += lam1 * float(np.abs(theta + step[:-1]).sum() - np.abs(theta).sum())
         # Near the end a step still halves the gap, and the objective no longer tells.
         slack = ROUNDINGS * objective
         last_steps += promised > -slack
-        if not promised < slack or last_steps > LAST_STEPS or not moves.any():
+        if not promised < slack or last_steps > LAST_STEPS or not step.any():
             return
-        length = 1.0
+        line, length = place.along(step), 1.0
         while True:
-            moved = theta + length * step
-            value = loss.risk(scores + length * moves) + penalty_of(moved, lam1, lam2)
+            moved, there = point + length * step, line.at(length)
+            value = there.risk + penalty_of(moved[:-1], lam1, lam2)
             if value <= objective + 1e-4 * length * promised + slack:
                 break
-            length /= 2
-            if length < 1e-10:
+            length *= rows.shorter
+            if length < SHORTEST:
                 return  # the last digits are used up
-        theta, theta0, scores = moved, theta0 + length * move0, scores + length * moves
+        point, place, objective = moved, there, value
 
 
 def penalty_of(theta: FloatArray, lam1: float, lam2: float) -> float:
@@ -167,34 +164,6 @@ class QuadraticModel(NamedTuple):
         _minimize(state, lam1, enough)
         move = state.beta - theta
         return move, -(away[:, :-1] @ move + away[:, -1])
-
-
-def second_derivatives(
-    X: Matrix, local: Local, used: tuple[IntArray, IntArray]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """By some coefficients (feature, score), by these and biases, and by biases."""
-    (features, classes), k = used, local.diagonal.shape[1]
-    m = len(features)
-    needed, place = np.unique(features, return_inverse=True)
-    hessian, border = np.zeros((m, m)), np.zeros((m, k))
-    of = [np.flatnonzero(classes == c) for c in range(k)]
-    for span in row_spans(X, max(1, len(needed))):
-        block = row_block(X, span)[:, needed]
-        block = block.toarray() if sparse.issparse(block) else block
-        for a in range(k):
-            left = block[:, place[of[a]]]
-            for b in range(a, k):
-                bent = left * local.second(a, b)[span, None]
-                border[of[a], b] += bent.sum(axis=0)
-                right = left if a == b else block[:, place[of[b]]]
-                hessian[np.ix_(of[a], of[b])] += bent.T @ right
-                if a != b:
-                    border[of[b], a] += right.T @ local.second(a, b)[span]
-    for a in range(k):
-        for b in range(a):
-            hessian[np.ix_(of[a], of[b])] = hessian[np.ix_(of[b], of[a])].T
-    corner = np.array([[local.second(a, b).sum() for b in range(k)] for a in range(k)])
-    return hessian, border, corner
 
 
 def _minimize(state: GramState, lam1: float, enough: float) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import Each, FloatArray, Matrix
-from cotas.design.blocks import moved, row_block, row_spans
-from cotas.solvers.moments import Moments, gather_moments, rough_centre
+from cotas.design.blocks import moved
+from cotas.solvers.moments import FAR_FROM_ZERO, Moments, gather_moments, targets
 from cotas.solvers.normal_equations import Factor, PseudoFactor, factorize
+from cotas.source import Arrays, Block, Source, Sums, double, is_sparse
 
 # With fewer columns a pass for the gradient costs more than single precision saves.
 FEWEST_COLUMNS, ROWS_A_COLUMN = 256, 8
@@ -65,51 +66,32 @@ def refined_equations(
     factor = factorize(rough, penalty, free_bias, SAFE_CONDITION)
     if factor is None:
         return None
-    found, accurate = refine(factor, rough, X, Y, weights, penalty, free_bias, each, threads)
+    found, accurate = refine(factor, rough, Arrays(X, Y, weights), penalty, free_bias, each)
     return found if accurate else None
 
 
 def refine(
     factor: Factor | PseudoFactor,
     moments: Moments,
-    X: Matrix,
-    Y: FloatArray,
-    weights: FloatArray | None,
+    source: Source,
     penalty: FloatArray,
     free_bias: bool,
     each: Each = map,
-    threads: int = 1,
 ) -> tuple[Refined, bool]:
     """The solution from the moments, less what the residuals say it is off; whether they agree."""
-    # Columns far from zero are moved, as they were for the moments.
-    shift = rough_centre(X) if free_bias else None
-
-    def slope(theta: FloatArray, theta0: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return _slope(X, shift, Y, weights, theta, theta0, each, threads)
-
-    return refine_by(slope, factor, moments, shift, penalty, free_bias)
-
-
-def refine_by(
-    slope_of: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
-    factor: Factor | PseudoFactor,
-    moments: Moments,
-    shift: FloatArray | None,
-    penalty: FloatArray,
-    free_bias: bool,
-) -> tuple[Refined, bool]:
-    """The same, `slope_of` being Σ sᵢrᵢxᵢ and Σ sᵢrᵢ at (θ, θ₀), the rows less their shift."""
+    shift = far_columns(moments, source) if free_bias else None
     mean = moments.mean if shift is None else moments.mean - shift
     theta = factor.solve(moments.slope(free_bias))
     theta0 = moments.target_mean - mean @ theta if free_bias else np.zeros(theta.shape[1])
     lengths = np.sqrt(np.diag(moments.hessian(free_bias)) + penalty)[:, None]
     before, accurate = 1.0, False
     for _ in range(PASSES):
-        slope, mean_residual = slope_of(theta, theta0)
+        found = source.map_reduce(ResidualSlope(theta, theta0, shift), each)
+        slope, mean_residual = (part / moments.weight for part in found)
         if free_bias:
             slope -= np.outer(mean, mean_residual)
         step = factor.solve(slope - penalty[:, None] * theta)
-        theta += step
+        theta = theta + step
         if free_bias:
             theta0 = theta0 + mean_residual - mean @ step
         size = _ratio(step * lengths, theta * lengths)
@@ -121,36 +103,36 @@ def refine_by(
     return Refined(theta.T.copy(), theta0, factor.condition), accurate
 
 
-def _slope(
-    X: Matrix,
-    shift: FloatArray | None,
-    Y: FloatArray,
-    weights: FloatArray | None,
-    theta: FloatArray,
-    theta0: FloatArray,
-    each: Each,
-    threads: int,
-) -> tuple[FloatArray, FloatArray]:
-    """Σ sᵢrᵢxᵢ and Σ sᵢrᵢ, with the residuals r = y − θ·x − θ₀ of the rows less their shift."""
-    total = float(X.shape[0] if weights is None else weights.sum())
-    spans = row_spans(X)
+def far_columns(moments: Moments, source: Source) -> FloatArray | None:
+    """What rows are moved by before their residuals are summed up, if columns lie far from zero.
 
-    def add_up(part: list[slice]) -> tuple[FloatArray, FloatArray]:
-        slope, mean = np.zeros(theta.shape), np.zeros(len(theta0))
-        for span in part:
-            rows = row_block(X, span)
-            rows = rows if shift is None else moved(rows, shift)
-            for c in range(len(theta0)):
-                residual = Y[span, c] - rows @ theta[:, c] - theta0[c]
-                if weights is not None:
-                    residual *= weights[span]
-                slope[:, c] += rows.T @ residual
-                mean[c] += residual.sum()
-        return slope, mean
+    It is zero for the other columns of sparse rows, whose entries are mostly zeros.
+    """
+    far = np.abs(moments.mean) > FAR_FROM_ZERO * moments.deviation(True)
+    if not far.any():
+        return None
+    return np.where(far, moments.mean, 0.0) if source.of_first(is_sparse) else moments.mean
 
-    parts = [spans[k::threads] for k in range(min(threads, len(spans)))]
-    slopes, means = zip(*each(add_up, parts), strict=True)
-    return sum(slopes) / total, sum(means) / total
+
+@dataclass(frozen=True)
+class ResidualSlope:
+    """Σ wᵢrᵢxᵢ and Σ wᵢrᵢ of a block, with the residuals r = y − θ·x − θ₀ of the moved rows."""
+
+    theta: FloatArray  # a column for each target
+    theta0: FloatArray
+    shift: FloatArray | None
+
+    def __call__(self, block: Block) -> Sums:
+        slope, mean, Y = np.zeros(self.theta.shape), np.zeros(len(self.theta0)), targets(block)
+        for span in block.spans():
+            rows = double(block.X[span])
+            rows = rows if self.shift is None else moved(rows, self.shift)
+            residual = Y[span] - np.asarray(rows @ self.theta) - self.theta0
+            if block.weights is not None:
+                residual *= block.weights[span, None]
+            slope += rows.T @ residual
+            mean += residual.sum(axis=0)
+        return Sums(slope, mean)
 
 
 def _ratio(step: FloatArray, whole: FloatArray) -> float:

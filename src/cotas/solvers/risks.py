@@ -30,6 +30,11 @@ class Local(NamedTuple):
             bent -= self.outer * (self.outer * moves).sum(axis=1, keepdims=True)
         return bent
 
+    def part(self, span: slice) -> Local:
+        """The same of some examples, whose share of the risk is not known."""
+        outer = None if self.outer is None else self.outer[span]
+        return Local(np.nan, self.slopes[span], self.diagonal[span], outer)
+
     def second(self, k: int, m: int) -> FloatArray:
         """The second derivatives by scores k and m."""
         found = self.diagonal[:, k] if k == m else np.zeros(len(self.diagonal))

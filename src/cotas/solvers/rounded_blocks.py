@@ -1,6 +1,6 @@
 """The rows of the support vector machine with a rounded hinge, when they come in blocks.
 
-It answers as `HingeRows` does, and keeps nothing of the rows: the centres of the dual
+Each block answers as `HingeRows` do, and nothing of the rows is kept: the centres of the dual
 variables are made anew from the rounds before (`cotas/rounds.py`). Each answer is one pass, in
 which the Newton system is summed up as well; a step of length one that the line search accepts has
 made the answer for the next.
@@ -15,11 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import FloatArray, IntArray, Matrix
-from cotas.design import add, as_design, canonical, dot, n_vectors
-from cotas.loops import loop
-from cotas.rounds import FIRST_CENTRE, Rounds
-from cotas.solvers.rounded_hinge import Response, add_border, add_diagonal, add_gram, bend
-from cotas.source import Block, Source, Sums, double
+from cotas.design import as_design, canonical
+from cotas.rounds import Rounds
+from cotas.solvers.rounded_hinge import HingeRows, Response, recall, sum_up_curved
+from cotas.source import Block, Source, Sums
 
 
 class Place(NamedTuple):
@@ -36,57 +35,13 @@ class Place(NamedTuple):
         """The rounds before and this place, as if it were the end of one more."""
         return self.rounds.followed_by(self.theta, self.theta0, self.nu)
 
-    def respond(
-        self, rows: Any, block: Block, combination: FloatArray
-    ) -> tuple[FloatArray, IntArray, tuple[float, float, float]]:
-        """s, the curved rows and the sums of a sparse block, in one loop; adds Σ αᵢyᵢxᵢ."""
-        s, curved = block.shares() / self.total, np.empty(block.n_rows, dtype=np.int64)
-        count, *sums = respond_anew(rows, block.y, s, self.path, combination, curved)
-        balance, loss, total = sums
-        return s, curved[:count], (balance, loss, total)
-
-    def part(self, block: Block, span: slice) -> tuple[Matrix, FloatArray, FloatArray, FloatArray]:
-        """X, s, the excess e and the part α/s before it is clipped, of some rows of a block."""
-        X, y = double(block.X[span]), block.y[span]
-        s = block.shares()[span] / self.total
-        excess = y * (np.asarray(X @ self.theta) + self.theta0) - 1.0
-        return X, s, excess, self.rounds.parts(X, y) - excess / (2.0 * self.nu)
-
-
-@loop
-def respond_anew(
-    rows: Any,
-    y: FloatArray,
-    s: FloatArray,
-    rounds: Rounds,
-    combination: FloatArray,
-    curved: IntArray,
-) -> tuple[int, float, float, float]:
-    """α of each row from all the rounds, the last of which is where we are; adds Σ αᵢyᵢxᵢ.
-
-    Returns how many rows are curved, which `curved` lists, and Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ) and Σ αᵢ.
-    """
-    balance = loss = total = 0.0
-    count = 0
-    for i in range(n_vectors(rows)):
-        part, e = FIRST_CENTRE, 0.0
-        for k in range(len(rounds.biases)):
-            e = y[i] * (dot(rows, i, rounds.thetas[k]) + rounds.biases[k]) - 1.0
-            part = min(max(part, 0.0), 1.0) - e / (2.0 * rounds.smoothings[k])
-        if 0.0 < part < 1.0 and s[i] > 0.0:
-            curved[count] = i
-            count += 1
-        alpha = s[i] * min(max(part, 0.0), 1.0)
-        loss += s[i] * max(0.0, -e)
-        total += alpha
-        balance += alpha * y[i]
-        if alpha != 0.0:
-            add(rows, i, alpha * y[i], combination)
-    return count, balance, loss, total
-
-
-def _curved(part: FloatArray, s: FloatArray) -> IntArray:
-    return np.flatnonzero((part > 0.0) & (part < 1.0) & (s > 0.0))
+    def answered(self, block: Block) -> tuple[HingeRows, Response]:
+        """The rows of a block as rows in memory, and what they say here."""
+        given = (np.asarray(block.y, dtype=np.float64), block.shares() / self.total)
+        rows = HingeRows(as_design(block.X), *given, map, spans=1)
+        recall(rows.rows, rows.state.y, self.rounds, rows.state.centre)
+        rows.place(self.theta, self.theta0)
+        return rows, rows.respond(self.nu)
 
 
 class System(NamedTuple):
@@ -120,12 +75,9 @@ class System(NamedTuple):
         """The sum itself."""
         if self.gram is not None:
             return self.gram
-        d = self.d
-        gram = np.zeros((d + 1, d + 1))
+        gram = np.zeros((self.d + 1, self.d + 1))
         for X, s in self.rows:
-            rows, every = as_design(X), np.arange(len(s))
-            add_gram(rows, s, every, gram[:d, :d])
-            gram[d, d] += add_border(rows, s, every, gram[d, :d])
+            sum_up_curved(as_design(X), s, np.arange(len(s)), gram)
         return gram
 
     def __add__(self, other: Any) -> Any:
@@ -145,42 +97,16 @@ class Respond:
     with_gram: bool
 
     def __call__(self, block: Block) -> Sums:
-        return self._of_sparse(block) if sparse.issparse(block.X) else self._of_dense(block)
+        rows, answer = self.place.answered(block)
+        sums = (answer.combination, answer.balance, answer.loss, answer.total)
+        return Sums(*sums, self._system(block, rows, answer.curved))
 
-    def _of_sparse(self, block: Block) -> Sums:
-        """In one loop over the rows, which Python has nothing to do with."""
-        X, combination = canonical(block.X), np.zeros(block.X.shape[1])
-        s, curved, sums = self.place.respond(as_design(X), block, combination)
-        system = System.of_sparse(X, s, curved) if self.with_gram else System(X.shape[1])
-        return Sums(combination, *sums, system)
-
-    def _of_dense(self, block: Block) -> Sums:
-        """Some rows at a time, since their products are those of matrices."""
-        d = block.X.shape[1]
-        combination, gram = np.zeros(d), np.zeros((d + 1, d + 1) if self.with_gram else 0)
-        balance = loss = total = 0.0
-        for span in block.spans():
-            X, s, excess, part = self.place.part(block, span)
-            alpha = s * np.clip(part, 0.0, 1.0)
-            signed = alpha * block.y[span]
-            combination += X.T @ signed
-            balance += float(signed.sum())
-            loss += float(s @ np.maximum(0.0, -excess))
-            total += float(alpha.sum())
-            if self.with_gram:
-                _add_gram(gram, X, s, _curved(part, s))
-        return Sums(combination, balance, loss, total, System(d, gram=gram))
-
-
-def _add_gram(gram: FloatArray, X: FloatArray, s: FloatArray, curved: IntArray) -> None:
-    """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over some dense rows."""
-    if not len(curved):
-        return
-    d, rows, weights = X.shape[1], X[curved], s[curved]
-    gram[d, :d] += rows.T @ weights
-    gram[d, d] += float(weights.sum())
-    scaled = rows * np.sqrt(weights)[:, None]
-    gram[:d, :d] += scaled.T @ scaled
+    def _system(self, block: Block, rows: HingeRows, curved: list[IntArray]) -> System:
+        if not self.with_gram:
+            return System(rows.n_features)
+        if sparse.issparse(block.X):
+            return System.of_sparse(canonical(block.X), rows.state.weights, curved[0])
+        return System(rows.n_features, gram=rows.gram(curved))
 
 
 @dataclass(frozen=True)
@@ -190,19 +116,8 @@ class Diagonal:
     place: Place
 
     def __call__(self, block: Block) -> FloatArray:
-        found = np.zeros(block.X.shape[1] + 1)
-        if sparse.issparse(block.X):
-            rows = as_design(block.X)
-            s, curved, _ = self.place.respond(rows, block, np.zeros(block.X.shape[1]))
-            add_diagonal(rows, s, curved, found[:-1])
-            found[-1] = float(s[curved].sum())
-            return found
-        for span in block.spans():
-            X, s, _, part = self.place.part(block, span)
-            curved = _curved(part, s)
-            found[:-1] += np.square(X[curved]).T @ s[curved]
-            found[-1] += float(s[curved].sum())
-        return found
+        rows, answer = self.place.answered(block)
+        return rows.diagonal(answer.curved)
 
 
 @dataclass(frozen=True)
@@ -213,21 +128,8 @@ class Bend:
     direction: FloatArray
 
     def __call__(self, block: Block) -> FloatArray:
-        found = np.zeros(len(self.direction))
-        theta, theta0 = self.direction[:-1], float(self.direction[-1])
-        if sparse.issparse(block.X):
-            rows = as_design(block.X)
-            s, curved, _ = self.place.respond(rows, block, np.zeros(block.X.shape[1]))
-            found[-1] = bend(rows, s, curved, theta, theta0, found[:-1])
-            return found
-        for span in block.spans():
-            X, s, _, part = self.place.part(block, span)
-            curved = _curved(part, s)
-            rows = X[curved]
-            pressed = s[curved] * (rows @ theta + theta0)
-            found[:-1] += rows.T @ pressed
-            found[-1] += float(pressed.sum())
-        return found
+        rows, answer = self.place.answered(block)
+        return rows.bend(answer.curved, self.direction)
 
 
 class BlockRows:

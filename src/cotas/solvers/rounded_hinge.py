@@ -18,6 +18,7 @@ import numpy as np
 from cotas.arrays import Each, FloatArray, IntArray
 from cotas.design import Dense, add, add_outer, add_squares, dot, n_features, n_vectors
 from cotas.loops import loop
+from cotas.rounds import FIRST_CENTRE, Rounds
 
 # The rows are summed up in so many spans, whatever the number of threads, so that runs repeat;
 # in few of them where each sum is long, or where there is little to be summed up.
@@ -70,6 +71,17 @@ def respond(
             add(rows, i, state.weights[i] * (part - state.part[i]) * state.y[i], change)
             state.part[i] = part
     return count, loss, total, balance
+
+
+@loop
+def recall(rows: Any, y: FloatArray, rounds: Rounds, centre: FloatArray) -> None:
+    """α/s of each row at the end of these rounds, the first of which begins at `FIRST_CENTRE`."""
+    for i in range(n_vectors(rows)):
+        part = FIRST_CENTRE
+        for k in range(len(rounds.biases)):
+            e = y[i] * (dot(rows, i, rounds.thetas[k]) + rounds.biases[k]) - 1.0
+            part = min(max(part - e / (2.0 * rounds.smoothings[k]), 0.0), 1.0)
+        centre[i] = part
 
 
 @loop
@@ -142,6 +154,21 @@ def bend(
     return total
 
 
+def sum_up_curved(rows: Any, weights: FloatArray, curved: IntArray, gram: FloatArray) -> None:
+    """Add Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, the lower triangle of it at least."""
+    n, d = n_vectors(rows), n_features(rows)
+    gram[d, d] += add_border(rows, weights, curved, gram[d, :d])
+    if not isinstance(rows, Dense) and len(rows.data) < FEW_ENTRIES * n * d:
+        add_gram(rows, weights, curved, gram[:d, :d])
+        return
+    size = int(np.clip(BLOCK_BYTES // (8 * d), 256, 8192))
+    scaled = np.empty((min(size, len(curved)), d))
+    for first in range(0, len(curved), size):
+        block = scaled[: len(curved[first : first + size])]
+        scale_rows(rows, weights, curved[first : first + size], block)
+        gram[:d, :d] += block.T @ block
+
+
 @dataclass(frozen=True)
 class Response:
     """What all the rows say to a θ: Σ αᵢyᵢxᵢ, Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ), Σ αᵢ, the curved rows."""
@@ -156,17 +183,18 @@ class Response:
 class HingeRows:
     """The rows and what is known of them, gone over in spans."""
 
-    def __init__(self, rows: Any, y: FloatArray, weights: FloatArray, each: Each) -> None:
+    def __init__(
+        self, rows: Any, y: FloatArray, weights: FloatArray, each: Each, spans: int | None = None
+    ) -> None:
         self.rows, self.each = rows, each
         n, d = n_vectors(rows), n_features(rows)
         self.n_features, self.size = d, n * d
-        centre, part, excess, turn = np.full(n, 0.5), np.zeros(n), np.empty(n), np.empty(n)
+        centre, part, excess, turn = np.full(n, FIRST_CENTRE), np.zeros(n), np.empty(n), np.empty(n)
         self.state = RowState(y, weights, centre, part, excess, turn)
         self.combination = np.zeros(d)
-        spans = min(SPANS if d <= LONG else SPANS_OF_LONG_ROWS, 1 + n * d // A_SPAN, n)
+        most = SPANS if d <= LONG else SPANS_OF_LONG_ROWS
+        spans = spans or min(most, 1 + n * d // A_SPAN, n)
         self.spans = [slice(n * k // spans, n * (k + 1) // spans) for k in range(spans)]
-        filled = 1.0 if isinstance(rows, Dense) else len(rows.data) / max(1, n * d)
-        self.entry_by_entry = filled < FEW_ENTRIES
 
     @property
     def alpha(self) -> FloatArray:
@@ -218,21 +246,12 @@ class HingeRows:
         return float(sum(parts))
 
     def gram(self, curved: list[IntArray]) -> FloatArray:
-        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, the lower triangle of it."""
+        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, the lower triangle of it at least."""
         d, weights = self.n_features, self.state.weights
 
         def one(some: IntArray) -> FloatArray:
             part = np.zeros((d + 1, d + 1))
-            part[d, d] = add_border(self.rows, weights, some, part[d, :d])
-            if self.entry_by_entry:
-                add_gram(self.rows, weights, some, part[:d, :d])
-                return part
-            size = int(np.clip(BLOCK_BYTES // (8 * d), 256, 8192))
-            scaled = np.empty((min(size, len(some)), d))
-            for first in range(0, len(some), size):
-                block = scaled[: len(some[first : first + size])]
-                scale_rows(self.rows, weights, some[first : first + size], block)
-                part[:d, :d] += block.T @ block
+            sum_up_curved(self.rows, weights, some, part)
             return part
 
         return np.asarray(sum(self.each(one, curved)))

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.design.blocks import row_block, row_spans, times
+from cotas.design.blocks import times, times_transposed
 from cotas.loops import loop
 from cotas.solvers.binning import Bins, Scale
+from cotas.solvers.bordered_gram import bordered_gram
 from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
 from cotas.solvers.split_search import TIE, Edge, Gini, SquaresCriterion
 from cotas.solvers.stump_search import ExactStumps
@@ -291,19 +292,8 @@ class LinearRegression:
 
     def _by_columns(self, wz: FloatArray, w: FloatArray) -> FloatArray:
         """The shortest solution by the normal equations: d² numbers where the rows are many."""
-        d = self.X.shape[1]
-        gram, right = np.zeros((d + 1, d + 1)), np.zeros(d + 1)
-        for span in row_spans(self.X):
-            rows = row_block(self.X, span)
-            weighted = rows.multiply(w[span, None]).tocsr() if hasattr(rows, "multiply") else (
-                rows * w[span, None]
-            )  # fmt: skip
-            product = rows.T @ weighted
-            gram[:d, :d] += product.toarray() if hasattr(product, "toarray") else product
-            gram[:d, d] += rows.T @ w[span]
-            right[:d] += rows.T @ wz[span]
-        gram[d, :d], gram[d, d], right[d] = gram[:d, d], w.sum(), wz.sum()
-        return _solve(gram, right)
+        right = np.append(times_transposed(self.X, wz), wz.sum())
+        return _solve(bordered_gram(self.X, w, 1.0), right)
 
 
 # Eigenvalues below this part of the largest are zeros that were rounded.
