@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,9 +55,21 @@ def column_means(rows: FloatArray) -> FloatArray:
 
 def made_of(kind: Any, parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
     """A sparse matrix of these arrays; its class, if given them, copies views of larger ones."""
-    made = kind(shape)
+    made = copy(_empty(kind, shape))
     made.data, made.indices, made.indptr = parts
     return made
+
+
+@lru_cache(maxsize=4)
+def _empty(kind: Any, shape: tuple[int, int]) -> Any:
+    """A sparse matrix of zeros, which takes longer to make than to copy."""
+    return kind(shape)
+
+
+@cache
+def _flipped_kind(kind: Any) -> Any:
+    """The class of the transpose of a sparse matrix of this class."""
+    return type(kind((1, 1)).T)
 
 
 def flipped(rows: Any) -> Any:
@@ -63,7 +77,7 @@ def flipped(rows: Any) -> Any:
     if not hasattr(rows, "indptr"):
         return rows.T
     parts = (rows.data, rows.indices, rows.indptr)
-    return made_of(type(rows[:0].T), parts, rows.shape[::-1])
+    return made_of(_flipped_kind(type(rows)), parts, rows.shape[::-1])
 
 
 def row_sums(rows: Any, values: FloatArray) -> FloatArray:
