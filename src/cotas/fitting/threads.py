@@ -93,9 +93,7 @@ def aside(
 
 
 @contextmanager
-def taking_turns(
-    n_jobs: int | None, entries: int = WORTH_A_PASS
-) -> Iterator[tuple[Each, int]]:
+def taking_turns(n_jobs: int | None, entries: int = WORTH_A_PASS) -> Iterator[tuple[Each, int]]:
     """A map for many short tasks, and how many threads take turns at it, this one among them.
 
     All of them together read so many entries.

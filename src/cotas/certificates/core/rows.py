@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,18 +66,13 @@ def _empty(kind: Any, shape: tuple[int, int]) -> Any:
     return kind(shape)
 
 
-@cache
-def _flipped_kind(kind: Any) -> Any:
-    """The class of the transpose of a sparse matrix of this class."""
-    return type(kind((1, 1)).T)
-
-
 def flipped(rows: Any) -> Any:
     """The transpose of some rows, of which no entry is copied."""
     if not hasattr(rows, "indptr"):
         return rows.T
+    kind: Any = type(rows)
     parts = (rows.data, rows.indices, rows.indptr)
-    return made_of(_flipped_kind(type(rows)), parts, rows.shape[::-1])
+    return made_of(type(_empty(kind, (1, 1)).T), parts, rows.shape[::-1])
 
 
 def row_sums(rows: Any, values: FloatArray) -> FloatArray:
