@@ -125,7 +125,7 @@ def compare(X: np.ndarray, y: np.ndarray, task: str, seconds: float, cut: int) -
         1 - one.mean() if classes else r2_score(y[test], s)
         for one, s in zip(losses, said, strict=True)
     ]
-    return Found([float(one) for one in scores], np.array(losses), best.candidate.label, took)
+    return Found([float(one) for one in scores], np.array(losses), best.label, took)
 
 
 def is_worse(more: np.ndarray) -> bool:

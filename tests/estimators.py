@@ -38,14 +38,24 @@ SETTINGS = {
     ],
     "RegularizedForwardStagewise": [{"delta": 2.0, "max_iter": 20}],
     "KernelPegasos": [{"max_iter": 2, "random_state": 0}],
+    "Blend": [
+        {
+            "estimators": [
+                ("svm", cotas.LinearSVM(lam=0.1)),
+                ("sum", cotas.LogitBoost(cotas.Tree(2), n_estimators=2)),
+            ],
+            "weights": [2, 1],
+        },
+        {"estimators": [("θ", cotas.Ridge()), ("k", cotas.KernelRidge())]},
+    ],
 }
 SHORTER = {"n_estimators": 4, "max_iter": 20, "random_state": 0}
 
 
 def every_estimator():
     """All public estimators with a certificate, in the forms that predict in different ways."""
-    for name in cotas.__all__:
-        kind = getattr(cotas, name)
+    for name in (*cotas.__all__, *cotas.tables.__all__):
+        kind = getattr(cotas if name in cotas.__all__ else cotas.tables, name)
         if not (inspect.isclass(kind) and issubclass(kind, Certified)):
             continue
         known = inspect.signature(kind).parameters

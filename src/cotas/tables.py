@@ -6,8 +6,10 @@ from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.scale.pages import Pages, open_pages
+from cotas.selection.blend import Blend
 
 __all__ = [
+    "Blend",
     "Pages",
     "Preparation",
     "PreparedModel",

@@ -19,6 +19,7 @@ from cotas import (
     ForwardStagewise,
     GentleBoost,
     HuberRegressor,
+    KernelRidge,
     Lasso,
     LeastSquares,
     LinearSVM,
@@ -34,6 +35,7 @@ from cotas import (
     Ridge,
     Stump,
 )
+from cotas.tables import Blend
 from problems import clouds, model_name, online_models, three_clouds
 
 ORDER = (
@@ -109,6 +111,8 @@ CHECKED = [
     (GentleBoost(n_estimators=10), {}),
     (AnyBoost(n_estimators=10), REWEIGHTS),
     (ConvexAnyBoost(n_estimators=10), REWEIGHTS),
+    (Blend([("svm", LinearSVM()), ("line", LogisticRegression())]), {}),
+    (Blend([("line", Ridge()), ("kernel", KernelRidge())], weights=[2, 1]), {}),
 ]
 
 

@@ -18,6 +18,7 @@ import cotas
 from cotas.certificates.binding import outputs
 from cotas.files.errors import ModelFileError
 from cotas.files.state import digest
+from cotas.selection.blend import members_of
 from estimators import every_estimator, problems_of
 from problems import clouds, regression
 
@@ -162,7 +163,7 @@ def test_what_alters_a_prediction_ends_the_certificate(model, data):
         assert not verifies(other, data), name
         if predictions(other, rows) is not None and hasattr(other, "certified_predict"):
             assert not other.certified_predict(rows)[1].any(), name
-    assert altering & {"coef_", "dual_coef_", "ensembles_"}
+    assert altering & {"coef_", "dual_coef_", "ensembles_", "estimators_"}
     assert all(c.holds for c in certificates(model))
 
 
@@ -208,11 +209,11 @@ def test_a_copy_is_the_same_model(model, data, tmp_path):
 
 @by_case
 def test_witnesses_compute_what_the_model_does(model, data):
-    model = clone(model).fit(*data)
-    witnesses = [c.witness for c in model.certificate_.singles]
     every = np.arange(len(data[0]))
-    values = np.hstack([outputs(witness, data[0], every) for witness in witnesses])
-    np.testing.assert_allclose(model._machine_scores(data[0]), values, rtol=1e-9, atol=1e-9)
+    for one in members_of(clone(model).fit(*data)):
+        witnesses = [c.witness for c in one.certificate_.singles]
+        values = np.hstack([outputs(witness, data[0], every) for witness in witnesses])
+        np.testing.assert_allclose(one._machine_scores(data[0]), values, rtol=1e-9, atol=1e-9)
 
 
 def test_arrays_changed_in_place_are_noticed():

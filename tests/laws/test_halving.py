@@ -5,7 +5,17 @@ import pytest
 
 import cotas
 from cotas.cli.auto import beside, candidates, parts_of, search_of
-from cotas.selection.halving import FEWEST, SHARE, Candidate, Halving, Subsample, Trial, leaders
+from cotas.selection.halving import (
+    BLEND,
+    FEWEST,
+    MORE_ROUNDS,
+    SHARE,
+    Candidate,
+    Halving,
+    Subsample,
+    Trial,
+    leaders,
+)
 from problems import clouds
 
 
@@ -145,10 +155,13 @@ def test_early_stopping_settles_the_number_of_rounds():
     )
     search = Halving(X, y, one_part(len(y)))
     best = search.run([Candidate("logitboost", model, "trees")])
-    stopped, settled = search.trials  # the second is not judged by the rows that stopped it
-    assert not best.settled.early_stopping
-    assert best is settled
-    assert best.settled.n_estimators == stopped.rounds < 200
+    # The others are not judged by the rows that stopped the first.
+    stopped, *settled = (trial for trial in search.trials if trial.candidate.name != BLEND)
+    assert not any(trial.settled.early_stopping for trial in search.trials)
+    assert best in settled
+    rounds = [trial.settled.n_estimators for trial in settled]
+    assert rounds == [stopped.rounds, MORE_ROUNDS * stopped.rounds]
+    assert stopped.rounds < 200
 
 
 def test_what_was_cut_short_does_not_win():

@@ -99,6 +99,8 @@ class Certificate:
         The objective of the zero model, which gives the scale where the best may be zero.
     label : str
         Which part of a composite this is: "setosa against the rest", "target 0".
+    member : str
+        Which model of a blend it is about; its name only, of which nothing is proved.
     parts : tuple of Certificate
         The certificates a composite is made of; empty in all others.
     """
@@ -117,6 +119,7 @@ class Certificate:
     notes: Spoken[tuple[str, ...]] = Spoken(())
     zero_objective: float | None = None
     label: Spoken[str] = Spoken("")
+    member: str = field(default="", compare=False, metadata={"stored": False})
     # What rounding cost the bounds. Not a part of what is said: only a fresh certificate's own
     # is used, as the tolerance in comparing a claimed one with it, and so it is never stored.
     charge: float = field(default=0.0, repr=False, compare=False, metadata={"stored": False})
@@ -148,6 +151,11 @@ class Certificate:
         return relative_gap(self.gap, self.upper, self.zero_objective)
 
     @property
+    def title(self) -> str:
+        """Which part of a composite this is, with the model that it is about in a blend."""
+        return in_one([word for word in (self.member, self.label) if word], ": ")
+
+    @property
     def singles(self) -> tuple[Certificate, ...]:
         """The parts of a composite, or this certificate alone."""
         return self.parts or (self,)
@@ -163,7 +171,7 @@ class Certificate:
         """
         named = tuple(p._but(label=label) for p, label in zip(parts, labels, strict=True))
         worst = max(named, key=_badness)
-        against = [in_one([part.label, part.objection], ": ") for part in named if not part.holds]
+        against = [in_one([part.title, part.objection], ": ") for part in named if not part.holds]
         whole = conclude(
             worst.kind,
             worst.lower,
@@ -172,7 +180,7 @@ class Certificate:
                 "Each of {count} parts has its own proof, and the bounds of the whole are those of "
                 "the worst one, {label}. {statement}",
                 count=len(named),
-                label=worst.label,
+                label=worst.title,
                 statement=worst.statement,
             ),
             reference=worst.reference,
@@ -221,7 +229,7 @@ class Certificate:
         found = contradictions(self, replace(whole, charge=0.0, moved=(0.0, 0.0)))
         at_once = checked_at_once([part.witness for part in self.parts], rows)
         for part, fresh in zip(self.parts, at_once, strict=True):
-            found += [f"{part.label}: {words}" for words in part._against(rows, labels, fresh)]
+            found += [f"{part.title}: {words}" for words in part._against(rows, labels, fresh)]
         return found
 
     def _against(self, X: Matrix, y: AnyArray, fresh: Certificate | None = None) -> list[str]:
@@ -297,8 +305,7 @@ class Certificate:
         for name in ("remarks", "trusted", "notes"):
             plain[name] = [str(text) for text in getattr(self, name)]
         plain["figures"] = {name: float(value) for name, value in self.figures.items()}
-        if self.label:
-            plain["label"] = str(self.label)
+        plain |= {k: str(v) for k in ("label", "member") if (v := getattr(self, k))}
         if self.sketch is not None:
             plain["data"] = self.sketch.to_dict()
         if witness and self.witness is not None:
@@ -391,6 +398,7 @@ def conclude(
         notes=kept(tuple(notes)),
         zero_objective=None if scale is None else float(scale),
         label=kept(_label(witness)),
+        member="",
         charge=float(charge) if math.isfinite(charge) else 0.0,
         moved=moved,
         witness=witness,

@@ -159,7 +159,7 @@ def _heading() -> tuple[str, ...]:
 def _part(part: Certificate) -> tuple[str, ...]:
     gap = percent(part.relative_gap) if part.kind in OPTIMIZATION else "–"
     bounds = ("–", "–") if part.kind == "none" else bounds_in_digits(part)
-    return (part.label, *bounds, gap, f"{say(part.kind)}, {verdict(part)}")
+    return (part.title, *bounds, gap, f"{say(part.kind)}, {verdict(part)}")
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
@@ -182,7 +182,7 @@ def as_html(certificate: Certificate) -> str:
         table = "".join(_html_row(row) for row in lines(certificate))
     notes = "".join(f"<li>{html.escape(remark)}</li>" for remark in remarks(certificate))
     details = "".join(
-        f"<details><summary>{html.escape(part.label)}</summary>{as_html(part)}</details>"
+        f"<details><summary>{html.escape(part.title)}</summary>{as_html(part)}</details>"
         for part in certificate.parts
     )
     title = html.escape(_title(certificate))

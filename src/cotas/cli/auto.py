@@ -21,7 +21,7 @@ from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
 from cotas.cli.session import Session
 from cotas.cli.training import Settings, SplitTable, Trained, train_one
 from cotas.preparation.record import Rival
-from cotas.selection.halving import Candidate, Halving, Subsample, Trial, in_turns
+from cotas.selection.halving import BLEND, Candidate, Halving, Subsample, Trial, in_turns
 from cotas.words import say
 
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
@@ -63,9 +63,12 @@ def train_auto(
         raise UsageError(say("no setting can be trained on these rows: {why}", why=best.refusal))
     board = [leader_of(trial) for trial in search.leaderboard()]
     _show(session, board[:LEADERS], len(board), settings)
+    if best.candidate.name == BLEND:
+        words = "The mean comes first: its squares are smaller by more than a standard error."
+        session.note(say(words))
     if search.interrupted:
         session.note(say("Interrupted: the best setting so far is trained on all the rows."))
-    one = train_one(session, best.candidate.name, rows, settings, _changed(best))
+    one = train_one(session, best.candidate.name, rows, settings, best.settled)
     return replace(one, interrupted=one.interrupted or search.interrupted), board
 
 
@@ -106,7 +109,10 @@ def beside(candidate: Candidate, y: AnyArray, seed: int) -> list[Candidate]:
 
 
 def _candidate(name: str, given: dict[str, Any], y: AnyArray, seed: int) -> Candidate:
-    words = ", ".join(f"{key}={_short(value)}" for key, value in given.items())
+    told = given
+    if "weak_learner" in given:  # the rounds are not known yet
+        told = {"depth": given["weak_learner"].depth, "learning_rate": given["learning_rate"]}
+    words = ", ".join(f"{key}={_short(value)}" for key, value in told.items())
     return Candidate(name, build(name, y, seed, given)[0], f"{name} ({words})", given)
 
 
@@ -212,7 +218,7 @@ def _teller(session: Session, settings: Settings) -> Any:
         session.passing(
             say(
                 "{name}: {rows} rows, validation error {error:.4g}, {seconds:.2g} s",
-                name=trial.candidate.label,
+                name=trial.label,
                 rows=trial.rows,
                 error=trial.error,
                 seconds=trial.seconds,
@@ -222,22 +228,10 @@ def _teller(session: Session, settings: Settings) -> Any:
     return tell
 
 
-def _changed(best: Trial) -> dict[str, Any]:
-    """The parameters of the choice that are not the defaults of its class."""
-    model = best.settled
-    default = type(model)().get_params(deep=False)
-    own = ("random_state", "progress", "callbacks")
-    return {
-        name: value
-        for name, value in model.get_params(deep=False).items()
-        if name not in own and repr(value) != repr(default[name])
-    }
-
-
 def leader_of(trial: Trial) -> Rival:
     """A line of the leaderboard."""
     return Rival(
-        trial.candidate.label,
+        trial.label,
         trial.seconds,
         trial.relative_gap,
         trial.holds,
@@ -254,7 +248,7 @@ def _show(session: Session, board: list[Rival], tried: int, settings: Settings) 
             rival.name,
             f"{rival.seconds:.2f}",
             "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}",
-            f"{rival.training_error:.4g}",
+            "–" if rival.training_error is None else f"{rival.training_error:.4g}",
             f"{rival.error:.4g}",
         ]
         for rival in board

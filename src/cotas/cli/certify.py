@@ -70,7 +70,7 @@ def certify(
 def _show(session: Session, found: Proofs, tol: float | None) -> None:
     """Say what is proved, and what contradicts it."""
     for certificate in found.certificate.singles:
-        session.say(*([f"{certificate.label}:"] if found.certificate.parts else []))
+        session.say(*([f"{certificate.title}:"] if found.certificate.parts else []))
         session.say(str(certificate))
     if found.objections:
         session.say("", say("What was stored does not agree:"))

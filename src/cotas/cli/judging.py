@@ -99,7 +99,7 @@ def proof(certificate: Certificate, estimator: Any) -> str:
     if certificate.vacuous:
         return say("the {kind} certificate holds, but says nothing here", kind=kind)
     if certificate.kind in ("duality", "gradient"):
-        tol = getattr(estimator, "tol", None)
+        tol = tol_of(certificate, estimator)
         asked = "–" if tol is None else percent(tol)
         return say(
             "the best objective is at most {gap} lower than this one (asked: {asked})",
@@ -107,3 +107,10 @@ def proof(certificate: Certificate, estimator: Any) -> str:
             asked=asked,
         )
     return f"{say('the {kind} certificate holds', kind=kind)}: {certificate.statement}"
+
+
+def tol_of(certificate: Certificate, estimator: Any) -> float | None:
+    """The relative gap that was asked for, of a part of a blend by its own estimator."""
+    if certificate.member:
+        estimator = estimator.estimators_[estimator.names_.index(certificate.member)]
+    return getattr(estimator, "tol", None)

@@ -17,6 +17,7 @@ from cotas.cli.judging import (
     quality_lines,
     show_calibration,
     show_classes,
+    tol_of,
 )
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, writing
@@ -158,7 +159,7 @@ def proofs(whole: Certificate, estimator: Any) -> list[str]:
     gaps = [part.relative_gap if part.holds else math.inf for part in whole.parts]
     worst = np.argsort(-np.nan_to_num(gaps, nan=np.inf), kind="stable")[:SHOWN_CLASSES]
     some = [whole.parts[k] for k in np.sort(worst)]
-    lines = [f"{part.label}: {proof(part, estimator)}" for part in some]
+    lines = [f"{part.title}: {proof(part, estimator)}" for part in some]
     more = len(gaps) - len(lines)
     return [*lines, say("{count} more, none of them worse", count=more)] if more else lines
 
@@ -200,12 +201,13 @@ def finish(whole: Certificate, estimator: Any, strict: bool, interrupted: bool =
         )
     if interrupted or estimator.stop_ is Stop.INTERRUPTED:
         raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
-    tol = getattr(estimator, "tol", None)
-    if strict and tol is not None and whole.kind in OPTIMIZATION and whole.relative_gap > tol:
-        raise ProofFailedError(
-            say(
-                "the relative gap proved is {percent}, above {asked}.",
-                percent=percent(whole.relative_gap),
-                asked=percent(tol),
+    for part in whole.singles:
+        tol = tol_of(part, estimator)
+        if strict and tol is not None and part.kind in OPTIMIZATION and part.relative_gap > tol:
+            raise ProofFailedError(
+                say(
+                    "the relative gap proved is {percent}, above {asked}.",
+                    percent=percent(part.relative_gap),
+                    asked=percent(tol),
+                )
             )
-        )

@@ -35,6 +35,7 @@ from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
 from cotas.preparation.targets import hold_out_rows
+from cotas.selection.blend import members_of
 from cotas.stops import Stop
 from cotas.words import say
 
@@ -166,18 +167,21 @@ def train_one(
     name: str,
     rows: SplitTable,
     settings: Settings,
-    chosen: dict[str, Any] | None = None,
+    made: Any = None,
 ) -> Trained:
     """One model on the training rows, with λ chosen on some of them if that was asked for.
 
-    `chosen` are parameters beside those that were given.
+    `made` is the estimator, where others have chosen its parameters.
     """
     X, y = rows.take(rows.train)
     with watching(session, name) as watcher:
         callback = watcher.callback
-        given = _timed(settings) | (chosen or {})
-        estimator, notes = build(name, y, settings.seed, given, callback, settings.select)
-        session.note(*(f"{say('Note')}: {note}" for note in notes))
+        if made is None:
+            given = (settings.seed, _timed(settings), callback, settings.select)
+            estimator, notes = build(name, y, *given)
+            session.note(*(f"{say('Note')}: {note}" for note in notes))
+        else:
+            estimator = _watched(made, callback, settings.max_time)
         try:
             estimator._check_parameters()
         except (TypeError, ValueError) as error:
@@ -193,18 +197,23 @@ def train_one(
             model = PreparedModel(
                 estimator, settings.preparation, probabilities=settings.probabilities
             )
-            plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)
-            with blaming(settings.given, lambda: plain.fit(X, y)):
+
+            def without() -> Any:
+                plain = build(name, y, settings.seed, {})[0]
+                return PreparedModel(plain, settings.preparation).fit(X, y)
+
+            with blaming(settings.given, without):
                 read = rows.table.with_features(X)
                 prepared = model.fit_prepared(read, y, rows.groups_of_training())
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
-    if model.estimator_.stop_ is Stop.TIME:
-        limit = model.estimator_.max_time
-        words = (*words, say("The {limit:g} s were up; this is the best so far.", limit=limit))
+    for one in members_of(model.estimator_):
+        if one.stop_ is Stop.TIME:
+            limit = one.max_time
+            words = (*words, say("The {limit:g} s were up; this is the best so far.", limit=limit))
+        if hasattr(one, "callbacks"):
+            one.callbacks = None
     early = model.estimator_.stop_ is Stop.INTERRUPTED
-    if hasattr(model.estimator_, "callbacks"):
-        model.estimator_.callbacks = None
     return Trained(name, model, seconds, words, tuple(watcher.trace), early, choice, prepared)
 
 
@@ -212,6 +221,17 @@ def _timed(settings: Settings) -> dict[str, Any]:
     """The parameters that were given, `max_time` among them."""
     limit = {} if settings.max_time is None else {"max_time": settings.max_time}
     return settings.given | limit
+
+
+def _watched(made: Any, callback: Any, max_time: float | None) -> Any:
+    """The estimator with a callback, and a limit to its time, which the models of a blend share."""
+    each = members_of(made)
+    for one in each:
+        wanted: dict[str, Any] = {"callbacks": callback}
+        wanted |= {} if max_time is None else {"max_time": max_time / len(each)}
+        known = one.get_params(deep=False)
+        one.set_params(**{name: value for name, value in wanted.items() if name in known})
+    return made
 
 
 @contextmanager

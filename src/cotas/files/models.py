@@ -227,6 +227,9 @@ def witness_hash(certificate: Certificate) -> str:
 def _without_witness(model: Any) -> Any:
     """The model as it is, with less to prove it: what depends on each training row is left out."""
     light = copy.copy(model)
+    if not hasattr(model, "_certificates"):  # it has those of its members
+        light.estimators_ = [_without_witness(one) for one in model.estimators_]
+        return light
     light._certificates = [
         certificate.objected(
             f"The witness, of hash {witness_hash(certificate)}, is not in the file.", None

@@ -33,7 +33,8 @@ class Record(Field):
     """An object of one class, as its fields by name.
 
     `own` gives it letters of its own; `relation` refuses what no single field can; `called` is its
-    name in the documentation, where that of its class does not say enough.
+    name in the documentation, where that of its class does not say enough; `maker` is the method of
+    its class that makes it, if the constructor does not.
     """
 
     location: str
@@ -41,6 +42,7 @@ class Record(Field):
     own: bool = False
     relation: Callable[[Any], None] | None = None
     called: str = ""
+    maker: str = ""
 
     @property
     def cls(self) -> type[Any]:
@@ -63,7 +65,7 @@ class Record(Field):
 
     def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
         values = _read_fields(stored, self.fields, "", source, scope.inside(self.own, where), where)
-        made = _make(self.cls, values, where)
+        made = _make(getattr(self.cls, self.maker) if self.maker else self.cls, values, where)
         self._relate(made, where)
         return made
 
@@ -222,10 +224,10 @@ def _read_fields(
     return found
 
 
-def _make(cls: type[Any], values: dict[str, Any], where: str) -> Any:
+def _make(maker: Callable[..., Any], values: dict[str, Any], where: str) -> Any:
     """An object by its own constructor, which looks at what it gets."""
     try:
-        return cls(**values)
+        return maker(**values)
     except Exception as error:
         raise ModelFileError(f"{where} cannot be made of what the file holds: {error}") from error
 

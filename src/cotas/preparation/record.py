@@ -82,7 +82,7 @@ class Rival:
     seconds: float
     relative_gap: float | None
     holds: bool | None
-    training_error: float
+    training_error: float | None
     error: float
     note: str = ""
 
@@ -179,8 +179,12 @@ def _sample_in_short(sample: Sample) -> dict[str, Any]:
 def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
     """The parameters that differ from their defaults, and those that are always told.
 
-    What only watches the training says nothing about the model.
+    What only watches the training says nothing about the model. A blend is told by its estimators,
+    with their weights.
     """
+    if hasattr(estimator, "names_"):
+        each = zip(estimator.names_, estimator.weights_, estimator.estimators_, strict=True)
+        return {name: f"{weight:.3f}·{_in_words(one)}" for name, weight, one in each}
     usual = type(estimator)().get_params(deep=False)
     given = estimator.get_params(deep=False)
     # λ follows from C where that is given.
@@ -190,6 +194,16 @@ def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
         for name, value in given.items()
         if name not in silent and (name in always or str(value) != str(usual[name]))
     }
+
+
+def _in_words(estimator: Any) -> str:
+    told = telling_parameters(estimator, ("lam",))
+    words = [
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in told.items()
+        if name not in ("random_state", "n_iter_no_change")  # the seed of all, and what is not used
+    ]
+    return f"{type(estimator).__name__}({', '.join(words)})"
 
 
 def summarize(table: Table, most_columns: int = 500) -> TableSummary:

@@ -183,7 +183,7 @@ def _preparation(preparation: Preparation) -> list[str]:
 
 def _labels(record: FitRecord) -> list[str]:
     """What each certificate is about, where there are several."""
-    return [part.label for part in record.certificate.parts] or [""]
+    return [part.title for part in record.certificate.parts] or [""]
 
 
 def _held_out(record: FitRecord) -> HeldOutFigures | None:
@@ -243,7 +243,7 @@ def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
             number(rival.seconds),
             "" if rival.relative_gap is None else number(rival.relative_gap),
             standings[rival.holds],
-            number(rival.training_error),
+            "" if rival.training_error is None else number(rival.training_error),
             number(rival.error),
             *[rival.note] * noted,
         ]

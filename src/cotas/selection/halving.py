@@ -13,13 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from cotas.arrays import AnyArray, IntArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.selection.blend import Blend
+from cotas.selection.judging import Judge
 from cotas.stops import Stop
 
 # Of the settings one in three goes on, with three times the rows; fewer rows than this tell little.
 SHARE, FEWEST = 3, 500
 # A setting that gains less is no better: the last digits of an error go on falling for ever.
 LEAST_GAIN = 1e-3
+BLEND = "blend"
+# So many times the rounds after which probabilities are best.
+MORE_ROUNDS = 3
 # No fit takes more than this part of the time that is left, nor do the finals.
 LARGEST_PART = 0.5
 
@@ -46,12 +51,14 @@ class Trial:
     candidate, model : what was tried, and with which parameters
     rows : how many rows it was trained on, in each part
     parts : in how many parts
-    error, training_error : share of mistakes, or root mean square; the mean over the parts
+    error, training_error : share of mistakes, or root mean square; the mean over the parts.
+        That of a blend on its training rows is not known
     seconds : for all the parts
     relative_gap, holds : what its certificates prove, at worst; None without a certificate
     rounds : of boosting that early stopping kept, the mean of the parts; None for other models
     whole : whether no fit was cut short, or refused
     refusal : why the rows were refused, if they were
+    answers : for each part what the model says of the rows that judge it, as a `Blend` counts it
     """
 
     candidate: Candidate
@@ -59,13 +66,14 @@ class Trial:
     rows: int
     parts: int
     error: float
-    training_error: float
+    training_error: float | None
     seconds: float
     relative_gap: float | None
     holds: bool | None
     rounds: int | None = None
     whole: bool = True
     refusal: str = ""
+    answers: tuple[FloatArray, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def settled(self) -> Any:
@@ -74,6 +82,13 @@ class Trial:
         if self.rounds is not None:
             model.set_params(n_estimators=max(1, self.rounds), early_stopping=False)
         return model
+
+    @property
+    def label(self) -> str:
+        """What is said of the setting, with the rounds that it takes in the end."""
+        rounds = getattr(self.settled, "n_estimators", None)
+        known = self.candidate.label
+        return known if rounds is None else f"{known.removesuffix(')')}, n_estimators={rounds})"
 
 
 class Subsample(NamedTuple):
@@ -109,6 +124,7 @@ class Halving:
     parts : what settings are trained on and judged by
     first : how many of the parts the stages use; the finals use more, as time allows
     beside : settings near by another one, to be tried as long as one of them is better
+    blends : whether a weighted mean of those judged by most rows is one of the settings
     max_time : seconds for all trials; the model that is best so far counts when they are up
     tell : called after each trial; True ends the search
     """
@@ -120,9 +136,11 @@ class Halving:
     tell: Callable[[Trial], Any] | None = None
     first: int | None = None
     beside: Callable[[Candidate], Sequence[Candidate]] | None = None
+    blends: bool = True
     trials: list[Trial] = field(default_factory=list)
     interrupted: bool = field(default=False, init=False)
     _began: float = field(default=0.0, init=False)
+    _judge: Judge = field(init=False, repr=False)
 
     def run(self, candidates: Sequence[Candidate]) -> Trial:
         """Try all on few rows, a third of them on three times as many, and so on; the best one.
@@ -134,6 +152,7 @@ class Halving:
         if not candidates:
             raise ValueError("candidates is empty: there is nothing to choose from.")
         self._began, alive = time.perf_counter(), list(candidates)
+        self._judge = Judge(self.y, is_classifier(alive[0].model))
         *stages, most = self.stages(len(alive))
         for rows in stages:
             alive = [trial.candidate for trial in survivors(self._stage(alive, rows))]
@@ -141,6 +160,8 @@ class Halving:
         parts = self._affordable(last)
         for trial in leaders(self._finals(last, parts)):
             self._climb(trial, parts)
+        if self.blends:
+            self._blend()
         return self.leaderboard()[0]
 
     def _stage(self, alive: Sequence[Candidate], rows: int) -> list[Trial]:
@@ -155,7 +176,9 @@ class Halving:
         """
         again = [trial for trial in last if trial.parts < len(parts) or trial.rounds is not None]
         judged = self._in_time(
-            partial(self._try, t.candidate, t.settled, t.rows, parts) for t in again
+            partial(self._try, t.candidate, model, t.rows, parts)
+            for t in again
+            for model in _in_the_end(t)
         )
         return sorted([*judged, *(trial for trial in last if trial not in again)], key=_order)
 
@@ -187,7 +210,7 @@ class Halving:
 
     def _affordable(self, last: Sequence[Trial]) -> Sequence[Subsample]:
         """As many parts as these settings can be judged by in half of the time that is left."""
-        seconds = sum(trial.seconds / trial.parts for trial in last)
+        seconds = sum(_cost(trial) * trial.seconds / trial.parts for trial in last)
         count = min(len(self.parts), LARGEST_PART * self._left() / max(seconds, 1e-9))
         return self.parts[: max(len(self._few), int(count))]
 
@@ -201,6 +224,28 @@ class Halving:
                 return
             best = found[0]
 
+    def _blend(self) -> None:
+        """Mix those judged by most rows, in the shares with which they are least wrong together.
+
+        All have been judged by the same rows, and none was trained on them. The mean is one of the
+        settings if it is better than each by more than a standard error; else they are simpler.
+        """
+        whole = [trial for trial in self.leaderboard() if trial.whole]
+        most = [(trial.rows, trial.parts) for trial in whole[:1]]
+        rivals = [trial for trial in whole if (trial.rows, trial.parts) in most]
+        if len(rivals) < 2:
+            return
+        rows = [part.validation for part in self.parts[: rivals[0].parts]]
+        judges, told = np.concatenate(rows), [np.concatenate(t.answers) for t in rivals]
+        shares = self._judge.shares(told, judges)
+        mean = np.asarray(sum(w * one for w, one in zip(shares, told, strict=True)))
+        if not all(self._judge.is_better(mean, one, judges) for one in told):
+            return
+        ends = np.cumsum([len(own) for own in rows])[:-1]
+        errors = map(self._judge.error, np.split(mean, ends), rows)
+        used = [(trial, w) for trial, w in zip(rivals, shares, strict=True) if w > 0]
+        self.trials.append(blended(used, float(np.mean([*errors]))))
+
     def _left(self) -> float:
         """Seconds that are left for trials."""
         return self.max_time - (time.perf_counter() - self._began)
@@ -208,13 +253,17 @@ class Halving:
     def leaderboard(self) -> list[Trial]:
         """The last whole trial of each setting, those on most rows and parts first, then the best.
 
-        What was cut short comes after all that was not.
+        What was cut short comes after all that was not. A blend is there only if it is better than
+        its rivals by their squares, and comes before them.
         """
         ranked = sorted(self.trials, key=lambda trial: (trial.whole, trial.rows, trial.parts))
-        last = {trial.candidate.label: trial for trial in ranked}
+        last = {trial.label: trial for trial in ranked}
         return sorted(
             last.values(),
-            key=lambda trial: (not trial.whole, -trial.rows, -trial.parts, _order(trial)),
+            key=lambda trial: (
+                *(not trial.whole, -trial.rows, -trial.parts),
+                *(trial.candidate.name != BLEND, _order(trial)),
+            ),
         )
 
     def stages(self, settings: int) -> list[int]:
@@ -228,7 +277,7 @@ class Halving:
         self, candidate: Candidate, model: Any, rows: int, parts: Sequence[Subsample]
     ) -> Trial:
         """Fit and judge; a setting that these rows do not allow is as bad as can be."""
-        began, fitted, errors = time.perf_counter(), [], []
+        began, fitted, errors, told = time.perf_counter(), [], [], []
         seconds = LARGEST_PART * max(self._left(), 0.1) / len(parts)
         for part in parts:
             one, some = _hastened(model, seconds), np.sort(part.train[:rows])
@@ -242,7 +291,9 @@ class Halving:
                 return Trial(*shape, *bad, took, None, None, whole=False, refusal=str(refused))
             if one.stop_ is Stop.INTERRUPTED:
                 raise KeyboardInterrupt
-            errors.append([_error(one, self.X[r], self.y[r]) for r in (part.validation, some)])
+            both = [self._judge.answers(one, self.X[rows]) for rows in (part.validation, some)]
+            told.append(both[0])
+            errors.append(list(map(self._judge.error, both, (part.validation, some))))
             fitted.append(one)
         error, training = np.mean(errors, axis=0)
         proofs = [m.certificate_ for m in fitted if m.certificate_.kind in ("duality", "gradient")]
@@ -259,6 +310,7 @@ class Halving:
             all(proof.holds for proof in proofs) if proofs else None,
             _rounds(fitted),
             not any(one.stop_ is Stop.TIME for one in fitted),
+            answers=tuple(told),
         )
 
     def _fit(self, model: Any, some: IntArray, validation: IntArray) -> None:
@@ -268,6 +320,34 @@ class Halving:
             rows = np.concatenate([some, validation])
             model.set_params(validation_fraction=np.arange(len(rows)) >= len(some))
         model.fit(self.X[rows], self.y[rows])
+
+
+def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
+    """The mean of settings with these weights, which made such an error."""
+    trials = [trial for trial, _ in used]
+    kinds = [trial.candidate.name for trial in trials]
+    names = [
+        name if kinds.count(name) == 1 else f"{name} {kinds[:k].count(name) + 1}"
+        for k, name in enumerate(kinds)
+    ]
+    model = Blend(
+        [(name, trial.settled) for name, trial in zip(names, trials, strict=True)],
+        np.array([weight for _, weight in used]),
+    )
+    shares = ", ".join(f"{w:.2f} {name}" for name, (_, w) in zip(names, used, strict=True))
+    gaps = [trial.relative_gap for trial in trials if trial.relative_gap is not None]
+    held = [trial.holds for trial in trials if trial.holds is not None]
+    return Trial(
+        Candidate(BLEND, model, f"blend ({shares})"),
+        model,
+        trials[0].rows,
+        trials[0].parts,
+        error,
+        None,
+        sum(trial.seconds for trial in trials),
+        max(gaps, default=None),
+        all(held) if held else None,
+    )
 
 
 def survivors(found: Sequence[Trial]) -> list[Trial]:
@@ -282,6 +362,25 @@ def leaders(found: Sequence[Trial]) -> list[Trial]:
     for trial in found:
         best.setdefault(trial.candidate.name, trial)
     return list(best.values())
+
+
+def _in_the_end(trial: Trial) -> list[Any]:
+    """The models to be judged by more parts: of boosted classes one with more rounds, too.
+
+    Early stopping looks at probabilities, which are soon too sure; mistakes go on falling.
+    """
+    settled = trial.settled
+    if trial.rounds is None or not is_classifier(settled):
+        return [settled]
+    return [settled, clone(settled).set_params(n_estimators=MORE_ROUNDS * settled.n_estimators)]
+
+
+def _cost(trial: Trial) -> float:
+    """How much longer the finals take with a setting than the trial did for each part."""
+    if trial.rounds is None:
+        return 1.0
+    rounds = [int(model.n_estimators) for model in _in_the_end(trial)]
+    return sum(rounds) / max(1, trial.rounds)
 
 
 def stops_early(model: Any) -> bool:
@@ -301,13 +400,6 @@ def _hastened(model: Any, seconds: float) -> Any:
     if math.isfinite(seconds):
         haste["max_time"] = seconds
     return clone(model).set_params(**{name: haste[name] for name in haste if name in known})
-
-
-def _error(model: Any, X: Matrix, y: AnyArray) -> float:
-    predictions = model.predict(X)
-    if is_classifier(model):
-        return float(np.mean(predictions != y))
-    return float(np.sqrt(np.mean((predictions - y) ** 2)))
 
 
 def _rounds(fitted: Sequence[Any]) -> int | None:

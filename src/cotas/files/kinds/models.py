@@ -1,13 +1,14 @@
 """The estimators, by their public names, and what each has after a fit.
 
 Letters: d features, k classes, m machines that tell them apart, n training rows, s support vectors,
-q targets.
+q targets, w models of a blend.
 """
 
 from __future__ import annotations
 
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
 from cotas.files.kinds.relations import (
+    blends_fit,
     boosters_fit,
     columns_or_learners,
     ends_fit,
@@ -19,7 +20,7 @@ from cotas.files.kinds.relations import (
 from cotas.files.kinds.states import BATCHES, ENDING, HISTORY, STAGEWISE_PATH
 from cotas.files.kinds.trees import ENSEMBLE
 from cotas.files.kinds.values import KERNEL
-from cotas.files.records import Estimator, Family, Record
+from cotas.files.records import Estimator, Family, Later, Record
 from cotas.files.schema import (
     LONGEST,
     Array,
@@ -199,7 +200,20 @@ def _boosting(module: str, fields: dict[str, Field] = BOOSTER) -> Estimator:
     return Estimator(f"cotas.boosting.{module}", fields, relation=boosters_fit)
 
 
-MODEL = Family(
+def _any_model() -> Family:
+    return MODEL
+
+
+# The members have what all models have.
+BLEND: dict[str, Field] = {
+    "names": Each(Text(), side="w").at("names_"),
+    "weights": Array("w", low=0).at("weights_"),
+    "estimators": Each(Later(_any_model), side="w").at("estimators_"),
+    "claim": Each(Together((Text(), Number(0.0), Text())), side="w").at("_claim"),
+    "seal": Text().at("_seal"),
+}
+
+MODEL: Family = Family(
     "model",
     {
         "Perceptron": _linear("perceptron.Perceptron", ONLINE),
@@ -232,5 +246,8 @@ MODEL = Family(
         "ConvexAnyBoost": _boosting("anyboost.ConvexAnyBoost"),
         "GentleBoost": _boosting("gentleboost.GentleBoost"),
         "LogitBoost": _boosting("logitboost.LogitBoost"),
+        "Blend": Record(
+            "cotas.selection.blend.Blend", BLEND, relation=blends_fit, maker="of_fitted"
+        ),
     },
 )

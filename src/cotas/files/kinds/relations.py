@@ -97,6 +97,19 @@ def columns_or_learners(model: Any) -> None:
     targets_fit(model)
 
 
+def blends_fit(model: Any) -> None:
+    """Models of the same columns and classes, none a blend itself, and weights that sum to one."""
+    first, *others = model.estimators_
+    require(abs(model.weights_.sum() - 1) < 1e-9, "weights", "do not sum to one")
+    for each in model.estimators_:
+        require(hasattr(each, "_certificates"), "estimators", "are blends themselves")
+    labels = getattr(first, "classes_", np.empty(0))
+    for other in others:
+        same = other.n_features_in_ == first.n_features_in_
+        same = same and np.array_equal(getattr(other, "classes_", np.empty(0)), labels)
+        require(same, "estimators", "are of other data")
+
+
 def boosters_fit(model: Any) -> None:
     """One ensemble for each machine; if they share their votes, all have the same tests."""
     ensembles = model.ensembles_
