@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from cotas.foreign.certify import certify
     from cotas.kernel.pegasos import KernelPegasos
     from cotas.kernel.perceptron import KernelPerceptron
-    from cotas.kernel.ridge import KernelRidge
+    from cotas.kernel.regression import KernelRidge, KernelSVR
     from cotas.kernel.svm import KernelSVM
-    from cotas.kernel.svr import KernelSVR
     from cotas.linear.logistic import LogisticRegression
     from cotas.linear.passive_aggressive import PassiveAggressive
     from cotas.linear.path import logistic_path, svm_path
@@ -64,9 +63,9 @@ _HOME = {
     "HuberRegressor": "cotas.regression.huber",
     "KernelPegasos": "cotas.kernel.pegasos",
     "KernelPerceptron": "cotas.kernel.perceptron",
-    "KernelRidge": "cotas.kernel.ridge",
+    "KernelRidge": "cotas.kernel.regression",
     "KernelSVM": "cotas.kernel.svm",
-    "KernelSVR": "cotas.kernel.svr",
+    "KernelSVR": "cotas.kernel.regression",
     "LSBoost": "cotas.regression.ls_boost",
     "Lasso": "cotas.regression.lasso",
     "LeastSquares": "cotas.regression.least_squares",

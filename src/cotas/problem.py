@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from cotas.arrays import FloatArray
-from cotas.losses import Hinge, MarginLoss
+
+if TYPE_CHECKING:
+    from cotas.losses import MarginLoss
 
 
 @dataclass(frozen=True)
@@ -49,26 +50,7 @@ class RegularizedRisk:
     @property
     def gain_is_linear(self) -> bool:
         """Whether − Σ sᵢ ℓ*(−αᵢ/sᵢ) = Σ αᵢ, as it is for the hinge loss."""
-        return isinstance(self.loss, Hinge)
-
-    def risk(self, agreements: FloatArray, weights: FloatArray) -> FloatArray:
-        """Σ sᵢ ℓ(zᵢ) over some of the examples, one entry for each column of agreements."""
-        return np.asarray(weights @ self.loss.value(agreements))
-
-    def penalty(self, theta: FloatArray, theta0: float = 0.0) -> float:
-        """(λ/2)‖θ‖², and the penalty of the bias where there is one."""
-        square = float(theta @ theta)
-        if self.bias_scale:
-            square += (theta0 / self.bias_scale) ** 2
-        return 0.5 * self.lam * square
-
-    def dual_gain(self, alpha: FloatArray, weights: FloatArray) -> FloatArray:
-        """− Σ sᵢ ℓ*(−αᵢ/sᵢ) over some of the examples, one entry for each column of α.
-
-        All the weights must be positive. A sum over all examples is the sum of such parts.
-        """
-        fractions = (alpha.T / weights).T
-        return np.asarray(-(weights @ self.loss.conjugate(-fractions)))
+        return self.loss.name == "hinge"
 
     def dual_cost(self, combination: FloatArray, balance: float = 0.0) -> float:
         """(1/2λ)‖Σ αᵢyᵢxᵢ‖², and the same for the bias if it is penalized; balance = Σ αᵢyᵢ."""

@@ -22,13 +22,12 @@ from cotas.experiments import (
     reproduce,
 )
 from cotas.experiments.__main__ import main
-from cotas.experiments.drawing.descent import EFFECTS
-from cotas.experiments.drawing.sheet import SLIDE, SMALLEST
+from cotas.experiments.descent import EFFECTS
 from cotas.experiments.figures import FORMATS
-from cotas.experiments.findings import Finding, all_findings, table
+from cotas.experiments.findings import COMMAND, Finding, all_findings, filled, table
 from cotas.experiments.findings.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes
-from cotas.experiments.findings.page import COMMAND, filled
 from cotas.experiments.names import ITEMS, KINDS, listing, other_names, slug
+from cotas.experiments.sheet import SLIDE, SMALLEST
 from cotas.experiments.statistics import plus_minus
 from cotas.words import LANGUAGES, say
 
@@ -419,8 +418,8 @@ def test_the_spanish_page_has_what_the_english_one_says():
 
 
 def test_other_seeds_can_be_said_in_spanish(monkeypatch, findings):
-    monkeypatch.setattr("cotas.experiments.findings.page.all_findings", lambda seeds: findings)
-    monkeypatch.setattr("cotas.experiments.findings.page.times_report", lambda: "| algorithm |\n")
+    monkeypatch.setattr("cotas.experiments.findings.all_findings", lambda seeds: findings)
+    monkeypatch.setattr("cotas.experiments.findings.times_report", lambda: "| algorithm |\n")
     english = filled(PAGE.read_text("utf-8"), (7,))
     told = reproduction_page.filled(reproduction_page.SPANISH.read_text("utf-8"), english)
     parts, number = reproduction_page.PARTS, reproduction_page.NUMBER
@@ -431,8 +430,8 @@ def test_other_seeds_can_be_said_in_spanish(monkeypatch, findings):
 
 
 def test_the_page_is_filled_between_its_marks(monkeypatch, findings):
-    monkeypatch.setattr("cotas.experiments.findings.page.all_findings", lambda seeds: findings)
-    monkeypatch.setattr("cotas.experiments.findings.page.times_report", lambda: "times")
+    monkeypatch.setattr("cotas.experiments.findings.all_findings", lambda seeds: findings)
+    monkeypatch.setattr("cotas.experiments.findings.times_report", lambda: "times")
     page = PAGE.read_text("utf-8")
     once = filled(page, (7,))
     assert filled(once, (7,)) == once  # nothing is left of what stood there

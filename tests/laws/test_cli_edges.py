@@ -187,7 +187,7 @@ def test_a_report_that_fails_says_that_the_model_is_saved(here, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("cotas.report.writing.write_report", full)
+    monkeypatch.setattr("cotas.report.page.write_report", full)
     said = cotas("fit", "shop.csv", "--out", "kept.cotas", "--report", "no.html")
     assert said.code == NOT_WRITTEN
     assert "no.html cannot be written: No space left on device." in said.err
@@ -205,7 +205,7 @@ def test_numbers_that_make_no_sense_are_wrong_use(here):
         listed = re.findall(r"(--[a-z-]+) +<?(float|int)\b", cotas(command, "--help").out.lower())
         for option, kind in listed:
             for value in NUMBERS[kind]:
-                more = ("-m", "auto") if option in ("--time", "--trials") else ()
+                more = ("-m", "auto") if option in ("--time", "--trials", "--single") else ()
                 if more and value in ("1e400", str(2**70)):
                     continue  # as long as it takes
                 said = cotas(command, *words, *more, option, value)

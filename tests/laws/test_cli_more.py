@@ -162,7 +162,10 @@ def test_info_says_the_same_in_both_languages():
     assert len(facts["en"]) == len(facts["es"]) > 10
     for (label, words), (etiqueta, palabras) in zip(facts["en"], facts["es"], strict=True):
         assert label == "GPU" or label != etiqueta
-        assert label in ("language", "GPU", "environment", "not installed") or words == palabras
+        assert (
+            label in ("language", "GPU", "environment", "encodings", "not installed")
+            or words == palabras
+        )
 
 
 def test_info_shows_no_keys_of_other_programs(monkeypatch):

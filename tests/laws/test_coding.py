@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cotas.files.cells import understood
-from cotas.files.coding import coded, in_words, is_coded
+from cotas.files.coding import coded, in_words, is_coded, uncoded
 from cotas.files.tables import Table, read_coded, read_table
 from cotas.preparation.assembling import Codes, compressed, dense
 from cotas.preparation.columns import roles_of
@@ -68,9 +68,12 @@ def test_codes_stand_for_the_text_they_are_made_of():
 
 def test_cells_are_understood_word_by_word():
     frame = frames_of_words()
-    (plain, *said), (found, *again) = (understood(f, False, "t") for f in (frame, coded(frame)))
-    assert in_words(found).equals(plain)
-    assert said == again
+    plain, found = (understood(f, False, "t") for f in (frame, coded(frame)))
+    assert in_words(found.frame).equals(plain.frame)
+    assert (found.remarks, found.commas) == (plain.remarks, plain.commas)
+    assert found.written.keys() == plain.written.keys()
+    for name, words in plain.written.items():
+        assert uncoded(found.written[name]).equals(words)
 
 
 def test_read_tables_hold_text(tmp_path):

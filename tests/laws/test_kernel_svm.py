@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 import cotas
 from cotas.certificates import KernelDualPoint
-from cotas.kernel.machine import KernelCheck
+from cotas.kernel.training import KernelCheck
 from cotas.kernels import RBF, Custom, Linear, Polynomial, gram
 from cotas.solvers import smo as smo_module
 from problems import LAYOUTS, clouds, labelled, least_of_signed_dual, three_clouds

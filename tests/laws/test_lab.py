@@ -26,10 +26,10 @@ from cotas.certificates.presentation import percent
 from cotas.lab import apart, foreign
 from cotas.lab.points import Points
 from cotas.lab.proof import card
-from cotas.lab.state import Choice, Number, Refused, read_link, write_link
+from cotas.lab.state import Menu, Refused, Slider, read_link, write_link
 from cotas.lab.steps import numbers_of
 from cotas.lab.words import TEXTS, speak
-from cotas.lab.worker import Task, Worker
+from cotas.lab.worker import LabTask, Worker
 from cotas.report.markup import minus
 from cotas.words import FIELD, spanish
 
@@ -87,7 +87,7 @@ OTHERS = {"penalty": {"classes": "overlap"}, "done": {"written": "Ridge()"}}
 def every_option():
     """A room for each option of each choice, and one for all the options that are given anyway."""
     for name, room in rooms().items():
-        choices = [field for field in room.FIELDS if isinstance(field, Choice)]
+        choices = [field for field in room.FIELDS if isinstance(field, Menu)]
         usual = {field.name: field.default for field in choices} | OTHERS.get(name, {})
         yield pytest.param(name, usual, id=name)
         for field in choices:
@@ -116,9 +116,9 @@ def test_a_link_restores_the_state(name):
     for _ in range(20):
         values = {field.name: field.default for field in fields}
         for field in fields:
-            if isinstance(field, Choice):
+            if isinstance(field, Menu):
                 values[field.name] = str(rng.choice(field.options))
-            elif isinstance(field, Number):
+            elif isinstance(field, Slider):
                 values[field.name] = field.grid[rng.integers(len(field.grid))]
         again, problems = read_link(fields, dict(parse_qsl(write_link(fields, values))))
         assert again == values
@@ -150,7 +150,7 @@ def test_every_setting_has_a_name(opened, name):
     say = speak("en")
     assert all(say(f"{part} {name}") for part in ("room", "title", "lead"))
     for field in rooms()[name].FIELDS:
-        if isinstance(field, Choice | Number):
+        if isinstance(field, Menu | Slider):
             assert say(field.name)
 
 
@@ -247,35 +247,35 @@ def test_a_fit_of_another_library_is_ended_by_a_newer_change():
 
 
 def test_work_in_another_process_is_ended_in_time_and_its_errors_come_back(monkeypatch):
-    with pytest.raises(apart.Ended):
-        apart.run(Task(), time.sleep, 1e6, seconds=0.1)
+    with pytest.raises(apart.ProcessEnded):
+        apart.run(LabTask(), time.sleep, 1e6, seconds=0.1)
     with pytest.raises(ZeroDivisionError):
-        apart.run(Task(), divmod, 1, 0)
-    assert apart.run(Task(), divmod, 7, 2) == (3, 1)
+        apart.run(LabTask(), divmod, 1, 0)
+    assert apart.run(LabTask(), divmod, 7, 2) == (3, 1)
     only_here = types.ModuleType("only_here")
     exec("def answer(): pass", only_here.__dict__)
     monkeypatch.setitem(sys.modules, "only_here", only_here)
     with pytest.raises(ModuleNotFoundError, match="only_here"):  # found when it is unpickled
-        apart.run(Task(), only_here.answer)
+        apart.run(LabTask(), only_here.answer)
     raised = "import xmlrpc.client as c; raise c.ProtocolError('here', 404, 'lost', {})"
     with pytest.raises(RuntimeError, match=r"ProtocolError: .*404 lost"):  # it pickles one way only
-        apart.run(Task(), exec, raised)
+        apart.run(LabTask(), exec, raised)
 
 
 def test_processes_that_were_ended_while_they_waited_are_not_asked():
-    assert apart.run(Task(), divmod, 7, 2) == (3, 1)
+    assert apart.run(LabTask(), divmod, 7, 2) == (3, 1)
     for process in apart._idle:
         process.kill()
         process.wait()
-    assert apart.run(Task(), divmod, 7, 2) == (3, 1)
+    assert apart.run(LabTask(), divmod, 7, 2) == (3, 1)
 
 
 def test_a_process_that_the_system_ended_is_told_of(monkeypatch):
-    with pytest.raises(apart.Ended):
-        apart.run(Task(), exec, "import os; os._exit(9)")
+    with pytest.raises(apart.ProcessEnded):
+        apart.run(LabTask(), exec, "import os; os._exit(9)")
 
     def ended(*given):
-        raise apart.Ended
+        raise apart.ProcessEnded
 
     monkeypatch.setattr(apart, "run", ended)
     room = lab.Done(link={"written": "Ridge()", "table": "diabetes"})
@@ -298,11 +298,11 @@ begun.wait()
 
 
 def test_what_was_ended_on_the_way_is_not_kept(opened):
-    work, ended = opened["boosting"].kept("key", lambda _: object()), Task()
+    work, ended = opened["boosting"].kept("key", lambda _: object()), LabTask()
     ended.overtake()
-    first, second = work(ended), work(Task())
+    first, second = work(ended), work(LabTask())
     assert second is not first
-    assert work(Task()) is second
+    assert work(LabTask()) is second
 
 
 def test_points_are_added_moved_and_removed_by_keyboard():

@@ -14,7 +14,8 @@ from scipy import sparse
 
 from cotas import LeastSquares, Ridge, stops
 from cotas.certificates import SquaredLossPoint
-from cotas.certificates.core.curvature import Hessian, fall
+from cotas.certificates.core.curvature import fall
+from cotas.certificates.core.hessian import Hessian
 from cotas.certificates.least_squares import HOW
 from problems import plane
 

@@ -173,6 +173,7 @@ def test_weak_duality(data, seed):
     weights = np.full(n, 1 / n)
     alpha = rng.uniform(0, 1, n) / n
     theta = rng.normal(size=data.X.shape[1])
-    primal = problem.risk(data.y * (data.X @ theta), weights) + problem.penalty(theta)
-    dual = problem.dual_gain(alpha, weights) - problem.dual_cost((alpha * data.y) @ data.X)
+    losses = weights @ problem.loss.value(data.y * (data.X @ theta))
+    primal = losses + 0.5 * problem.lam * theta @ theta
+    dual = alpha.sum() - problem.dual_cost((alpha * data.y) @ data.X)
     assert dual <= primal + 1e-12

@@ -241,7 +241,7 @@ def test_coefficients_without_a_penalty_are_within_their_limits(data, seed, bala
         weights = Weights.of(None, len(y))
         claim = Claim(risk, y, theta, 0.0).moved(weights)[0]
         level = float(value) * (1 + 1e-12)
-        limits = regularizer.limits(claim, Rows(rows, bias), weights, level)
+        limits = risk.loss.limits(claim, Rows(rows, bias), weights, level)
         assert (np.abs(theta[w == 0]) <= limits).all()
 
 

@@ -188,5 +188,5 @@ def test_the_hinge_has_the_only_linear_gain():
     for loss in SMOOTH:
         problem = RegularizedRisk(loss, 1.0, False)
         assert not problem.gain_is_linear
-        half = problem.dual_gain(np.array([0.25]), np.array([1.0]))
-        assert 2 * half > problem.dual_gain(np.array([0.5]), np.array([1.0])) + 1e-3
+        half, whole = -loss.conjugate(np.array([-0.25, -0.5]))
+        assert 2 * half > whole + 1e-3

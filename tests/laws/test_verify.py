@@ -1,5 +1,6 @@
 """What `verify` takes, and what it catches: all that a certificate says comes out again, or not."""
 
+import pickle
 import warnings
 from dataclasses import fields, replace
 
@@ -7,9 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import cotas
 from cotas.certificates import Certificate, HeldOut, conclude, no_certificate
+from cotas.selection.blend import Blend
+from cotas.source import Arrays
+from cotas.words import lang
 from problems import clouds, three_clouds
 
 X, Y = clouds(90, 3)
@@ -210,6 +215,96 @@ def test_the_labels_are_those_of_the_parts():
     rest = fitted(cotas.LinearSVM(), MANY, NAMES)
     names = [f"{name} against the rest" for name in np.unique(NAMES)]
     assert [part.label for part in rest.parts] == names
+
+
+@by_classifier
+def test_each_class_has_the_part_that_proves_it(model):
+    """Whether a model is bound to it or not: names, numbers and order are those of the proofs."""
+    whole = fitted(model, MANY, NAMES)
+    if not whole.parts:
+        return
+    parts = [replace(part, predictor=None) for part in whole.parts]
+    labels = [part.label for part in parts]
+
+    def verified(parts, labels):
+        return Certificate.of_parts(parts, labels).verify(MANY, NAMES)
+
+    assert verified(parts, labels)
+    assert verified(parts[::-1], labels[::-1])
+    assert not verified(parts, [labels[1], labels[0], labels[2]])
+    for k in range(3):
+        others = [j for j in range(3) if j != k]
+        assert not verified(parts, [*labels[:k], "unicorn against the rest", *labels[k + 1 :]])
+        assert not verified([parts[j] for j in others], [labels[j] for j in others])
+        assert not verified([*parts, parts[k]], [*labels, labels[k]])
+        assert not verified([parts[k]], [labels[k]])
+
+
+@by_regressor
+def test_a_label_that_no_witness_has_is_refused(model):
+    certificate = fitted(model, X, TARGET)
+    assert certificate.verify(X, TARGET)
+    assert not replace(certificate, label="target 7").verify(X, TARGET)
+    alone = Certificate.of_parts([certificate, certificate], ["target 0", "target 1"])
+    assert not alone.verify(X, TARGET)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_each_model_of_a_blend_has_all_its_parts(blocks):
+    given = (Arrays(MANY, NAMES, block_rows=40),) if blocks else (MANY, NAMES)
+    models = [("svm", cotas.LinearSVM(lam=0.1)), ("boosted", cotas.AdaBoost(n_estimators=3))]
+    whole = Blend(models).fit(*given).certificate_
+    assert whole.verify(*given)
+    for k in range(len(whole.parts)):
+        parts = [part for j, part in enumerate(whole.parts) if j != k]
+        assert not Certificate.of_parts(parts, [part.label for part in parts]).verify(*given)
+        alone = replace(whole.parts[k], member="another")
+        parts = [*parts, alone]
+        assert not Certificate.of_parts(parts, [part.label for part in parts]).verify(*given)
+
+
+def test_each_target_has_the_part_that_proves_it():
+    both = cotas.Ridge().fit(X, np.c_[TARGET, -TARGET]).certificate_
+    parts, labels = [*both.parts], [part.label for part in both.parts]
+    for source in (X, Arrays(X, np.c_[TARGET, -TARGET], block_rows=40)):
+        y = np.c_[TARGET, -TARGET] if source is X else None
+        assert Certificate.of_parts(parts, labels).verify(source, y)
+        assert not Certificate.of_parts(parts, labels[::-1]).verify(source, y)
+        assert not Certificate.of_parts(parts[1:], labels[1:]).verify(source, y)
+
+
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS], ids=lambda m: repr(m)[:40])
+def test_equal_are_certificates_that_say_the_same_by_the_same_witness(model):
+    rows, y = (MANY, NAMES) if model in CLASSIFIERS else (X, TARGET)
+    one, other = fitted(model, rows, y), fitted(model, rows, y)
+    assert one == one
+    assert one == other
+    assert hash(one) == hash(other)
+    assert len({one, other}) == 1
+    with lang("es"):
+        assert one == other
+        assert hash(one) == hash(other)
+    again = pickle.loads(pickle.dumps(one))
+    assert again == one
+    assert hash(again) == hash(one)
+    assert one != str(one)
+    assert one != replace(one, upper=2.0 * one.upper + 1.0)
+    assert replace(one, lower=np.nan) == replace(other, lower=-np.nan)
+    assert hash(replace(one, lower=np.nan)) == hash(replace(other, lower=-np.nan))
+    part, stranger = one.singles[0], fitted(clone(model), rows[::-1] + 0.25, y).singles[0]
+    assert replace(part, witness=stranger.witness) != part
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e154, 1e160, 1e300])
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS], ids=lambda m: repr(m)[:40])
+def test_what_holds_is_verified_at_any_scale(model, scale):
+    """And what does not hold is not; a fit may also refuse such rows."""
+    y = Y if model in CLASSIFIERS else TARGET
+    try:
+        certificate = fitted(clone(model), scale * X[:40], y[:40])
+    except ValueError:
+        return
+    assert certificate.holds == certificate.verify(scale * X[:40], y[:40])
 
 
 def test_targets_come_as_vectors_and_as_columns():

@@ -20,6 +20,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.categories import coded
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.theorems.combinations import Combination, Combined
+from cotas.certificates.verification import same
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_source, rows_to_predict
 from cotas.fitting.deciding import DecidingInBlocks
@@ -214,7 +215,7 @@ def _objected(
     if not isinstance(witness, Combined):
         return certificate
     mine = now if len(witness.combinations) > 1 else now[k : k + 1]
-    if all(a.same_as(b) for a, b in zip(witness.combinations, mine, strict=True)):
+    if all(same(a, b) for a, b in zip(witness.combinations, mine, strict=True)):
         return certificate
     return certificate.objected(objection, witness.made_of(mine))
 

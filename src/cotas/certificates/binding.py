@@ -16,7 +16,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.sweep import as_rows
-from cotas.certificates.verification import UNCHECKED
+from cotas.certificates.verification import UNCHECKED, positive_of
 from cotas.source import Block, Source
 from cotas.words import say
 
@@ -206,7 +206,7 @@ class Classes:
         positives = (
             list(witnesses[0].classes)
             if together
-            else [_positive(getattr(witness, "point", witness)) for witness in witnesses]
+            else [positive_of(getattr(witness, "point", witness)) for witness in witnesses]
         )
         known = list(dict.fromkeys(positives))
         all_known = len(known) == len(positives) > 1
@@ -225,11 +225,6 @@ class Classes:
         if self.all_known:
             return self.known
         return [others[0], *self.known] if others else []
-
-
-def _positive(witness: Any) -> Any:
-    """The label that counts as +1."""
-    return witness.classes[0] if hasattr(witness, "classes") else witness.positive
 
 
 def _told(model: Any, classes: Classes, scores: FloatArray) -> frozenset[tuple[int, Any]] | None:

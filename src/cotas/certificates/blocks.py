@@ -17,7 +17,6 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import (
-    BlockSquaredRisk,
     Claims,
     Most,
     block_bounds,
@@ -27,6 +26,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredFound
 from cotas.certificates.core.gap import L2, Found, Risk
 from cotas.certificates.core.residuals import Squared
+from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.certificates.duality import DualPoint, risk_of
 from cotas.certificates.lasso import LassoPoint
 from cotas.certificates.lasso import in_certificate as of_lasso
@@ -38,7 +38,15 @@ from cotas.certificates.least_squares import (
 )
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.sound import Sound
-from cotas.certificates.sweep import ROUNDED, Sketch, as_rows, as_sketches, project, sketch_sums
+from cotas.certificates.sweep import (
+    ROUNDED,
+    Sketch,
+    as_rows,
+    as_sketches,
+    project,
+    sketch_sums,
+    targets_of,
+)
 from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
 from cotas.rounds import Rounds
 from cotas.source import Arrays, Block, Changed, Source, Sums, double
@@ -102,14 +110,7 @@ class Columns:
     columns: tuple[int | None, ...]
 
     def __call__(self, block: Block) -> tuple[FloatArray, FloatArray | None]:
-        y = np.asarray(block.y, dtype=np.float64)
-        if any(c is None for c in self.columns) != (y.ndim == 1):
-            raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")
-        if y.ndim == 1:
-            return y[:, None], block.weights
-        if max(c or 0 for c in self.columns) >= y.shape[1]:
-            raise ValueError(f"y has {y.shape[1]} targets; the certificate is about another one.")
-        return y[:, [int(c or 0) for c in self.columns]], block.weights
+        return targets_of(block.n_rows, block.y, self.columns), block.weights
 
 
 # ---- the sketch of the data, in passing --------------------------------------------------------

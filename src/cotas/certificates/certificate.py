@@ -16,8 +16,10 @@ from cotas.certificates.verification import (
     UNCHECKED,
     as_meant,
     contradictions,
+    left_out,
     read_labels,
     read_rows,
+    same,
 )
 from cotas.problem import relative_gap
 from cotas.source import Source, source_of
@@ -61,9 +63,11 @@ class Predictor(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """A statement about a fitted model, its bounds, and the witness to check it again.
+
+    Two are equal if they say the same by the same witness, arrays compared entry by entry.
 
     Certificates are made by `conclude`, `no_certificate` and `Certificate.of_parts` only.
 
@@ -230,7 +234,7 @@ class Certificate:
         at_once = checked_at_once([part.witness for part in self.parts], rows)
         for part, fresh in zip(self.parts, at_once, strict=True):
             found += [f"{part.title}: {words}" for words in part._against(rows, labels, fresh)]
-        return found
+        return found or left_out(self.parts, rows, labels)
 
     def _against(self, X: Matrix, y: AnyArray, fresh: Certificate | None = None) -> list[str]:
         """What the data contradict of one part; `fresh` is computed unless it is given."""
@@ -253,6 +257,13 @@ class Certificate:
     def beside(self, fresh: Certificate) -> list[str]:
         """In words, all that is said here and not by a certificate computed afresh."""
         return contradictions(self, fresh)
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other) if isinstance(other, Certificate) else NotImplemented
+
+    def __hash__(self) -> int:
+        bounds = (None if math.isnan(side) else side for side in (self.lower, self.upper))
+        return hash((self.kind, self.holds, self.vacuous, len(self.parts), *bounds))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "statement": self.statement, "predictor": None}
@@ -291,7 +302,7 @@ class Certificate:
 
     def _but(self, **changes: Any) -> Certificate:
         """A copy with other fields; `replace` would make all of its texts anew."""
-        made = object.__new__(Certificate)
+        made = object.__new__(type(self))
         vars(made).update(vars(self))
         for name, value in changes.items():
             object.__setattr__(made, name, value)
@@ -336,18 +347,13 @@ def checked_at_once(witnesses: Sequence[Any], X: Any) -> Sequence[Certificate | 
         alike = all(
             type(other) is type(one)
             and other.takes_blocks
-            and all(_same(getattr(one, name), getattr(other, name)) for name in shared)
+            and all(same(getattr(one, name), getattr(other, name)) for name in shared)
             for other in witnesses
         )
         found: list[Certificate] = type(one).check_all(witnesses, X) if alike else []
     except UNCHECKED:
         return apart
     return found if found and all(fresh.holds for fresh in found) else apart
-
-
-def _same(a: Any, b: Any) -> bool:
-    both = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
-    return np.array_equal(a, b) if both else type(a) is type(b) and bool(a == b)
 
 
 def conclude(

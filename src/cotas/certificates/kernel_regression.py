@@ -10,7 +10,6 @@ positive semi-definite, K is examined as in `kernel.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,7 +33,7 @@ from cotas.certificates.kernel import (
 )
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import ends, other_rows
-from cotas.certificates.sweep import ROUNDED, Sketch, as_rows, sketches_of
+from cotas.certificates.sweep import ROUNDED, Sketch, as_rows, constant_model, sketches_of
 from cotas.words import say
 
 
@@ -157,11 +156,9 @@ class _RegressionSurvey:
 
     def _constant(self, y: FloatArray) -> float:
         """The objective of the constant model, and what the rounding of the targets leaves."""
-        problem, s = self.point.problem, Weights.of(self.point.weights, len(y)).s
-        share = s / s.sum()
-        about = y - share @ y if problem.free_bias else y
-        value: Callable[..., FloatArray] = problem.risk().loss.value
-        return float(share @ value(about, np.zeros(len(y)), 0.0) + ROUNDED * (share @ y**2))
+        point, loss = self.point, self.point.problem.risk().loss
+        value, square = constant_model(y, point.weights, point.problem.free_bias, loss)
+        return value + ROUNDED * square
 
     def conclude(self, sketch: Sketch) -> Certificate:
         """Put both values and what follows from them into words."""

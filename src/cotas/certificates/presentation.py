@@ -203,7 +203,7 @@ OBJECTIONS = {
     "labels": "Labels must be told apart as +1 and −1.",
     "unknown label": "y holds labels that the certificate does not know.",
     "targets": "A target is not a finite number.",
-    "weights": "Weights must be finite numbers ≥ 0, one for each row, and not all zero.",
+    "weights": "Weights must be numbers ≥ 0, one for each row, with a sum of 1e-150 or more.",
     "dual point": "The dual point holds NaN or infinity, or is of another size than the data.",
     "model not finite": "The model holds NaN or infinity.",
     "bias": "The problem has no bias, and the model has one.",

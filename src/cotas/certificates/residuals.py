@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from cotas.certificates.duality import (
 )
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import ends, other_rows
-from cotas.certificates.sweep import Sketch, sketches_in_passing, targets_of
+from cotas.certificates.sweep import Sketch, constant_model, sketches_in_passing, targets_of
 from cotas.words import say
 
 # By name, and the letter of the threshold.
@@ -72,15 +71,8 @@ class ResidualPoint(Parametric):
             with np.errstate(all="ignore"):
                 claim = claim._replace(c=v if self.weights is None else v * self.weights)
         found = all_bounds(rows, [claim], self.weights)[0].bounds
-        return self._conclude(found, self._of_constant(loss, target), sketches()[0])
-
-    def _of_constant(self, loss: Any, y: FloatArray) -> float:
-        """The mean loss of the mean, or of zero without a bias."""
-        s = np.ones(len(y)) if self.weights is None else np.asarray(self.weights)
-        with np.errstate(all="ignore"):
-            share = s / s.sum()
-            middle = np.full_like(y, share @ y if self.free_bias else 0.0)
-            return float(share @ loss.value(y, middle, 0.0))
+        constant = constant_model(target, self.weights, self.free_bias, loss)[0]
+        return self._conclude(found, constant, sketches()[0])
 
     def _conclude(self, found: Bounds | Objection, constant: float, sketch: Sketch) -> Certificate:
         """Put both values and what follows from them into words."""

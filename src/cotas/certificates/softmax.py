@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
+from cotas.certificates.core.blocks import Claims, Whole
 from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.gap import Margin, Risk
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.duality import (
     OPTIMIZATION_ONLY,
@@ -76,6 +77,21 @@ class SoftmaxPair(Parametric):
             sketch=sketch,
         )
 
+    def _bounds(self, source: Any, shape: tuple[int, int]) -> Bounds | Objection:
+        """Both values, from a source of X of this shape and of labels as ±1."""
+        coef, bias, near, near_bias = (
+            np.asarray(a, np.float64)
+            for a in (self.coef, self.intercept, self.reference_coef, self.reference_intercept)
+        )
+        same = np.array_equal(coef, near) and np.array_equal(bias, near_bias)
+        risk = Risk(Margin(), regularizer_of(self.problem), self.problem.free_bias)
+        model = (coef.T, tuple(bias.tolist()), source.read, (None,) * len(bias))
+        try:
+            claims = Claims(risk, *model, *shape)
+            return softmax_bounds(source, claims, None if same else (near.T, near_bias))
+        except Objection as objection:
+            return objection
+
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
         return {**super().to_dict(), "problem": plain_softmax(self.problem)}
@@ -102,23 +118,10 @@ class SoftmaxPoint(SoftmaxPair):
             raise other_rows(rows.n, len(self.weights))
         if not np.isin(y, self.classes).all() or len(set(classes)) < len(classes):
             raise ValueError("y holds labels that the certificate does not know.")
-        truth = np.stack([signs_of(y, label) > 0 for label in classes], axis=1).astype(np.float64)
-        found = self._bounds(rows, truth)
+        signs = np.stack([signs_of(y, label) for label in classes], axis=1)
+        found = self._bounds(Whole(rows, signs, self.weights), (rows.n, rows.d))
         sketch = joint_sketch((facts or gather_facts(X, y, classes)).sketches)
         return self._conclude(found, sketch, self.weights)
-
-    def _bounds(self, rows: Any, truth: FloatArray) -> Bounds | Objection:
-        coef, intercept = (np.asarray(a, np.float64) for a in (self.coef, self.intercept))
-        try:
-            with np.errstate(all="ignore"):
-                given = np.asarray(self.reference_coef, np.float64).T
-                scores, _, _ = rows.scores(given, [(b,) for b in self.reference_intercept])
-                p = np.asarray(softmax(scores, axis=1))
-            problem = self.problem
-            model = (coef.T, intercept, p, problem.free_bias, self.weights)
-            return softmax_bounds(regularizer_of(problem), rows, truth, *model)
-        except Objection as objection:
-            return objection
 
 
 def plain_softmax(problem: SoftmaxRisk) -> dict[str, Any]:

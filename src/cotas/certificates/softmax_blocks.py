@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from cotas.arrays import Each, FloatArray
 from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.core.blocks import Claims
-from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Margin, Risk
-from cotas.certificates.core.softmax_blocks import softmax_in_blocks
-from cotas.certificates.duality import regularizer_of
 from cotas.certificates.softmax import SoftmaxPair, joint_sketch
 
 
@@ -44,20 +37,5 @@ class SoftmaxInBlocks(SoftmaxPair):
             raise ValueError("The certificate names a class twice.")
         factors = () if self.factors is None else class_factors(self.classes, self.factors)
         watched = Watched.over(source, Signs(tuple(classes), factors), each)
-        found = self._bounds(watched)
+        found = self._bounds(watched, (watched.n_rows, watched.n_features))
         return self._conclude(found, joint_sketch(watched.sketches()), watched.ends_of_weights())
-
-    def _bounds(self, watched: Watched) -> Bounds | Objection:
-        coef, near = (np.asarray(a, np.float64) for a in (self.coef, self.reference_coef))
-        bias, near_bias = (
-            np.asarray(a, np.float64) for a in (self.intercept, self.reference_intercept)
-        )
-        same = np.array_equal(coef, near) and np.array_equal(bias, near_bias)
-        risk = Risk(Margin(), regularizer_of(self.problem), self.problem.free_bias)
-        size = (watched.n_rows, watched.n_features)
-        biases = tuple(bias.tolist())
-        try:
-            claims = Claims(risk, coef.T, biases, watched.read, (None,) * len(biases), *size)
-            return softmax_in_blocks(watched, claims, None if same else (near.T, near_bias))
-        except Objection as objection:
-            return objection

@@ -18,7 +18,8 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.curvature import Hessian, SquaredFound, fall
+from cotas.certificates.core.curvature import SquaredFound, fall
+from cotas.certificates.core.hessian import Hessian
 from cotas.certificates.core.rounding import (
     SMALL,
     TINY,

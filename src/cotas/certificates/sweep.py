@@ -199,6 +199,21 @@ def as_sketches(
     return [Sketch(*shape, entries, label, scale, top) for label, top in pairs]
 
 
+def one_in_each_row(sketches: Sequence[Sketch | None]) -> bool:
+    """Whether each row counts as +1 in one of these sketches of the same rows, and never in two.
+
+    Labels of ±1 then add up to 2 − k in each row, which is less where a row is in none; it is
+    multiplied by its fixed weight, which is above ½.
+    """
+    known = [sketch for sketch in sketches if sketch is not None]
+    if not known or len(known) < len(sketches):
+        return False
+    n, size = known[0].n_rows, 1 << 16
+    parts = (slice(start, min(start + size, n)) for start in range(0, n, size))
+    whole = sum(_fixed_weights(p.start, p.stop, SQUARE_ROOT_OF_TWO).sum() for p in parts)
+    return bool(abs(sum(one.labels for one in known) - (2 - len(known)) * whole) < 0.5)
+
+
 @lru_cache(maxsize=2)
 def _column_weights(d: int) -> FloatArray:
     """Those of the columns, which every block needs."""
@@ -268,13 +283,19 @@ def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
 ROUNDED = 1e15 * EPS**2
 
 
-def constant_model(y: FloatArray, weights: Any, free_bias: bool) -> tuple[float, float]:
-    """½ Σ sᵢ(yᵢ − ȳ)²/S, the mean being zero without a bias, and Σ sᵢyᵢ²/S."""
+def constant_model(
+    y: FloatArray, weights: Any, free_bias: bool, loss: Any = None
+) -> tuple[float, float]:
+    """The mean loss of the mean of y, or of zero without a bias, and Σ sᵢyᵢ²/S.
+
+    A loss of the core; that of squares, ½(y − z)², if none is given.
+    """
     s = np.ones(len(y)) if weights is None else np.asarray(weights)
     with np.errstate(all="ignore"):
         share = s / np.add.reduce(s)
         about = y - share @ y if free_bias else y
-        return float(0.5 * (share @ about**2)), float(share @ y**2)
+        losses = 0.5 * about**2 if loss is None else loss.value(about, np.zeros_like(y), 0.0)
+        return float(share @ losses), float(share @ y**2)
 
 
 def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray:

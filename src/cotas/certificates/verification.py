@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +19,14 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Matrix
 from cotas.certificates.categories import coded
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
-from cotas.certificates.presentation import OPTIMIZATION, bounds_in_digits
+from cotas.certificates.presentation import (
+    OPTIMIZATION,
+    against,
+    against_the_rest,
+    bounds_in_digits,
+)
+from cotas.certificates.sweep import one_in_each_row
+from cotas.source import Listed, shape_of_targets
 from cotas.words import english, say
 
 if TYPE_CHECKING:
@@ -104,9 +114,11 @@ def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
         said, right = getattr(claimed, name), getattr(fresh, name)
         if english(said) != english(right):
             found.append(_differs(name, repr(right), repr(said)))
-    if fresh.label and english(claimed.label) != english(fresh.label):
+    if english(claimed.label) != english(fresh.label):
         text = "It is about {right}, and not about {said}."
-        found.append(say(text, right=fresh.label, said=claimed.label))
+        nothing = say("all of y")
+        about = {"right": fresh.label or nothing, "said": claimed.label or nothing}
+        found.append(say(text, **about))
     if not _reads_alike(claimed.statement, fresh.statement, claimed, fresh):
         text = "The statement is: {right} And not: {said}"
         found.append(say(text, right=fresh.statement, said=claimed.statement))
@@ -230,3 +242,85 @@ def _near(said: Any, right: Any, scale: float = 0.0) -> bool:
     both_nan = math.isnan(said) and math.isnan(right)
     near = SAME * max(abs(right), scale, VANISHED)
     return said == right or both_nan or abs(said - right) <= near
+
+
+# ---- composites --------------------------------------------------------------------------------
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are the same: arrays by their entries, texts in any language, NaN as NaN.
+
+    Of dataclasses those fields count that are compared.
+    """
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        alike = type(a) is type(b) and a.dtype == b.dtype
+        return alike and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if is_dataclass(a):
+        names = [one.name for one in fields(a) if one.compare]
+        return type(a) is type(b) and all(same(getattr(a, n), getattr(b, n)) for n in names)
+    kind: Any = type(a)
+    if kind.__eq__ is object.__eq__ and kind.__module__.startswith("cotas."):
+        return type(a) is type(b) and same(vars(a), vars(b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list):
+        alike = type(a) is type(b) and len(a) == len(b)
+        return alike and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, str) and isinstance(b, str):
+        return english(a) == english(b)
+    equal = a == b
+    if not isinstance(equal, bool | np.bool_):
+        return False  # such as that of two sparse matrices
+    return bool(equal) or bool(a != a and b != b)
+
+
+def left_out(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
+    """In words, what of y no part of a composite is about, or two are; each part is proved.
+
+    Of a blend each model has parts of its own.
+    """
+    models = dict.fromkeys(part.member for part in parts)
+    groups = ([part for part in parts if part.member == member] for member in models)
+    return [words for group in groups for words in _lacking(group, X, y)]
+
+
+def _lacking(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
+    about = [english(part.label) for part in parts]
+    twice = [part.label for part in parts if about.count(english(part.label)) > 1]
+    if twice:
+        return [say("Two parts are about {label}.", label=twice[0])]
+    if about == [""]:  # all of y at once
+        return []
+    witnesses = [getattr(part.witness, "point", part.witness) for part in parts]
+    if getattr(witnesses[0], "column", None) is not None:
+        targets = X.of_first(shape_of_targets) if y is None else np.shape(y)
+        wanted = [{english(say("target {column}", column=k))} for k in range(targets[1])]
+    else:
+        known = [positive_of(witness) for witness in witnesses]
+        if about == [english(against_the_rest(label)) for label in known]:
+            whole = len({*known}) == len(known) and one_in_each_row([p.sketch for p in parts])
+            if len(known) == 1:  # one class against the other one
+                whole = len(_labels_of(X, y)) <= 2
+            return [] if whole else [say("There are rows of a class that no part is about.")]
+        pairs = combinations(_labels_of(X, y), 2)
+        wanted = [{english(against(*pair)), english(against(*pair[::-1]))} for pair in pairs]
+    lacking = [min(names) for names in wanted if not names & {*about}]
+    return [say("There is no part about {label}.", label=label) for label in lacking]
+
+
+def positive_of(witness: Any) -> Any:
+    """The label that counts as +1."""
+    return witness.classes[0] if hasattr(witness, "classes") else witness.positive
+
+
+def _labels_of(X: Any, y: AnyArray | None) -> list[Any]:
+    """The labels that there are, of arrays or of a source."""
+    given = [y] if y is not None else X.map_reduce(Listed(_labels_in))
+    found: list[Any] = np.unique(np.concatenate(given)).tolist()
+    return found
+
+
+def _labels_in(block: Any) -> AnyArray:
+    return np.unique(block.y)

@@ -11,14 +11,17 @@ import typer
 from sklearn.pipeline import Pipeline
 
 import cotas
+from cotas.arrays import AnyArray
 from cotas.cli.data import open_table, preparation_of, target_of
-from cotas.cli.exits import UsageError
+from cotas.cli.exits import UsageError, refuse
 from cotas.cli.models import DEFAULTS, build, parameters, task_of
 from cotas.cli.options import MOST, NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
 from cotas.cli.splitting import grouped
-from cotas.cli.training import Settings, split
+from cotas.cli.training import Settings, looked_at, split
+from cotas.files.remarks import gathered
+from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.words import say
 
@@ -49,12 +52,16 @@ def path(
     """
     drawable(picture, data)
     values = _numbers(lams)
+    if values is not None:
+        refuse(session, ["number"], say("is for λ that are not given by --lams."))
     table = open_table(data, target, columns)
-    session.remark(*table.remarks)
     y, task = target_of(table, task)
-    rows, _ = split(table, y, Settings(None, task, {}, seed=seed, hold_out=hold_out))
+    preparation = preparation_of(table, columns)
+    settings = Settings(None, task, {}, seed, hold_out, preparation=preparation)
+    rows, few = split(table, y, settings)
+    session.remark(*gathered([*looked_at(rows, settings), *few]))
     (X, y_train), (X_test, y_test) = rows.take(rows.train), rows.take(rows.test)
-    preparation = preparation_of(table, columns).fit(X)
+    preparation.fit(X)
     Z = preparation.transform(X)
     if task == "classification":
         values = np.geomspace(1.0, 1e-4, number) if values is None else values
@@ -66,9 +73,13 @@ def path(
         session.document(_svm_document(found))
     else:
         found = cotas.lasso_path(Z, y_train, lams=values, n_lams=number, tol=tol)
+        errors = None
+        if len(rows.test):
+            errors = _rms(found, preparation.transform(X_test), y_test)
         names = ["λ", say("columns in use"), "‖β‖₁", say("relative gap")]
-        session.table(names, _lasso_rows(found))
-        session.document(_lasso_document(found, preparation))
+        names += [] if errors is None else [say("validation error")]
+        session.table(names, _lasso_rows(found, errors))
+        session.document(_lasso_document(found, preparation) | {"validation_errors": errors})
     if picture is not None:
         _draw_path(found, preparation.shown_names(), picture)
         session.say(f"{say('picture')}: {picture}")
@@ -97,20 +108,23 @@ def curve(
     drawable(picture, data)
     values = _numbers(lams)
     table = open_table(data, target, columns)
-    session.remark(*table.remarks)
     if model is not None and task == "auto":
         task = task_of(model)
     y, task = target_of(table, task)
     name = model or DEFAULTS[task]
     if task_of(name) != task:
-        raise UsageError(say("{name} is not for {task}.", name=name, task=task))
-    estimator, _ = build(name, y, seed, parameters(param or []))
+        raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
+    given = parameters(param or [])
+    if "lam" in given:
+        raise UsageError(say("cotas curve is about λ: give values of it by --lams."))
+    estimator, _ = build(name, y, seed, given)
     if "lam" not in estimator.get_params():
         raise UsageError(say("{name} has no λ; cotas curve is about λ.", name=name))
-    settings = Settings(None, task, {}, seed=seed, group=group)
-    table, groups, said = grouped(table, settings)
-    session.remark(*said)
-    pipeline = Pipeline([("preparation", preparation_of(table, columns)), ("model", estimator)])
+    table, groups, said = grouped(table, Settings(None, task, {}, seed=seed, group=group))
+    preparation = preparation_of(table, columns)
+    keep = (*preparation.keep, *preparation.unix_seconds)
+    session.remark(*gathered([*inspect_table(table, y, task, keep=keep), *said]))
+    pipeline = Pipeline([("preparation", preparation), ("model", estimator)])
     choice = cotas.choose(
         *(pipeline, table.features, y, "lam"),
         values=None if values is None else list(values),
@@ -143,13 +157,21 @@ def _numbers(words: str | None) -> Any:
     return found
 
 
-def _lasso_rows(found: Any) -> list[list[str]]:
+def _rms(found: Any, X: Any, y: AnyArray) -> AnyArray:
+    """The root of the mean squared error on some rows, for each λ."""
+    residuals = X @ found.coefs.T + found.intercepts - y[:, None]
+    return np.asarray(np.sqrt(np.mean(np.asarray(residuals) ** 2, axis=0)))
+
+
+def _lasso_rows(found: Any, errors: AnyArray | None) -> list[list[str]]:
     used = (found.coefs != 0).sum(axis=1)
     gaps = [certificate.relative_gap for certificate in found.certificates]
-    return [
+    lines = [
         [f"{lam:.4g}", str(int(k)), f"{delta:.4g}", f"{gap:.1e}"]
         for lam, k, delta, gap in zip(found.lams, used, found.deltas, gaps, strict=True)
     ]
+    last = [[]] * len(lines) if errors is None else [[f"{error:.4g}"] for error in errors]
+    return [line + cell for line, cell in zip(lines, last, strict=True)]
 
 
 def _svm_document(found: Any) -> dict[str, Any]:

@@ -53,12 +53,13 @@ def train_auto(
         )
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
-    wanted = candidates(settings.task, X, y, settings.seed)
+    wanted = _some(candidates(settings.task, X, y, settings.seed), settings.trials)
     limits: dict[str, Any] = {"max_time": settings.time, "tell": _teller(session, settings)}
+    limits["blends"] = not settings.single
     if settings.trials is not None:
         limits["beside"] = None
     search = search_of(settings.task, X, y, settings.seed, rows.groups_of_training(), **limits)
-    best = search.run(_some(wanted, settings.trials))
+    best = search.run(wanted)
     if best.refusal:
         raise UsageError(say("no setting can be trained on these rows: {why}", why=best.refusal))
     board = [leader_of(trial) for trial in search.leaderboard()]
@@ -69,7 +70,28 @@ def train_auto(
     if search.interrupted:
         session.note(say("Interrupted: the best setting so far is trained on all the rows."))
     one = train_one(session, best.candidate.name, rows, settings, best.settled)
-    return replace(one, interrupted=one.interrupted or search.interrupted), board
+    said = (*one.warnings, *_cut_short(search, wanted, settings.time))
+    early = one.interrupted or search.interrupted
+    return replace(one, interrupted=early, warnings=said), board
+
+
+def _cut_short(search: Halving, wanted: list[Candidate], seconds: float) -> Iterator[str]:
+    """What was not tried because the time was up, or somebody ended the search."""
+    known = {trial.candidate.label for trial in search.trials}
+    tried, count = len(known & {each.label for each in wanted}), len(wanted)
+    if search.interrupted and tried < count:
+        words = "The search was ended early: {tried} of {count} settings were tried."
+        yield say(words, tried=tried, count=count)
+    elif search.timed_out:
+        words = (
+            "The {seconds:g} s for the choice were up: {tried} of {count} settings were tried. "
+            "The first call of a model compiles it (cotas warmup does so ahead); a longer --time "
+            "tries more."
+            if tried < count
+            else "The {seconds:g} s for the choice were up: all {count} settings were tried, but "
+            "not all that was to follow; a longer --time judges them better."
+        )
+        yield say(words, seconds=seconds, tried=tried, count=count)
 
 
 def search_of(
@@ -238,6 +260,8 @@ def leader_of(trial: Trial) -> Rival:
         trial.training_error,
         trial.error,
         trial.refusal or ("" if trial.whole else say("cut short by the time limit")),
+        trial.parts,
+        trial.rows,
     )
 
 
@@ -250,11 +274,13 @@ def _show(session: Session, board: list[Rival], tried: int, settings: Settings) 
             "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}",
             "–" if rival.training_error is None else f"{rival.training_error:.4g}",
             f"{rival.error:.4g}",
+            str(rival.folds),
+            str(rival.rows),
         ]
         for rival in board
     ]
     session.table(
-        [*names, say("validation error")],
+        [*names, say("validation error"), say("folds"), say("rows")],
         lines,
         say("The best of {tried} settings, judged by parts of the training rows:", tried=tried),
     )

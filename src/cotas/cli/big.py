@@ -168,7 +168,7 @@ def fit_from_pages(
         seen = rows_to_learn_from(pages.n_rows, settings.hold_out) - training.n_rows
         bound = cotas.hold_out_bound(wrong[max(0, seen) :], confidence=settings.confidence)
     if out is not None:
-        _save(learned, model, bound, settings, remarks, out)
+        _save(learned, model, bound, settings, remarks, out, columns)
     quality = _quality(model, held_out or training, learned.some_targets, settings)
     found = PagedFit(learned, training, held_out, model, seconds, bound, quality, remarks)
     _report(session, big.files[0].name, found, settings, out)
@@ -231,6 +231,7 @@ def _learned(
     bar = None if session.shows_progress else False
     text = text_of(columns)
     if kind_of(files[0]) == "libsvm":
+        _refuse_of_matrices(target, columns, files[0].name)
         pages = open_prepared(files, None, None, settings.seed, bar)
         first = next(iter(pages.blocks()))
         return Learned(pages, Preparation().fit(first.X), None, np.asarray(first.y))
@@ -264,8 +265,28 @@ def _learned(
     return Learned(pages, preparation, target, drawn.target(target), some)
 
 
+def _refuse_of_matrices(target: str | None, columns: Columns, source: str) -> None:
+    """Raise for options about columns with names, or about text, where rows are of numbers."""
+    wishes = {
+        "target": target,
+        "drop": columns.drop,
+        "keep": columns.keep,
+        "unix-seconds": columns.unix_seconds,
+    }
+    wishes |= {name.replace("_", "-"): value for name, value in columns.reading().items() if value}
+    for name in (name for name, given in wishes.items() if given):
+        words = "{how} is about columns with names; this is a matrix."
+        raise UsageError(f"{source}: {say(words, how=f'--{name}')}")
+
+
 def _save(
-    learned: Learned, model: Any, bound: Any, settings: Settings, remarks: list[Remark], out: Path
+    learned: Learned,
+    model: Any,
+    bound: Any,
+    settings: Settings,
+    remarks: list[Remark],
+    out: Path,
+    columns: Columns,
 ) -> None:
     recipe = Recipe(
         learned.preparation,
@@ -277,6 +298,8 @@ def _save(
         hold_out=bound,
         command=settings.command,
         seed=settings.seed,
+        missing=tuple(columns.missing or ()),
+        not_missing=tuple(columns.not_missing or ()),
     )
     with writing(out):
         PreparedModel.of(learned.preparation, model).save(out, recipe=recipe)

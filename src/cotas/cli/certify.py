@@ -13,15 +13,14 @@ from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import percent
 from cotas.cli.big import open_prepared, text_of
-from cotas.cli.data import open_table
-from cotas.cli.exits import ProofFailedError
+from cotas.cli.data import labels_or_numbers, open_table
+from cotas.cli.exits import ProofFailedError, UsageError, refuse
 from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.files.tables import Table
 from cotas.fitting.parameters import check_positive
-from cotas.preparation.targets import as_target
 from cotas.scale.decoding import input_files
 from cotas.words import say
 
@@ -52,18 +51,24 @@ def certify(
     if tol is not None:
         check_positive(tol, "tol")
     saved = open_model(model, trust_pickle)
+    if saved.ours:
+        refuse(session, ["max_time"], say("is for models of other libraries."))
     if target is None and saved.recipe is not None:
-        target = saved.recipe.target
-    if target is not None and saved.recipe is not None and not data.startswith("builtin:"):
-        target = None if saved.recipe.preparation.layout_ != "columns" else target
+        named = saved.recipe.preparation.layout_ == "columns" or data.startswith("builtin:")
+        target = saved.recipe.target if named else None
+    text = _with_known_words(text, saved, data)
     if saved.recipe is not None and saved.recipe.rows is None and saved.recipe.n_rows:
+        if target != saved.recipe.target:
+            known = saved.recipe.target
+            words = "the model predicts {known!r}; --target cannot be another column."
+            raise UsageError(say(words, known=known))
         found = _from_pages(saved, data, text)
         _show(session, found, tol)
         return
     table = open_table(data, target, Columns(**vars(text)), **_as_it_was_read(saved, data))
     table = table.in_words()  # models of others know no codes
     rows = _training_rows(saved, table)
-    y = as_target(table.target, saved.task, table.target_name)[rows]
+    y = labels_or_numbers(table, saved.task)[rows]
     _show(session, proofs(saved, table, rows, y, max_time), tol)
 
 
@@ -102,6 +107,13 @@ def _from_pages(saved: Saved, data: str, text: TextOptions) -> Proofs:
             )
         ) from None
     return Proofs(cotas.certify(saved.estimator, training), stored.discrepancies(training))
+
+
+def _with_known_words(text: TextOptions, saved: Saved, data: str) -> TextOptions:
+    """The words for a missing value that the model was trained with, where files are read."""
+    if saved.recipe is None or data.startswith("builtin:"):
+        return text
+    return text.knowing(saved.recipe.missing, saved.recipe.not_missing)
 
 
 @dataclass(frozen=True)

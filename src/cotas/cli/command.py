@@ -15,6 +15,7 @@ from cotas import words
 from cotas.cli.exits import UsageError, guarded
 from cotas.cli.help import SpokenCommand
 from cotas.cli.session import Session
+from cotas.files.asking import on_the_command_line
 from cotas.words import LANGUAGES, SETTING, say
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
@@ -58,14 +59,18 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
 
     def run(**values: Any) -> None:
         json_, quiet, debug = (values.pop(shared) for shared in _SHARED)
-        before = values.pop("context").meta.get("cotas.lang")
-        given = tuple(values)
+        context = values.pop("context")
+        before = context.meta.get("cotas.lang")
+        names = tuple(values)
+        given = {p.name: p.opts[0] for p in context.command.params if _was_typed(context, p.name)}
         for parameter, group in groups.items():
             options = {field.name: values.pop(field.name) for field in fields(group)}
             values[parameter] = group(**options)
         lang = values.pop("lang") or before or environ.get(SETTING) or "en"
-        session, known = Session(name, json=json_, quiet=quiet, debug=debug), lang in LANGUAGES
-        with words.lang(lang if known else "en"), guarded(session), _options_blamed(given):
+        session = Session(name, json=json_, quiet=quiet, debug=debug, given=given)
+        known = lang in LANGUAGES
+        spoken, asking = words.lang(lang if known else "en"), on_the_command_line()
+        with spoken, asking, guarded(session), _options_blamed(names):
             if not known:
                 raise UsageError(
                     say("--lang is en or es, and so is COTAS_LANG; not {lang!r}.", lang=lang)
@@ -78,6 +83,12 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     alone.command(name, cls=SpokenCommand)(run)
     return typer.main.get_command(alone)
+
+
+def _was_typed(context: Any, name: str) -> bool:
+    """Whether an option was given, and is not there by default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from cotas.cli.training import (
     split,
     train_one,
 )
+from cotas.files.remarks import gathered
 from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
 from cotas.words import say
@@ -61,7 +62,7 @@ def compare(
         group=group,
     )
     rows, few = split(table, y, settings)
-    session.remark(*looked_at(rows, settings), *few)
+    session.remark(*gathered([*looked_at(rows, settings), *few]))
     if not len(rows.test):
         raise UsageError(say("comparing needs rows to judge by: at least 30, and a --hold-out."))
     names = _names(models, task, rows)
@@ -96,7 +97,7 @@ def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
         raise UsageError(say("--models takes the names of models; auto is for cotas fit."))
     for name in names:
         if task_of(name) != task:
-            raise UsageError(say("{name} is not for {task}.", name=name, task=task))
+            raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
     return list(dict.fromkeys(names))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cotas.cli.exits import UsageError
 from cotas.cli.models import task_of
-from cotas.cli.options import Columns
+from cotas.cli.options import Columns, TextOptions
 from cotas.datasets import HOUSE_COLUMNS, houses
 from cotas.files.csv_tables import Wishes
 from cotas.files.frames import polars
@@ -57,7 +57,10 @@ def open_table(
         )
     drop = columns.drop or []
     if name.startswith("builtin:"):
+        refuse_reading(name, columns)
         table = builtin(name.removeprefix("builtin:"), name)
+        words = names_among(columns.category or [], table.names, name)
+        table = replace(table, features=table.features.with_columns(polars().col(words).cast(str)))
         target = table.target_name if target is None else target
         if target != table.target_name:
             whole = table.features.with_columns(polars().Series(table.target_name, table.target))
@@ -71,7 +74,17 @@ def open_table(
         table = read_coded(name, Wishes(**given, words=tuple(text)), limits, **options)
         table, target = _with_a_target(table, _by_number(table, target), drop)
         table = table.with_target(target, columns.rows_without_target)
+    for option in ("category", "keep", "unix_seconds"):
+        table.refuse_names(option.replace("_", "-"), getattr(columns, option))
     return table.without(drop) if drop else table
+
+
+def refuse_reading(name: str, text: TextOptions) -> None:
+    """Raise for options about a file where there is none."""
+    for option, given in text.reading().items():
+        if given not in (None, ()):
+            how = f"--{option.replace('_', '-')}"
+            raise UsageError(say("{how} is about files; {name} is built in.", how=how, name=name))
 
 
 def preparation_of(table: Table, columns: Columns) -> Preparation:
@@ -189,7 +202,13 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
                     count=different,
                 )
             )
-    return as_target(table.target, task, table.target_name), task
+    return labels_or_numbers(table, task), task
+
+
+def labels_or_numbers(table: Table, task: str) -> Any:
+    """The target for a task: classes as they were written, or numbers."""
+    values = table.classes() if task == "classification" else table.target
+    return as_target(values, task, table.target_name)
 
 
 def writable(path: Path | None, what: str, *read: str | Path) -> None:

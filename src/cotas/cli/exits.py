@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import typer
@@ -22,13 +22,28 @@ from cotas.cli.codes import (
 )
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, PipeClosedError
+from cotas.cli.usage import in_words
 from cotas.files.errors import ModelFileError
-from cotas.files.problems import DataFileError
+from cotas.files.problems import DataFileError, UnusedWishError
 from cotas.words import say
 
 
 class UsageError(Exception):
     """The call makes no sense, in words for the user."""
+
+
+def refuse(session: Session, names: Iterable[str], why: str) -> None:
+    """Raise if one of these options was typed: it would change nothing.
+
+    Parameters
+    ----------
+    session : Session
+    names : as the function of the command calls them
+    why : a sentence to follow the name of the option
+    """
+    for name in names:
+        if name in session.given:
+            raise UsageError(f"{session.given[name]} {why}")
 
 
 class ProofFailedError(Exception):
@@ -49,6 +64,7 @@ def code_of(error: BaseException) -> int:
     """The exit code for an error."""
     kinds: tuple[tuple[type[BaseException], int], ...] = (
         (UsageError, WRONG_USE),
+        (UnusedWishError, WRONG_USE),
         (ProofFailedError, PROOF_FAILED),
         (InterruptedEarlyError, INTERRUPTED),
         (ModelFileError, BAD_MODEL),
@@ -95,4 +111,4 @@ def _in_words(error: BaseException, code: int) -> str:
             name=type(error).__name__,
             words=words,
         )
-    return words
+    return in_words(words) if code == WRONG_USE else words

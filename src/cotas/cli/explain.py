@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from cotas.certificates import Certificate
+from cotas.cli.exits import refuse
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
@@ -28,6 +29,8 @@ def explain(
 
     Example: cotas explain model.cotas --top 5
     """
+    if session.json:
+        refuse(session, ["top"], say("is about the terminal; --json has all."))
     saved = open_model(model)
     refuse_foreign(saved, "explain")
     facts = facts_of(saved)

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from cotas.cli.data import writable
+from cotas.cli.explain import shown_names
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
@@ -46,9 +47,15 @@ def export(
     what = say("prepared columns") if prepared else say("columns as they are")
     session.say(
         f"{say('saved')}: {onnx}",
-        say("its input X: {what}: {names}", what=what, names=", ".join(names)),
+        say("its input X: {what}: {names}", what=what, names=", ".join(_shown(saved, names))),
     )
     session.document({"onnx": str(onnx), "prepared": prepared, "columns": names})
+
+
+def _shown(saved: Saved, names: list[str]) -> list[str]:
+    """What the columns are called in the language of the moment."""
+    called = shown_names(saved)
+    return [called.get(name, name) for name in names]
 
 
 def _ready(saved: Saved) -> tuple[Any, list[str], bool]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cotas.cli.data import known_task, open_table, writable
-from cotas.cli.exits import UsageError
+from cotas.cli.exits import UsageError, refuse
 from cotas.cli.loading import loading
 from cotas.cli.models import parameters, task_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
@@ -60,6 +60,9 @@ def fit(
     trials: Annotated[
         int | None, typer.Option(help="So many settings at most for --model auto.")
     ] = None,
+    single: Annotated[
+        bool, typer.Option("--single", help="No mean of several models from --model auto.")
+    ] = False,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -94,6 +97,12 @@ def fit(
     if model not in (None, "auto"):
         task_of(str(model))  # a model that there is not is told of before the table is read
     known_task(task)
+    if model != "auto":
+        refuse(session, ["time", "trials", "single"], say("is for the choice of --model auto."))
+    given = parameters(param or [], lam=lam, tol=tol)
+    if select in given:
+        words = "--select chooses {name}, which is given too: leave one of them out."
+        raise UsageError(say(words, name=select))
     big = too_big(data, memory)
     table = None if big is not None else open_table(data, target, columns)
     # What trains takes a second to load; a table that cannot be read is told of before.
@@ -105,7 +114,7 @@ def fit(
     settings = Settings(
         model=model,
         task=task,
-        given=parameters(param or [], lam=lam, tol=tol),
+        given=given,
         seed=seed,
         hold_out=hold_out,
         confidence=confidence,
@@ -115,6 +124,7 @@ def fit(
         group=group,
         time=time,
         trials=trials,
+        single=single,
         probabilities=probabilities,
     )
     if big is not None:
@@ -130,6 +140,6 @@ def fit(
         raise UsageError(say("--probabilities are those of classes; this is regression."))
     settings = replace(settings, task=task, preparation=preparation_of(table, columns))
     record = train(session, table, y, settings)
-    store(record, out, report, table.zero_based)
+    store(record, out, report, table.zero_based, columns)
     tell(session, record, out, report)
     finish(record.certificate, record.model.estimator_, strict, record.interrupted)

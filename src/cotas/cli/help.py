@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Sequence
 from os import environ
@@ -19,6 +20,7 @@ from cotas.words import LANGUAGES, SETTING, Said, again, say
 OF_TYPER = (
     *("Arguments", "Options", "Commands", "required", "default: {default}"),
     *("No such command {name!r}.", "[OPTIONS]", "COMMAND [ARGS]...", "Aborted!"),
+    *("<float>", "<int>", "<int range>", "<str>", "<path>", "<list[str]>"),
 )
 # It asks gettext for them, which would need files of its own.
 setattr(typer.core, "_", say)  # noqa: B010
@@ -42,10 +44,14 @@ class _Spoken:
         for part in (self, *self.get_params(ctx)):
             if getattr(part, "help", None):
                 part.help = _said(part.help)
+        write = formatter.write_dl
+        formatter.write_dl = lambda rows, *more, **options: write(
+            [(_called(name), words) for name, words in rows], *more, **options
+        )
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def format_usage(self: Any, ctx: Any, formatter: Any) -> None:
-        pieces = " ".join(map(_said, self.collect_usage_pieces(ctx)))
+        pieces = " ".join(map(_piece, self.collect_usage_pieces(ctx)))
         formatter.write_usage(ctx.command_path, pieces, prefix=f"{say('Usage')}: ")
 
     def get_help_option(self: Any, ctx: Any) -> Any:
@@ -74,6 +80,22 @@ class SpokenGroup(_Spoken, TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with spoken():
             return super().invoke(ctx)
+
+
+def _called(name: str) -> str:
+    """An option with what it takes, such as <float>, or an argument."""
+    argument, space, rest = name.partition(" ")
+    first = _said(argument) if argument.isupper() or argument.endswith("…") else argument
+    return re.sub(r"<[^<>]+>", lambda kind: _said(kind[0]), f"{first}{space}{rest}")
+
+
+def _piece(text: str) -> str:
+    """A piece of a line of usage: a name, which may be in brackets and may be repeated."""
+    found = re.fullmatch(r"([\[{]*)(.*?)([\]}]*(?:\.\.\.)?)", text)
+    whole = _said(text)
+    if found is None or whole != text:
+        return whole
+    return f"{found[1]}{_said(found[2])}{found[3]}"
 
 
 def _said(text: str) -> str:

@@ -17,7 +17,7 @@ import typer
 from scipy import sparse
 
 import cotas
-from cotas.cli.exits import UsageError
+from cotas.cli.exits import UsageError, refuse
 from cotas.cli.models import CLASSIFIERS, NAMES, build
 from cotas.cli.options import Seed
 from cotas.cli.session import Session
@@ -44,11 +44,14 @@ def reproduce(
 
     Example: cotas reproduce 001-1.5 teorema-3.1 --out figures --format pdf
     """
-    from cotas.experiments.catalogue import FIGURES
     from cotas.experiments.figures import FORMATS, ready
     from cotas.experiments.figures import reproduce as make
-    from cotas.experiments.names import UnknownFigureError, find_all, listing, other_names
+    from cotas.experiments.names import FIGURES, UnknownFigureError, find_all, listing, other_names
 
+    if listed:
+        refuse(session, ["every", "out", "kind", "seed"], say("does not go with --list."))
+    if figures and (every or listed):
+        raise UsageError(say("name figures, or give --all or --list; not both."))
     if listed:
         known = {name: figure.description() for name, figure in FIGURES.items()}
         also = {name: other_names(figure) for name, figure in FIGURES.items()}

@@ -96,7 +96,7 @@ def _lines(content: dict[str, Any]) -> dict[str, str]:
         or say("nowhere: no folder can be written, so every process compiles them"),
         say("environment"): " ".join(f"{k}={v}" for k, v in content["environment"].items()) or none,
         say("language"): content["language"],
-        say("encodings"): _named(content["encodings"]),
+        say("encodings"): _named({say(k): v for k, v in content["encodings"].items()}),
         say("classifiers"): ", ".join(content["classifiers"]),
         say("regressors"): ", ".join(content["regressors"]),
         say("built-in data"): ", ".join(content["built-in data"]),

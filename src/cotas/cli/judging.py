@@ -11,6 +11,7 @@ from cotas.preparation.quality import Quality
 from cotas.report.figures import (
     MEASURES,
     about_calibration,
+    about_groups,
     calibration_headings,
     calibration_rows,
     found,
@@ -33,7 +34,7 @@ def quality_lines(quality: Quality) -> list[tuple[str, str]]:
             lines.append(
                 (say(MEASURES[name]), f"{number(measure.value)} ({_about(name, quality)})")
             )
-    return lines
+    return lines + [(say("intervals"), words) for words in about_groups(quality)]
 
 
 def baseline_line(answer: str, error: float, classes: bool) -> tuple[str, str]:

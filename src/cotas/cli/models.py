@@ -130,6 +130,8 @@ def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
             )
         if name in ("callbacks", "progress"):
             raise UsageError(say("{name} cannot be set from the command line.", name=name))
+        if name in found:
+            raise UsageError(say("{name} is given twice.", name=name))
         found[name] = _literal(word)
     return found
 

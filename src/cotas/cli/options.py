@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Self
 
 import typer
 
@@ -61,7 +62,12 @@ class TextOptions:
         list[str] | None,
         typer.Option("--missing", help="A word for a missing value; may be repeated."),
     ] = None
-
+    not_missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--not-missing", help="A word that is a value, such as NA or None; may be repeated."
+        ),
+    ] = None
     max_columns: Annotated[
         int | None,
         typer.Option(
@@ -83,9 +89,20 @@ class TextOptions:
             "header": self.header,
             "encoding": self.encoding,
             "missing": tuple(self.missing or ()),
+            "not_missing": tuple(self.not_missing or ()),
             "max_columns": self.max_columns,
             "max_memory": self._bytes(),
         }
+
+    def knowing(self, missing: Iterable[str], not_missing: Iterable[str]) -> Self:
+        """The same, with the words that a model was trained with, where nothing else is said."""
+        more = [word for word in missing if word not in (self.not_missing or ())]
+        less = [word for word in not_missing if word not in (self.missing or ())]
+        return replace(
+            self,
+            missing=[*(self.missing or ()), *more],
+            not_missing=[*(self.not_missing or ()), *less],
+        )
 
     def _bytes(self) -> int | None:
         if self.max_memory is None:

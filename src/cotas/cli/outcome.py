@@ -19,6 +19,7 @@ from cotas.cli.judging import (
     show_classes,
     tol_of,
 )
+from cotas.cli.options import NO_WISHES, TextOptions
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, writing
 from cotas.preparation.recipe import Recipe
@@ -30,12 +31,16 @@ from cotas.words import in_one, say
 
 
 def store(
-    record: FitRecord, out: Path | None, report: Path | None, zero_based: bool | None
+    record: FitRecord,
+    out: Path | None,
+    report: Path | None,
+    zero_based: bool | None,
+    text: TextOptions = NO_WISHES,
 ) -> None:
     """Write the model and the report where they are wanted."""
     if out is not None:
         seen = (record.prepared, record.training.truth)
-        made = recipe(record, zero_based)
+        made = recipe(record, zero_based, text)
         with writing(out):
             record.model.save(out, data=seen, recipe=made, prepared=True)
     if report is not None:
@@ -43,7 +48,7 @@ def store(
 
 
 def _write_report(record: FitRecord, path: Path, saved: Path | None) -> None:
-    from cotas.report.writing import write_report  # which loads what draws
+    from cotas.report.page import write_report  # which loads what draws
 
     try:
         with writing(path):
@@ -73,7 +78,7 @@ def tell(session: Session, record: FitRecord, out: Path | None, report: Path | N
     session.note(*(f"{say('Warning')}: {words}" for words in record.warnings))
 
 
-def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
+def recipe(record: FitRecord, zero_based: bool | None, text: TextOptions = NO_WISHES) -> Recipe:
     """What is stored beside the model."""
     choice = record.choice
     chosen = ""
@@ -95,6 +100,8 @@ def recipe(record: FitRecord, zero_based: bool | None) -> Recipe:
         chosen=chosen,
         command=record.command,
         seed=record.seed,
+        missing=tuple(text.missing or ()),
+        not_missing=tuple(text.not_missing or ()),
     )
 
 
@@ -201,9 +208,11 @@ def finish(whole: Certificate, estimator: Any, strict: bool, interrupted: bool =
         )
     if interrupted or estimator.stop_ is Stop.INTERRUPTED:
         raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
-    for part in whole.singles:
+    for part in whole.singles if strict else ():
         tol = tol_of(part, estimator)
-        if strict and tol is not None and part.kind in OPTIMIZATION and part.relative_gap > tol:
+        if tol is None or part.kind not in OPTIMIZATION:
+            raise ProofFailedError(say("--strict: this model proves no gap to the best one."))
+        if part.relative_gap > tol:
             raise ProofFailedError(
                 say(
                     "the relative gap proved is {percent}, above {asked}.",

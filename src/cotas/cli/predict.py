@@ -7,8 +7,9 @@ import io
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,19 +17,20 @@ import numpy as np
 import typer
 
 from cotas.arrays import AnyArray
-from cotas.cli.data import builtin, writable
-from cotas.cli.exits import UsageError
+from cotas.cli.data import builtin, refuse_reading, writable
+from cotas.cli.exits import UsageError, refuse
 from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
 from cotas.cli.saved import Saved, TrainedOn, open_model
 from cotas.cli.session import Session
 from cotas.cli.streams import STANDARD_OUTPUT, writing
 from cotas.files.atomic import replacing
-from cotas.files.cells import MISSING
+from cotas.files.cells import words_for_missing
 from cotas.files.frames import polars, polars_errors
 from cotas.files.names import some
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
-from cotas.preparation.columns import ColumnWarning, as_frame, numbers_of
+from cotas.preparation.columns import ColumnWarning, numbers_of
+from cotas.preparation.given import as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.targets import as_target
@@ -76,6 +78,9 @@ def predict(
     """
     writable(out, "--out", data, model)
     _refuse_unknown_ending(out)
+    no_csv = (session.json and out is None) or (out is not None and out.suffix in _IN_COLUMNS)
+    if no_csv:
+        refuse(session, ["safe_csv"], say("is about CSV, and none is written."))
     saved = open_model(model, trust_pickle)
     if probabilities and not saved.tells_probabilities:
         raise UsageError(
@@ -92,7 +97,7 @@ def predict(
         rows_of = [row for frame in frames for row in frame.to_dicts()]
         session.document({"predictions": rows_of, **tally.to_dict()})
         return
-    write(map(without_formulas, frames) if safe_csv else frames, out)
+    write(map(without_formulas, frames) if safe_csv and not no_csv else frames, out)
     if out is not None:
         session.say(say("{rows} rows predicted: {out}", rows=tally.rows, out=out))
     session.note(*tally.notes())
@@ -197,12 +202,16 @@ def _parts(
     """The table in batches, after its columns were compared with the model's."""
     recipe = saved.recipe
     if data.startswith("builtin:"):
+        refuse_reading(data, text)
         tables: Iterator[Table] = iter([builtin(data.removeprefix("builtin:"), data)])
     else:
+        if recipe is not None:
+            text = text.knowing(recipe.missing, recipe.not_missing)
         tables = batches(
             data,
             rows,
             types={},
+            categories=_spelled_target(saved),
             **text.reading(),
             n_features=int(getattr(saved.model, "n_features_in_", 0)) or None,
             zero_based=bool(recipe.zero_based) if recipe is not None else False,
@@ -217,16 +226,26 @@ def _parts(
             before = say("Note")
             session.note(*(f"{before}: {n}" for n in saved.model.preparation_.compare(known)))
             if table.format == "csv":
-                session.note(*(f"{before}: {n}" for n in _never_read(saved.model.preparation_)))
+                kept = text.not_missing or ()
+                lost = _never_read(saved.model.preparation_, kept)
+                session.note(*(f"{before}: {n}" for n in lost))
         yield table
     if number < 0:
         raise DataFileError(say("it holds no rows."), data)
 
 
-def _never_read(preparation: Preparation) -> Iterator[str]:
+def _spelled_target(saved: Saved) -> list[str]:
+    """The target if its classes are words, which may look like numbers: $5."""
+    named = saved.recipe is not None and saved.recipe.target is not None
+    words = np.asarray(getattr(saved.estimator, "classes_", [])).dtype.kind in "UO"
+    return [str(saved.recipe.target)] if named and words and saved.recipe is not None else []
+
+
+def _never_read(preparation: Preparation, kept: Sequence[str]) -> Iterator[str]:
     """Values that a model learned from a frame, and that cells of text are never read as."""
     for name, known in zip(preparation.category_names_, preparation.categories_, strict=True):
-        lost = [word for word in known if word in MISSING or word != word.strip()]
+        gone = words_for_missing((), kept)
+        lost = [word for word in known if word in gone or word != word.strip()]
         if lost:
             yield say(
                 "Column {name!r}: the model knows {some} as values, but a cell of text is read "
@@ -411,9 +430,8 @@ class Sink(io.RawIOBase):
         return written
 
 
+_IN_COLUMNS = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 _WRITERS: dict[str, Callable[[Iterator[Any], Any], None]] = {
     ".gz": _to_gzip,
-    ".parquet": lambda frames, file: _to_columns(frames, file, "parquet"),
-    ".arrow": lambda frames, file: _to_columns(frames, file, "arrow"),
-    ".feather": lambda frames, file: _to_columns(frames, file, "arrow"),
+    **{ending: partial(_to_columns, kind=kind) for ending, kind in _IN_COLUMNS.items()},
 }

@@ -13,6 +13,8 @@ from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
 from cotas.cli.options import NO_WISHES, Columns, Data, Target
 from cotas.cli.session import Session
+from cotas.files.remarks import gathered
+from cotas.preparation.inspection import inspect_table
 from cotas.words import say
 
 
@@ -35,10 +37,12 @@ def separable(
     Example: cotas separable builtin:iris --class setosa
     """
     table = open_table(data, target, columns)
-    session.remark(*table.remarks)
-    y, _ = target_of(table, "classification")
+    y, task = target_of(table, "classification")
     y = _against_the_rest(y, of)
-    X = preparation_of(table, columns).fit_transform(table.features)
+    preparation = preparation_of(table, columns)
+    keep = (*preparation.keep, *preparation.unix_seconds)
+    session.remark(*gathered(inspect_table(table, y, task, keep=keep)))
+    X = preparation.fit_transform(table.features)
     answer = cotas.separability(X, y, widest=widest)
     session.result(say("separable: {answer}", answer=say("yes" if answer.separable else "no")))
     session.say(str(answer.certificate))

@@ -30,6 +30,7 @@ class Session:
     json: bool = False
     quiet: bool = False
     debug: bool = False
+    given: dict[str, str] = field(default_factory=dict)  # the options that were typed, by name
     out: Console = field(default_factory=lambda: _console())
     err: Console = field(default_factory=lambda: _console(stderr=True))
     _content: dict[str, Any] = field(default_factory=dict)
@@ -76,7 +77,8 @@ class Session:
             table.add_column(name, justify="left" if number == 0 else "right", no_wrap=True)
         for row in rows:
             table.add_row(*row)
-        wide = Console(file=self.out.file, highlight=False, markup=False, emoji=False, width=200)
+        # As wide as it has to be: no name or number is cut off.
+        wide = Console(file=self.out.file, highlight=False, markup=False, emoji=False, width=10_000)
         wide.print(table)
 
     def document(self, content: dict[str, Any]) -> None:

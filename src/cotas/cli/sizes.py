@@ -98,7 +98,10 @@ def too_big(data: str, memory: str | None) -> TooBig | None:
                 least=LEAST_MEMORY / 1e9,
             )
         )
-    if data == "-" or "::" in data or data.removeprefix("builtin:") in BUILTIN:
+    if data.removeprefix("builtin:") in BUILTIN:
+        return None
+    if data == "-" or "::" in data:
+        _refuse_memory(given)
         return None
     allowed = given if given is not None else free_memory()
     file = Path(data)
@@ -120,6 +123,7 @@ def too_big(data: str, memory: str | None) -> TooBig | None:
             return None
         kinds = [kind_of(file) for file in files]
         if not set(kinds) <= set(KINDS):
+            _refuse_memory(given)
             return None
         sizes = [decoded_bytes(file, kind) for file, kind in zip(files, kinds, strict=True)]
     except DataFileError:
@@ -142,6 +146,14 @@ def too_big(data: str, memory: str | None) -> TooBig | None:
             )
         )
     return found
+
+
+def _refuse_memory(given: int | None) -> None:
+    """Raise if a limit was given for what cannot be read from pages."""
+    if given is not None:
+        raise UsageError(
+            say("--memory is for files of CSV, Parquet, Arrow or LibSVM: they become pages.")
+        )
 
 
 def _surely_fit(files: list[Path], allowed: int) -> bool:

@@ -37,6 +37,7 @@ def grouped(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, l
     """What must stay on one side: the groups of a column, which is then no feature, or copies."""
     if settings.group is None:
         return table, *copies(table)
+    table.refuse_names("group", [settings.group])
     if settings.group not in table.names:
         raise UsageError(say("--group: there is no column {group!r}.", group=settings.group))
     column = table.features[settings.group].cast(str).fill_null("")

@@ -60,6 +60,7 @@ class Settings:
     group: str | None = None
     time: float = 60.0
     trials: int | None = None
+    single: bool = False
     probabilities: bool = False
 
 
@@ -118,8 +119,9 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     else:
         if task_of(name) != settings.task:
             fit = ", ".join(sensible(settings.task, rows.table.n_rows, rows.table.n_columns))
+            task = say(settings.task)
             raise UsageError(
-                say("{name} is not for {task}; {fit} are.", name=name, task=settings.task, fit=fit)
+                say("{name} is not for {task}; {fit} are.", name=name, task=task, fit=fit)
             )
         best = train_one(session, name, rows, settings)
     rare = gathered(without_frequent_values(best.model.preparation_, seen))
@@ -336,27 +338,31 @@ def measured(
 ) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
-        return replace(record, quality=_quality(record, record.training, confidence))
+        groups = rows.groups_of_training()
+        return replace(record, quality=_quality(record, record.training, confidence, groups))
+    groups = None if rows.groups is None else rows.groups[rows.test]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnWarning)  # values that only rows held out have
         sample = sample_of(record.model, rows, rows.test)
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        groups = None if rows.groups is None else rows.groups[rows.test]
         bound = bound_of(wrong, groups, confidence, group)
-    quality = _quality(record, sample, confidence)
+    quality = _quality(record, sample, confidence, groups)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 
 
-def _quality(record: FitRecord, sample: Sample, confidence: float) -> Quality:
+def _quality(
+    record: FitRecord, sample: Sample, confidence: float, groups: AnyArray | None
+) -> Quality:
     """What a sample says about the model, against always giving the same answer."""
     trained = record.training.truth
     if record.task == "regression":
-        return quality_of_numbers(sample.truth, sample.predictions, trained, confidence)
+        return quality_of_numbers(sample.truth, sample.predictions, trained, confidence, groups)
     classes = record.model.classes_
     answers = (sample.truth, sample.predictions, sample.scores)
-    return quality_of_classes(*answers, classes, trained, confidence, sample.probabilities)
+    told = sample.probabilities
+    return quality_of_classes(*answers, classes, trained, confidence, told, groups)
 
 
 def rival_of(rows: SplitTable, one: Trained, sample: Sample) -> Rival:

@@ -13,9 +13,23 @@ import typer
 from cotas.files.names import meant
 from cotas.words import say
 
-# The sentences of typer, of click and of pydantic, which they ask. The first that fits is said, so
-# longer ones come first.
+# The sentences of typer, of click and of pydantic, which they ask, and those of the library on
+# parameters, which it says in English. The first that fits is said, so longer ones come first.
 SENTENCES = (
+    "--{option}: {words}",
+    "{name} must be {means}, not {value}.",
+    "{name} must be {means}: {value}.",
+    "a finite number above zero",
+    "a finite number, zero or above",
+    "a finite number",
+    "a whole number above zero",
+    "a whole number or None",
+    "a number from zero to one",
+    "above zero and below one",
+    "above zero and at most one",
+    "one of {known}",
+    "n_jobs must not be 0: give a number of threads, -1 or None for all.",
+    "Give lam or C, not both: λ = 1/(C · sum of the weights).",
     "Missing command.",
     "Missing argument {name}. {more}",
     "Missing argument {name}.",
@@ -56,9 +70,10 @@ SENTENCES = (
     "{kind} {name} is not writable.",
     *("File", "Directory", "Path"),
     "Could not open file {name}: {words}",
+    "'{one}' or '{other}'",
 )
 # Where such a sentence or word stands; what stands in other places is what was typed.
-WITHIN = {"words", "more", "kind"}
+WITHIN = {"words", "more", "kind", "means"}
 _PATTERNS = {
     sentence: re.compile(
         re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(sentence)), flags=re.DOTALL

@@ -7,11 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cotas.experiments.catalogue import FIGURES
 from cotas.experiments.figures import FORMATS, ready, reproduce
-from cotas.experiments.findings import SEEDS, report
-from cotas.experiments.findings.page import filled
-from cotas.experiments.names import find_all, listing
+from cotas.experiments.findings import SEEDS, filled, report
+from cotas.experiments.names import FIGURES, find_all, listing
 from cotas.words import LANGUAGES, current
 
 

@@ -14,6 +14,7 @@ from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.gentleboost import GentleBoost
 from cotas.boosting.logitboost import LogitBoost
 from cotas.boosting.weak_learners import Tree
+from cotas.experiments.figure import draws
 from cotas.experiments.samples import (
     LabelledSample,
     Split,
@@ -21,6 +22,18 @@ from cotas.experiments.samples import (
     ten_clouds,
     two_gaussians,
 )
+from cotas.experiments.sheet import (
+    below,
+    beside,
+    scatter,
+    sheet,
+    sides,
+    signed,
+    span_of,
+)
+from cotas.experiments.statistics import plus_minus, standard_error
+from cotas.plots.style import COLOURS, GREY, legend, look, tint
+from cotas.words import say
 
 STAGES = (1, 5, 10, 100)
 # So many seeds are behind each point of a comparison.
@@ -31,6 +44,15 @@ ALGORITHMS: dict[str, Any] = {
     "Real AdaBoost": RealAdaBoost,
     "LogitBoost": LogitBoost,
     "GentleBoost": GentleBoost,
+}
+# All comparisons begin at the same place, in per cent: a coin, for two classes of the same size.
+SCALE = 50.0
+NAMES = {
+    THEORY: "Theory\n(Lemma 1.1.3)",
+    "Perceptron": "Perceptron",
+    "Averaged perceptron": "Averaged\nperceptron",
+    "PA": "Passive-\naggressive",
+    "Averaged PA": "Averaged p.-a.",
 }
 
 
@@ -63,7 +85,7 @@ class Stages:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Accuracies:
     """Accuracies of several classifiers on the training data and on new data, a row for each seed.
 
     The last of `names` is what the document compares with. `bounds` are what the certificates
@@ -117,88 +139,47 @@ def stages(seed: int = 0, n: int = 1000) -> Stages:
     return Stages(data.training, STAGES, training, new, models)
 
 
-def with_regressions(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.4: linear regressions for LogitBoost and GentleBoost, stumps for the others."""
-    return repeated(
-        lambda k: compare(ten_clouds(k, n), "stump", n_estimators, regressor="linear", seed=k),
-        seed,
-        repeats,
-    )
+def _compared(
+    draw: Callable[..., Split],
+    weak_learner: Any,
+    regressor: Any = None,
+    theory: bool = False,
+    **sizes: int,
+) -> Callable[..., Accuracies]:
+    """A function of the seed that compares the algorithms on data that are drawn so."""
+
+    def compute(
+        seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS, **more: int
+    ) -> Accuracies:
+        def one(k: int) -> Accuracies:
+            data = draw(k, n, **{**sizes, **more})
+            return compare(data, weak_learner, n_estimators, regressor, theory, seed=k)
+
+        return repeated(one, seed, repeats)
+
+    return compute
 
 
-def with_stumps(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.5: trees of depth 1 for all."""
-    return repeated(
-        lambda k: compare(ten_clouds(k, n), "stump", n_estimators, seed=k), seed, repeats
-    )
+# Linear regressions for LogitBoost and GentleBoost, stumps for the others; trees of depth 1 for
+# all, and of depth 3; stumps on the two normal distributions, beside the theoretical classifier.
+with_regressions = _compared(ten_clouds, "stump", regressor="linear")
+with_stumps = _compared(ten_clouds, "stump")
+with_trees = _compared(ten_clouds, Tree(depth=3))
+against_theory = _compared(two_gaussians, "stump", theory=True, n_new=20_000)
+# Figures 1.9 and 1.10 carry the same caption. As the section has two kinds of data, the first is
+# taken for the ten clouds, with the Random Forest, and the second for the normal distributions.
+clouds_in_100 = _compared(ten_clouds, Tree(depth=3), dimension=100)
+gaussians_in_100 = _compared(two_gaussians, Tree(depth=3), theory=True, dimension=100)
 
 
-def with_trees(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.6: trees of depth 3 for all."""
-    return repeated(
-        lambda k: compare(ten_clouds(k, n), Tree(depth=3), n_estimators, seed=k), seed, repeats
-    )
-
-
-def against_theory(
-    seed: int = 0,
-    n: int = 1000,
-    n_estimators: int = 100,
-    repeats: int = REPEATS,
-    n_new: int = 20_000,
-) -> Comparison:
-    """Figure 1.8: stumps on the two normal distributions, beside the theoretical classifier."""
-    return repeated(
-        lambda k: compare(
-            two_gaussians(k, n, n_new=n_new), "stump", n_estimators, theory=True, seed=k
-        ),
-        seed,
-        repeats,
-    )
-
-
-def clouds_in_100(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.9: trees of depth 3 in dimension 100.
-
-    Figures 1.9 and 1.10 carry the same caption. As the section has two kinds of data, this one is
-    taken for the ten clouds, with the Random Forest, and 1.10 for the two normal distributions.
-    """
-    return repeated(
-        lambda k: compare(ten_clouds(k, n, dimension=100), Tree(depth=3), n_estimators, seed=k),
-        seed,
-        repeats,
-    )
-
-
-def gaussians_in_100(
-    seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS
-) -> Comparison:
-    """Figure 1.10: trees of depth 3 in dimension 100, on the two normal distributions."""
-    return repeated(
-        lambda k: compare(
-            two_gaussians(k, n, dimension=100), Tree(depth=3), n_estimators, theory=True, seed=k
-        ),
-        seed,
-        repeats,
-    )
-
-
-def repeated(one: Callable[[int], Comparison], seed: int, repeats: int) -> Comparison:
+def repeated(one: Callable[[int], Accuracies], seed: int, repeats: int) -> Accuracies:
     """The comparison for `seed` and those after it: a single one shows nothing."""
     return stacked([one(seed + k) for k in range(repeats)])
 
 
-def stacked(runs: Sequence[Comparison]) -> Comparison:
+def stacked(runs: Sequence[Accuracies]) -> Accuracies:
     """Comparisons of the same classifiers as one."""
-    return Comparison(
+    return Accuracies(
         runs[0].names,
         np.vstack([run.training for run in runs]),
         np.vstack([run.new for run in runs]),
@@ -210,11 +191,10 @@ def compare(
     data: Split,
     weak_learner: Any,
     n_estimators: int,
-    *,
     regressor: Any = None,
     theory: bool = False,
     seed: int = 0,
-) -> Comparison:
+) -> Accuracies:
     """Fit the four algorithms and the reference: a Random Forest of 100 trees, or the theory.
 
     The number of rounds of the comparisons is not stated; 100 is that of Figure 1.3. `regressor`
@@ -233,7 +213,7 @@ def compare(
     training.append(reference.score(*data.training))
     new.append(reference.score(*data.new))
     names = (*ALGORITHMS, THEORY if theory else FOREST)
-    return Comparison(names, np.array([training]), np.array([new]), np.array([bounds]))
+    return Accuracies(names, np.array([training]), np.array([new]), np.array([bounds]))
 
 
 class _Theory:
@@ -244,3 +224,106 @@ class _Theory:
 
     def score(self, X: FloatArray, y: Any) -> float:
         return float(np.mean(np.where(half_log_odds(X) > 0, 1, -1) == y))
+
+
+@draws("001-1.1", "The two costs as functions of F(x)", costs)
+def draw_costs(result: Costs) -> Any:
+    """Both costs against F, for each class."""
+    panels = (
+        (result.exponential, "$e^{-yF(x)}$", say("to be minimized")),
+        (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximized")),
+    )
+    with sheet(2) as (figure, axes):
+        for ax, (values, name, what) in zip(axes, panels, strict=True):
+            for k, y in enumerate((-1, 1)):
+                ax.plot(result.F, values[y], label=signed(y), **look(k))
+            ax.axhline(0, color=GREY, linewidth=0.8)
+            ax.set(xlabel="F(x)", ylabel=name, title=what)
+        legend(axes[0], loc="upper center")
+        legend(axes[1], loc="lower center")
+    return figure
+
+
+@draws("001-1.2", "Ten clouds of points, five for each class, 1000 in all", clouds)
+@draws("001-1.7", "Two normal distributions and the theoretical boundary", gaussians)
+def draw_cloud(result: Cloud) -> Any:
+    """The points; and the boundary of the theoretical classifier where it is known."""
+    X = result.data.X
+    with sheet() as (figure, (ax,)):
+        if result.theory is not None:
+            boundary = say("Lemma 1.1.3:\nF(x) = 0")
+            sides(ax, result.theory, span_of(X), (boundary, None))
+        scatter(ax, result.data, size=16)
+        ax.set(xlabel="$x_1$", ylabel="$x_2$")
+        beside(ax, title=say("{many} points\n", many=len(X)))
+    return figure
+
+
+@draws("001-1.3", "Discrete AdaBoost with stumps after 1, 5, 10 and 100 models", stages)
+def draw_stages(result: Stages) -> Any:
+    """What AdaBoost decides after its first rounds."""
+    with sheet(2, 2, sharex=True, sharey=True) as (figure, axes):
+        span = span_of(result.data.X)
+        for k, ax in enumerate(axes):
+            sides(ax, result.models[k].decision_function, span)
+            scatter(ax, result.data, size=7)
+            m, correct = result.rounds[k], 100 * result.training[k]
+            many = say("model" if m == 1 else "models")
+            share = say("{correct:.1f}% right", correct=correct)
+            ax.set_title(f"{m} {many}: {share}")
+            ax.label_outer()
+        below(figure, axes[0], 2)
+    return figure
+
+
+@draws(
+    "001-1.4",
+    "LogitBoost and GentleBoost with regressions, the others with stumps",
+    with_regressions,
+)
+@draws("001-1.5", "Trees of depth 1 for all the algorithms", with_stumps)
+@draws("001-1.6", "Trees of depth 3 for all the algorithms", with_trees)
+@draws(
+    "001-1.8",
+    "Trees of depth 1 on two normal distributions, and the theory",
+    against_theory,
+)
+@draws("001-1.9", "Trees of depth 3 in dimension 100, on ten clouds", clouds_in_100)
+@draws(
+    "001-1.10",
+    "Trees of depth 3 in dimension 100, on two normal distributions",
+    gaussians_in_100,
+)
+def draw_comparison(result: Accuracies, scale: float = SCALE) -> Any:
+    """Accuracies as points, with their standard errors; every seed is a thin stroke.
+
+    `scale` is where the axis begins, in per cent.
+    """
+    seeds, count = result.new.shape
+    series = (
+        (result.training, say("training"), 0.2, "white"),
+        (result.new, say("new data"), -0.2, None),
+    )
+    with sheet() as (figure, (ax,)):
+        for values, label, shift, fill in series:
+            for k in range(count):
+                colour = COLOURS[1 if k == count - 1 else 0]
+                x, y = 100 * values[:, k], shift - k
+                ax.plot(x, np.full(seeds, y), "|", color=tint(colour, 0.5), markersize=11)
+                ax.errorbar(x.mean(), y, xerr=standard_error(x), fmt="o", color=colour, capsize=4,
+                            markersize=8, markerfacecolor=fill or colour, zorder=3,
+                            clip_on=False)  # fmt: skip
+                ax.text(1.02, y, plus_minus(x, 2), va="center", fontsize=11,
+                        transform=ax.get_yaxis_transform())  # fmt: skip
+            ax.plot(
+                [], [], "o", color=GREY, markerfacecolor=fill or GREY, markersize=8, label=label
+            )
+        ax.plot([], [], "|", color=GREY, markersize=11, label=say("one seed"))
+        low = float(min(result.training.min(), result.new.min()))
+        ax.set_yticks(-np.arange(count), [say(NAMES.get(name, name)) for name in result.names])
+        ax.set_xlim(min(scale, 10 * np.floor(10 * low)), 100.5)
+        ax.set_ylim(0.6 - count, 0.6)
+        ax.set_xlabel(say("accuracy [%]: mean of {seeds} seeds ± standard error", seeds=seeds))
+        ax.grid(visible=False, axis="y")
+        below(figure, ax, 3)
+    return figure

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from cotas import words
-from cotas.experiments.drawing.sheet import caption
+from cotas.experiments.sheet import caption
 from cotas.words import say
 
 # Author and title, by the number that the project gives a document.
@@ -80,9 +80,33 @@ class Figure:
         """The number of the figure in the document, or its word: "1.5"."""
         return self.name.split("-", 1)[1]
 
+    def place(self) -> tuple[str, bool, list[int], str]:
+        """Where it stands among the others: by document, and there by its number or its word."""
+        numbers = [] if self._is_worded() else [int(part) for part in self.number.split(".")]
+        return self.document, not numbers, numbers, self.number
+
+    def _is_worded(self) -> bool:
+        """Whether the document has no number for it."""
+        return not self.number[0].isdigit()
+
     def source(self) -> str:
         """Where it is from, so that a reader of the document finds it."""
         document = DOCUMENTS[self.document]
-        if not self.number[0].isdigit():
+        if self._is_worded():
             return document
         return say("Figure {number} of {document}", number=self.number, document=document)
+
+
+Draw = TypeVar("Draw", bound=Callable[..., Any])
+# Every figure, as the modules that draw are imported: `names` imports them all.
+DRAWN: list[Figure] = []
+
+
+def draws(name: str, english: str, compute: Callable[..., Any]) -> Callable[[Draw], Draw]:
+    """Mark the function that draws what `compute` returns, as a figure of this name."""
+
+    def keep(draw: Draw) -> Draw:
+        DRAWN.append(Figure(name, english, compute, draw))
+        return draw
+
+    return keep

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cotas.experiments.drawing.sheet import DPI
 from cotas.experiments.names import find
+from cotas.experiments.sheet import DPI
 from cotas.plots.style import pyplot
 
 # What each format would write of the moment it is written at: without it, equal figures are equal

@@ -13,9 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.experiments.figure import draws
 from cotas.experiments.samples import Split, balanced_cube
+from cotas.experiments.sheet import sheet
 from cotas.fitting.parameters import check_positive
 from cotas.linear.svm import LinearSVM
+from cotas.plots.style import COLOURS, INK, legend, look
+from cotas.words import say
 
 
 class MemorisingClassifier(ClassifierMixin, BaseEstimator):
@@ -93,7 +97,6 @@ class Memory:
     eps: FloatArray
     training: FloatArray
     validation: FloatArray
-    linear_training: float
     linear_validation: float
 
 
@@ -106,10 +109,32 @@ def memory(seed: int = 0, n: int = 200) -> Memory:
     data = balanced_cube(seed, n)
     eps = np.geomspace(1e-3, 3.0, 25)
     errors = np.array([_errors(MemorisingClassifier(e), data) for e in eps])
-    linear = _errors(LinearSVM(lam=0.01), data)
-    return Memory(eps, errors[:, 0], errors[:, 1], *linear)
+    _, linear = _errors(LinearSVM(lam=0.01), data)
+    return Memory(eps, errors[:, 0], errors[:, 1], linear)
 
 
 def _errors(model: Any, data: Split) -> tuple[float, float]:
     model.fit(*data.training)
     return 1 - model.score(*data.training), 1 - model.score(*data.new)
+
+
+@draws("000-memorizer", "Learning by heart: no training error, validation error ½", memory)
+def draw_memory(result: Memory) -> Any:
+    """Both errors of the memorizer against ε, and those of a linear classifier as a level."""
+    with sheet() as (figure, (ax,)):
+        training = say("training error")
+        validation = say("validation error")
+        ax.semilogx(result.eps, result.training, label=training, **look(0, points=True))
+        ax.semilogx(result.eps, result.validation, label=validation, **look(3, points=True))
+        ax.axhline(0.5, color=INK, linewidth=0.8, linestyle=":")
+        ax.annotate("½", (result.eps[0], 0.5), (0, 5), textcoords="offset points")
+        ax.axhline(
+            result.linear_validation,
+            color=COLOURS[2],
+            linestyle="-.",
+            label=say("linear SVM, validation error"),
+        )
+        radius = say("radius ε of the balls")
+        ax.set(xlabel=radius, ylabel=say("error"), ylim=(-0.03, 0.62))
+        legend(ax, loc="center left")
+    return figure

@@ -7,9 +7,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 
-from cotas.experiments.catalogue import FIGURES
-from cotas.experiments.figure import Figure
+from cotas.experiments.figure import DRAWN, Figure
 from cotas.words import current, say
 
 # What a numbered thing of a document is called.
@@ -24,6 +24,13 @@ KINDS = {
     "document": ("document", "documento"),
 }
 
+# Their figures are known once they are imported.
+for _chapter in ("boosting", "descent", "generalization", "kernel_machines", "margins",
+                 "memorizing", "promises", "stagewise"):  # fmt: skip
+    import_module(f"cotas.experiments.{_chapter}")
+
+FIGURES: dict[str, Figure] = {figure.name: figure for figure in sorted(DRAWN, key=Figure.place)}
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -36,11 +43,9 @@ class Shown:
     kind, number : str
         One of `KINDS` and the number there, "algorithm" and "5"; both empty for a mere word.
     words : tuple of str
-        What people call it, in both languages; the first is the English one.
+        What people call it: first in English, then in Spanish, then otherwise.
     figures : tuple of str
         The names of the figures that show it.
-    spanish : str, optional
-        Which of the words is the Spanish one, where it is another than the first.
     """
 
     document: str
@@ -48,16 +53,11 @@ class Shown:
     number: str
     words: tuple[str, ...]
     figures: tuple[str, ...]
-    spanish: str = ""
-
-    def __post_init__(self) -> None:
-        assert not self.spanish or self.spanish in self.words
 
     def word(self, lang: str | None = None) -> str:
         """What it is called in this language, in a word; empty if it has none."""
-        if self.spanish and (lang or current()) == "es":
-            return self.spanish
-        return self.words[0] if self.words else ""
+        both = self.words[:2] or ("",)
+        return both[-1 if (lang or current()) == "es" else 0]
 
     @property
     def called(self) -> str:
@@ -79,47 +79,42 @@ LAMBDAS = ("004-lambda-0.1", "004-lambda-100", "004-lambda-1000")
 
 ITEMS = (
     # ---- 000, lecture notes
-    Shown("000", "algorithm", "1", ("perceptron", "perceptrón"), ("000-perceptron",), "perceptrón"),
+    Shown("000", "algorithm", "1", ("perceptron", "perceptrón"), ("000-perceptron",)),
     Shown("000", "algorithm", "2", ("perceptron with bias", "perceptrón con sesgo"),
-         ("000-averaged",), "perceptrón con sesgo"),
+          ("000-averaged",)),
     Shown("000", "algorithm", "3", ("averaged perceptron", "perceptrón medio",
-          "perceptrón promedio"), ("000-averaged",), "perceptrón medio"),
-    Shown("000", "algorithm", "4", ("passive-aggressive", "pasivo-agresivo"), ("000-averaged",),
-          "pasivo-agresivo"),
+          "perceptrón promedio"), ("000-averaged",)),
+    Shown("000", "algorithm", "4", ("passive-aggressive", "pasivo-agresivo"), ("000-averaged",)),
     Shown("000", "algorithm", "5", ("pegasos",), ("000-pegasos", "002-smo", "004-surface")),
     Shown("000", "algorithm", "6", ("stochastic least squares", "mínimos cuadrados estocásticos"),
-         ("003-stochastic",), "mínimos cuadrados estocásticos"),
-    Shown("000", "algorithm", "7", ("ridge", "ridge regression", "regresión ridge",
-          "regresión de cresta", "cresta"), ("000-ridge",), "regresión de cresta"),
+          ("003-stochastic",)),
+    Shown("000", "algorithm", "7", ("ridge", "regresión de cresta", "ridge regression",
+          "regresión ridge", "cresta"), ("000-ridge",)),
     Shown("000", "theorem", "3.1", ("perceptron convergence", "convergencia del perceptrón"),
-         ("000-perceptron",), "convergencia del perceptrón"),
-    Shown("000", "definition", "3.3", ("margin", "margen"), ("000-3.3", "000-3.6", *LAMBDAS),
-          "margen"),
-    Shown("000", "section", "2.2", ("memorizer", "memoriser", "memorizador"), ("000-memorizer",),
-          "memorizador"),
-    Shown("000", "section", "3.5", ("hinge loss", "pérdida bisagra"), ("000-3.4",),
-          "pérdida bisagra"),
-    Shown("000", "section", "3.7", ("svm", "support vector machine",
-          "máquina de soporte vectorial"),
-         ("000-3.5", "000-3.6", "002-linear", *LAMBDAS), "máquina de soporte vectorial"),
+          ("000-perceptron",)),
+    Shown("000", "definition", "3.3", ("margin", "margen"), ("000-3.3", "000-3.6", *LAMBDAS)),
+    Shown("000", "section", "2.2", ("memorizer", "memorizador", "memoriser"), ("000-memorizer",)),
+    Shown("000", "section", "3.5", ("hinge loss", "pérdida bisagra"), ("000-3.4",)),
+    Shown("000", "section", "3.7", ("svm", "máquina de soporte vectorial",
+          "support vector machine"), ("000-3.5", "000-3.6", "002-linear", *LAMBDAS)),
     # ---- 001, thesis
-    Shown("001", "algorithm", "1", ("adaboost", "discrete adaboost", "adaboost discreto"),
-         ("001-1.3", *COMPARED, "001-adaboost"), "adaboost discreto"),
-    Shown("001", "algorithm", "2", ("real adaboost", "adaboost real"), COMPARED, "adaboost real"),
+    Shown("001", "algorithm", "1", ("adaboost", "adaboost discreto", "discrete adaboost"),
+          ("001-1.3", *COMPARED, "001-adaboost")),
+    Shown("001", "algorithm", "2", ("real adaboost", "adaboost real"), COMPARED),
     Shown("001", "algorithm", "3", ("logitboost",), COMPARED),
     Shown("001", "algorithm", "4", ("gentleboost",), COMPARED),
     Shown("001", "algorithm", "5", ("anyboost",), ("001-anyboost",)),
-    Shown("001", "algorithm", "6", ("convex anyboost", "anyboost convexo"), ("001-anyboost",),
-          "anyboost convexo"),
+    Shown("001", "algorithm", "6", ("convex anyboost", "anyboost convexo"), ("001-anyboost",)),
     Shown("001", "algorithm", "7", ("example algorithm", "algoritmo de ejemplo"),
-          ("001-anyboost",), "algoritmo de ejemplo"),
-    Shown("001", "algorithm", "8", ("ls-boost", "lsboost"), (*RATES, "001-ls-boost")),
-    Shown("001", "algorithm", "9", ("r-fs", "regularized forward stagewise"),
-         ("001-2.3", "001-2.11", "001-r-fs")),
-    Shown("001", "", "", ("fs", "forward stagewise"), ("001-2.2", "001-2.4", "001-2.9", "001-fs")),
-    Shown("001", "", "", ("lasso", "lasso path", "camino de lasso"),
-         ("001-2.3", "001-2.4", "001-2.5", "001-2.10", "001-2.11")),
-    Shown("001", "", "", ("random forest", "bosque aleatorio"), COMPARED[:3], "bosque aleatorio"),
+          ("001-anyboost",)),
+    Shown("001", "algorithm", "8", ("ls-boost", "ls-boost", "lsboost"), (*RATES, "001-ls-boost")),
+    Shown("001", "algorithm", "9", ("r-fs", "r-fs", "regularized forward stagewise"), ("001-2.3",
+          "001-2.11", "001-r-fs")),
+    Shown("001", "", "", ("fs", "fs", "forward stagewise"), ("001-2.2", "001-2.4", "001-2.9",
+          "001-fs")),
+    Shown("001", "", "", ("lasso", "lasso", "lasso path", "camino de lasso"), ("001-2.3", "001-2.4",
+          "001-2.5", "001-2.10", "001-2.11")),
+    Shown("001", "", "", ("random forest", "bosque aleatorio"), COMPARED[:3]),
     Shown("001", "lemma", "1.1.3", (), ("001-1.7", "001-1.8", "001-1.10")),
     Shown("001", "lemma", "1.1.7", (), ("001-1.1",)),
     Shown("001", "theorem", "1.1.5", (), ("001-adaboost",)),
@@ -127,31 +122,26 @@ ITEMS = (
     Shown("001", "theorem", "2.2.1", (), ("001-fs",)),
     Shown("001", "theorem", "2.2.3", (), ("001-r-fs",)),
     # ---- 002, kernels
-    Shown("002", "", "", ("smo", "kernelized pegasos", "pegasos kernelizado"), ("002-smo",)),
-    Shown("002", "", "", ("rbf", "radial basis function", "función de base radial"), ("002-rbf",),
-          "función de base radial"),
-    Shown("002", "", "", ("kernel trick", "truco del kernel"), ("002-intuition",),
-          "truco del kernel"),
+    Shown("002", "", "", ("smo", "smo", "kernelized pegasos", "pegasos kernelizado"), ("002-smo",)),
+    Shown("002", "", "", ("rbf", "función de base radial", "radial basis function"), ("002-rbf",)),
+    Shown("002", "", "", ("kernel trick", "truco del kernel"), ("002-intuition",)),
     # ---- 003, gradient descent
     Shown("003", "", "", ("gradient descent", "descenso por gradiente", "descenso de gradiente",
-          "gradiente descendente"),
-         ("003-houses", "003-step", "003-normalization", "004-slope", "004-surface"),
-          "descenso por gradiente"),
+          "gradiente descendente"), ("003-houses", "003-step", "003-normalization", "004-slope",
+          "004-surface")),
     Shown("003", "", "", ("stochastic", "estocástico", "mini-batch", "mini-lotes"),
-         ("003-stochastic", "004-surface"), "estocástico"),
+          ("003-stochastic", "004-surface")),
     Shown("003", "", "", ("houses", "casas", "least squares", "mínimos cuadrados"),
-          ("003-houses",), "casas"),
-    Shown("003", "", "", ("normalization", "normalización"), ("003-normalization",),
-          "normalización"),
-    Shown("003", "", "", ("learning rate", "tasa de aprendizaje"), ("003-step",),
-          "tasa de aprendizaje"),
+          ("003-houses",)),
+    Shown("003", "", "", ("normalization", "normalización"), ("003-normalization",)),
+    Shown("003", "", "", ("learning rate", "tasa de aprendizaje"), ("003-step",)),
     # ---- 004, generalization
-    Shown("004", "", "", ("lambda", "regularization", "regularización"), LAMBDAS, "regularización"),
-    Shown("004", "", "", ("overfitting", "underfitting", "sobreajuste", "subajuste",
-                         "sobrencajamiento", "subencajamiento"), ("004-fitting",), "sobreajuste"),
+    Shown("004", "", "", ("lambda", "regularización", "regularization"), LAMBDAS),
+    Shown("004", "", "", ("overfitting", "sobreajuste", "underfitting", "subajuste",
+          "sobrencajamiento", "subencajamiento"), ("004-fitting",)),
     # ---- the documents themselves
     *(
-        Shown("", "document", number, (number, *words),
+        Shown("", "document", number, (number, number, *words),
              tuple(name for name in FIGURES if name.startswith(number)))
         for number, words in {
             "000": ("fuentes cabrera", "aprendizaje supervisado", "apuntes", "lecture notes"),
@@ -190,7 +180,7 @@ def _table() -> dict[str, list[Shown]]:
         for name in item.names:
             table.setdefault(name, []).append(item)
     for figure in FIGURES.values():
-        words = (figure.name, figure.number)
+        words = (figure.name, figure.name, figure.number)
         own = Shown(figure.document, "figure", figure.number, words, (figure.name,))
         for name in own.names:
             others = table.setdefault(name, [])

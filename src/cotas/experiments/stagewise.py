@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.experiments.figure import draws
 from cotas.experiments.samples import Regression, informative_covariates
+from cotas.experiments.sheet import apart, beside, sheet
+from cotas.plots.style import GREY, INK, PALE, look
 from cotas.regression.lasso import Lasso
 from cotas.regression.lasso_path import lasso_path
 from cotas.regression.least_squares import LeastSquares
 from cotas.regression.ls_boost import LSBoost
 from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
+from cotas.words import say
 
 DELTA = 200.0
 RUNS = (250, 500, 1000)
+# A coefficient is named if it is at least such a share of the largest; the others are grey.
+NAMED = 0.1
+# About so many bars are drawn, at round iterations.
+BARS = 10
+YELLOW = 7
 
 
 @dataclass(frozen=True)
@@ -147,31 +157,213 @@ def whole_path(seed: int = 0, dimension: int = 10) -> LassoBreakpoints:
     return LassoBreakpoints(path.deltas, path.coefs, float(path.gaps.max()))
 
 
-def slow(seed: int = 0) -> StagewiseTrial:
-    """Figure 2.6: LS-Boost(0.01), 100 iterations in dimension 100."""
-    return ls_boost(seed, 0.01, 100, 100)
+# Figures 2.6 to 2.11 are in dimension 100; LS-Boost has 100 iterations there, and FS₁ 200.
+slow = partial(ls_boost, eps=0.01, iterations=100, dimension=100)
+medium = partial(ls_boost, eps=0.1, iterations=100, dimension=100)
+fast = partial(ls_boost, eps=1.0, iterations=100, dimension=100)
+forward_in_100 = partial(forward, iterations=200, dimension=100)
+path_in_100 = partial(whole_path, dimension=100)
+regularized_in_100 = partial(regularized, dimension=100)
 
 
-def medium(seed: int = 0) -> StagewiseTrial:
-    """Figure 2.7: LS-Boost(0.1), 100 iterations in dimension 100."""
-    return ls_boost(seed, 0.1, 100, 100)
+@draws("001-2.1", "LS-Boost(0.3) for 50 iterations, and least squares", ls_boost)
+@draws("001-2.2", "FS₁ for 225 iterations, and least squares", forward)
+def draw_bars(result: StagewiseTrial) -> Any:
+    """β stacked at some iterations, so that each bar is ‖β‖₁ long; the last is the optimum.
+
+    What is positive is above zero, what is negative below.
+    """
+    shown = _round_iterations(len(result.coefficients) - 1)
+    bars = np.vstack([result.coefficients[shown], result.goal])
+    place = np.append(np.arange(len(shown)), len(shown) + 0.4)
+    named = _named(result.goal)
+    with sheet() as (figure, (ax,)):
+        tops, bottoms = np.zeros(len(place)), np.zeros(len(place))
+        for rank, j in enumerate(named):
+            floor = np.where(bars[:, j] >= 0, tops, bottoms)
+            _bar(ax, place, bars[:, j], floor, _look(rank)["color"], f"β{_below(j + 1)}")
+            tops, bottoms = tops + np.maximum(bars[:, j], 0), bottoms + np.minimum(bars[:, j], 0)
+        rest = np.setdiff1d(np.arange(bars.shape[1]), named)
+        for sign, floor in ((1, tops), (-1, bottoms)):
+            small = np.maximum(sign * bars[:, rest], 0).sum(axis=1)
+            label = say("the other {many}", many=len(rest)) if sign == 1 else None
+            _bar(ax, place, sign * small, floor, PALE, label)
+        for k, x in enumerate(place):
+            left = _share(100 * result.excess[shown[k]]) if k < len(shown) else "0"
+            top = float(np.maximum(bars[k], 0).sum())
+            ax.annotate(left, (x, top), (0, 3), textcoords="offset points", ha="center",
+                        fontsize=10)  # fmt: skip
+        ax.axhline(0, color=INK, linewidth=0.8)
+        ax.set_xticks(place, [f"{k}" for k in shown] + [say("least\nsquares")])
+        ax.margins(y=0.09)
+        ax.set(xlabel=say("iteration"), ylabel="β")
+        ax.set_title(say("a bar is ‖β‖₁ long; above it, how many % of L(β) − L* are left"))
+        ax.grid(visible=False, axis="x")
+        beside(ax)
+    return figure
 
 
-def fast(seed: int = 0) -> StagewiseTrial:
-    """Figure 2.8: LS-Boost(1), 100 iterations in dimension 100."""
-    return ls_boost(seed, 1.0, 100, 100)
+def _bar(
+    ax: Any, x: FloatArray, height: FloatArray, floor: FloatArray, colour: str, label: str | None
+) -> None:
+    ax.bar(
+        x, height, 0.86, bottom=floor, color=colour, edgecolor="white", linewidth=0.5, label=label
+    )
 
 
-def forward_in_100(seed: int = 0) -> StagewiseTrial:
-    """Figure 2.9: FS₁, 200 iterations in dimension 100."""
-    return forward(seed, 200, 100)
+def _round_iterations(last: int) -> list[int]:
+    """From 0 to the last in equal steps that are whole, as near to `BARS` of them as may be."""
+    counts = [count for count in range(1, last + 1) if last % count == 0 and count <= 2 * BARS]
+    many = min(counts, key=lambda count: abs(count - BARS))
+    return list(range(0, last + 1, last // many))
 
 
-def path_in_100(seed: int = 0) -> LassoBreakpoints:
-    """Figure 2.10: the Lasso path in dimension 100."""
-    return whole_path(seed, 100)
+@draws("001-2.4", "FS₁ for 200 iterations, and the Lasso with δ = 200", forward_and_lasso)
+@draws("001-2.8", "LS-Boost(1) for 100 iterations in dimension 100", fast)
+def draw_run(result: StagewiseTrial) -> Any:
+    """The coefficients of one run; where they go to stands at the right of each."""
+    return _draw_one(result, say("● optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=True)
 
 
-def regularized_in_100(seed: int = 0, runs: tuple[int, ...] = RUNS) -> Runs:
-    """Figure 2.11: R-FS₁ with δ = 200 in dimension 100."""
-    return regularized(seed, runs, 100)
+@draws("001-2.6", "LS-Boost(0.01) for 100 iterations in dimension 100", slow)
+@draws("001-2.7", "LS-Boost(0.1) for 100 iterations in dimension 100", medium)
+@draws("001-2.9", "FS₁ for 200 iterations in dimension 100", forward_in_100)
+def draw_progress(result: StagewiseTrial) -> Any:
+    """The coefficients of one run far from its end; the optimum is told in numbers."""
+    return _draw_one(result, say("→ optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=False)
+
+
+def _length(result: StagewiseTrial) -> str:
+    return f"{np.abs(result.goal).sum():.4g}"
+
+
+def _draw_one(result: StagewiseTrial, note: str, targets: bool) -> Any:
+    """A run with what is left of it in the title, and a note on its optimum."""
+    with sheet() as (figure, (ax,)):
+        _draw_coefficients(ax, result, targets)
+        ax.set(xlabel=say("iteration"), ylabel="β")
+        left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
+        ax.set_title(
+            say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
+        )
+        _note(ax, note)
+    return figure
+
+
+@draws(
+    "001-2.3",
+    "R-FS₁ with δ = 200 for 250, 500 and 1000 iterations, and the Lasso",
+    regularized,
+)
+@draws("001-2.11", "R-FS₁ with δ = 200 in dimension 100, and the Lasso", regularized_in_100)
+def draw_runs(result: Runs) -> Any:
+    """Several runs side by side, with the same optimum."""
+    with sheet(len(result.runs), sharey=True) as (figure, axes):
+        for ax, run in zip(axes, result.runs, strict=True):
+            _draw_coefficients(ax, run, targets=True, labels=ax is axes[-1])
+            norm, left = run.lengths[-1], _percent(100 * run.excess[-1])
+            many = len(run.lengths) - 1
+            ax.set_xlabel(say("iteration"))
+            counted = say("{many} iterations", many=many)
+            rest = say("{left} left", left=left)
+            ax.set_title(f"{counted}\n‖β‖₁ = {norm:.1f}, {rest}")
+        axes[0].set_ylabel("β")
+        _note(axes[-1], f"● Lasso, δ = {result.delta:g}")
+    return figure
+
+
+@draws("001-2.5", "The Lasso path", whole_path)
+@draws("001-2.10", "The Lasso path in dimension 100", path_in_100)
+def draw_path(result: LassoBreakpoints) -> Any:
+    """The coefficients of the Lasso against δ."""
+    final, end = result.coefficients[-1], float(result.delta[-1])
+    with sheet() as (figure, (ax,)):
+        named = _lines(ax, result.delta, result.coefficients, final)
+        ax.axvline(200.0, color=INK, linestyle=":", linewidth=1.4)
+        ax.annotate("δ = 200", (200.0, 0.0), (5, 5), textcoords="offset points",
+                    xycoords=ax.get_xaxis_transform())  # fmt: skip
+        many = len(result.delta)
+        ax.set(xlabel="δ", ylabel="β", xlim=(0, end))
+        ax.set_title(say("exact path with {many} breakpoints", many=many))
+        _label_ends(ax, end, final, named)
+    return figure
+
+
+def _draw_coefficients(ax: Any, run: StagewiseTrial, targets: bool, labels: bool = True) -> None:
+    """The lines of a run, with targets in their colours, or the names only."""
+    end = len(run.coefficients) - 1
+    named = _lines(ax, np.arange(end + 1.0), run.coefficients, run.goal)
+    ax.set_xlim(0, (1.06 if targets else 1.0) * end)
+    if not targets:
+        _label_ends(ax, end, run.coefficients[-1], named, run.goal)
+        return
+    for rank, j in enumerate(named):
+        ax.plot(1.03 * end, run.goal[j], "o", color=_look(rank)["color"], markersize=8, zorder=4,
+                markeredgecolor="white", clip_on=False)  # fmt: skip
+    rest = np.setdiff1d(np.arange(len(run.goal)), named)
+    ax.plot(np.full(len(rest), 1.03 * end), run.goal[rest], "o", color=GREY, markersize=4)
+    if labels:
+        _label_ends(ax, 1.06 * end, run.goal, named)
+
+
+def _lines(ax: Any, x: FloatArray, coefficients: FloatArray, goal: FloatArray) -> list[int]:
+    """A line for each coefficient; those that are named on top. Returns these."""
+    named = _named(goal)
+    for j in np.setdiff1d(np.arange(len(goal)), named):
+        ax.plot(x, coefficients[:, j], color=GREY, linewidth=0.8, alpha=0.6)
+    for rank, j in reversed(list(enumerate(named))):
+        ax.plot(x, coefficients[:, j], **_look(rank))
+    ax.axhline(0, color=INK, linewidth=0.6)
+    return named
+
+
+def _label_ends(
+    ax: Any, x: float, values: FloatArray, named: list[int], goal: FloatArray | None = None
+) -> None:
+    """β₁, β₂, … to the right of where the lines end, apart from each other.
+
+    With a goal its value is added: where the coefficient has yet to go.
+    """
+    low, high = ax.get_ylim()
+    # A line of 12 points on a panel of about 220.
+    spread = apart(values[named], 0.062 * (high - low))
+    spread += min(0.0, high - float(spread.max(initial=high)))
+    spread += max(0.0, low - float(spread.min(initial=low)))
+    for rank, (j, y) in enumerate(zip(named, spread, strict=True)):
+        text = f"β{_below(j + 1)}" + ("" if goal is None else f" → {goal[j]:.0f}".replace("-", "−"))
+        ax.annotate(text, (x, values[j]), (1.04, y), textcoords=ax.get_yaxis_transform(),
+                    color=_look(rank)["color"], va="center", annotation_clip=False,
+                    arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.8})  # fmt: skip
+
+
+def _note(ax: Any, text: str) -> None:
+    """What the points are, under the right corner of the panel."""
+    ax.annotate(text, (1.0, 0.0), (0, -34), xycoords="axes fraction", textcoords="offset points",
+                ha="right", va="top", fontsize=11, color=INK)  # fmt: skip
+
+
+def _named(values: FloatArray) -> list[int]:
+    """The coefficients that matter, the largest first."""
+    size = np.abs(values)
+    order = np.argsort(-size, kind="stable")
+    return [int(j) for j in order if size[j] >= NAMED * size.max() and size[j] > 0]
+
+
+def _look(rank: int) -> dict[str, Any]:
+    """The colour and line of a rank; yellow, which no projector shows, is left out."""
+    return look(rank if rank < YELLOW else rank + 1)
+
+
+def _percent(share: float) -> str:
+    return f"{_share(share)}%"
+
+
+def _share(share: float) -> str:
+    """Per cent, in two digits at most, and without an exponent down to a thousandth."""
+    if share < 0.0005:
+        return "<0.001"
+    return f"{share:.0f}" if share >= 9.5 else f"{share:.2g}" if share >= 0.095 else f"{share:.1g}"
+
+
+def _below(number: int) -> str:
+    return "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(number))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import IntArray
+from cotas.files.asking import asked, leaving_out
 from cotas.files.coding import changed, different_words, is_coded, is_text, uncoded
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
@@ -191,8 +192,15 @@ def are_codes(words: Any) -> bool:
     )
 
 
-def without_missing(frame: Any, names: Iterable[str], more: Sequence[str] = ()) -> Any:
+def words_for_missing(missing: Sequence[str], not_missing: Sequence[str]) -> tuple[str, ...]:
+    """The usual words and more of them, without those that are values here."""
+    return tuple(word for word in (*MISSING, *missing) if word not in not_missing)
+
+
+def without_missing(frame: Any, names: Iterable[str], gone: Sequence[str] = MISSING) -> Any:
     """The frame with no spaces around the words of these columns, null where one means missing.
+
+    `gone` are the words that do.
 
     Columns that are not coded are changed at once: a call for each takes longer than the change.
     """
@@ -200,7 +208,7 @@ def without_missing(frame: Any, names: Iterable[str], more: Sequence[str] = ()) 
 
     def clean(name: str) -> Any:
         stripped = pl.col(name).str.strip_chars()
-        return pl.when(~stripped.is_in([*MISSING, *more])).then(stripped)
+        return pl.when(~stripped.is_in(list(gone))).then(stripped)
 
     def clean_words(words: Any) -> Any:
         return words.to_frame().select(clean(words.name)).to_series()
@@ -211,12 +219,31 @@ def without_missing(frame: Any, names: Iterable[str], more: Sequence[str] = ()) 
     )
 
 
-def understood(
-    frame: Any, comma: bool, source: str, missing: Sequence[str] = (), words: Sequence[str] = ()
-) -> tuple[Any, list[Remark], tuple[str, ...]]:
-    """The frame with its columns of text read as numbers where they are, and remarks on cells.
+class Understood(NamedTuple):
+    """A frame whose text was read, and what is known of how it was written.
 
-    The third are the columns of numbers that were written with a decimal comma.
+    Attributes
+    ----------
+    frame : polars DataFrame
+    remarks : on cells that are no numbers
+    commas : the columns of numbers that were written with a decimal comma
+    written : by name, what was written of a few numbers or truth values, such as "$5" or "TRUE"
+    """
+
+    frame: Any
+    remarks: list[Remark]
+    commas: tuple[str, ...]
+    written: dict[str, Any]
+
+
+def understood(
+    frame: Any,
+    comma: bool,
+    source: str,
+    gone: Sequence[str] = MISSING,
+    words: Sequence[str] = (),
+) -> Understood:
+    """The frame with its columns of text read as numbers where they are, and remarks on cells.
 
     Parameters
     ----------
@@ -226,15 +253,16 @@ def understood(
         Whether numbers have a decimal comma, where a column does not tell.
     source : str
         For messages.
-    missing : sequence of str
-        More words that stand for a missing value.
+    gone : sequence of str
+        The words that stand for a missing value.
     words : sequence of str
         Columns that stay text.
     """
     remarks: list[Remark] = []
     text = [column.name for column in frame if is_text(column)]
-    frame = without_missing(frame, text, missing)
+    frame = without_missing(frame, text, gone)
     text = [name for name in text if name not in words]
+    read = frame.select(text)
     truths = [name for name in text if _are_truths(frame[name])]
     frame = frame.with_columns(_as_truths(uncoded(frame[name])) for name in truths)
     text = [name for name in text if name not in truths]
@@ -245,7 +273,21 @@ def understood(
             column, said = _as_numbers(uncoded(frame[name]), reading.comma, source)
             numbers.append(column)
             remarks += said
-    return frame.with_columns(numbers), remarks, with_commas(readings)
+    converted = [*truths, *(column.name for column in numbers)]
+    few = [name for name in converted if len(different_words(read[name])) <= FEW_WORDS]
+    written = {name: read[name] for name in few}
+    return Understood(frame.with_columns(numbers), remarks, with_commas(readings), written)
+
+
+def as_spelled(values: Any, words: Any) -> Any:
+    """Numbers or truth values as most of their cells are written: 5 as "$5", true as "TRUE"."""
+    pl = polars()
+    pairs = pl.DataFrame({"value": values, "word": uncoded(words)}).drop_nulls()
+    counted = pairs.group_by("value", "word", maintain_order=True).len()
+    usual = counted.sort("len", descending=True, maintain_order=True).unique(
+        "value", keep="first", maintain_order=True
+    )
+    return values.replace_strict(usual["value"], usual["word"], default=None)
 
 
 def _are_truths(column: Any) -> bool:
@@ -288,19 +330,26 @@ def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[A
             some=some,
         )
         return column, [Remark("mixed", name, words)] if 2 * count < there else []
-    raise DataFileError(
-        say(
-            "column {name!r} holds numbers, but {count} of its {there} cells are "
-            "none ({some}). Correct them, name the words that mean a missing value "
-            "(--missing WORD), take the column as categories (--category {name!r}), "
-            "or leave it out (--drop {name!r}).",
-            name=name,
-            count=count,
-            there=there,
-            some=some,
-        ),
-        source,
+    found = say(
+        "column {name!r} holds numbers, but {count} of its {there} cells are none ({some}).",
+        name=name,
+        count=count,
+        there=there,
+        some=some,
     )
+    advice = say(
+        "Correct them, name the words that mean a missing value ({missing}), take the column as "
+        "categories ({category}), or leave it out{drop}.",
+        drop=leaving_out(name),
+        missing=asked("missing", column[shown[0]][:40]),
+        category=asked("category", name),
+    )
+    if not source:  # a frame, which is not read
+        advice = say(
+            "Correct them, put None where a value is missing, make the column one of categories "
+            "(of pandas or polars), or leave it out."
+        )
+    raise DataFileError(in_one([found, advice]), source)
 
 
 def few_enough(count: int, there: int) -> bool:

@@ -28,10 +28,12 @@ GZIP, ZSTANDARD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 STANDARD_INPUT = "standard input"
 
 
-class Counted(io.RawIOBase):
+class CountedBytes(io.RawIOBase):
     """A decompressed stream that ends with an error when too much comes out of it."""
 
-    def __init__(self, stream: IO[bytes], packed: _Tally, source: str, max_bytes: int) -> None:
+    def __init__(
+        self, stream: IO[bytes], packed: io.BufferedReader, source: str, max_bytes: int
+    ) -> None:
         self._stream, self._packed = stream, packed
         self._source, self._max_bytes = source, max_bytes
         self._came = 0
@@ -58,21 +60,17 @@ class Counted(io.RawIOBase):
     def _refuse_too_much(self) -> None:
         if self._came > self._max_bytes:
             raise DataFileError(
-                say(
-                    "it decompresses to more than {most:,} bytes. Pass a larger max_bytes "
-                    "if you trust it, or decompress it first.",
-                    most=self._max_bytes,
-                ),
+                "it decompresses to more than {most:,} bytes. Pass a larger max_bytes "
+                "if you trust it, or decompress it first.",
                 self._source,
+                most=self._max_bytes,
             )
-        if self._came > UNSUSPICIOUS_BYTES and self._came > MAX_RATIO * self._packed.tell():
+        if self._came > UNSUSPICIOUS_BYTES and self._came > MAX_RATIO * _taken(self._packed):
             raise DataFileError(
-                say(
-                    "it decompresses to more than {most} times its size, as only files made "
-                    "to exhaust a machine do. Decompress it first if you trust it.",
-                    most=MAX_RATIO,
-                ),
+                "it decompresses to more than {most} times its size, as only files made "
+                "to exhaust a machine do. Decompress it first if you trust it.",
                 self._source,
+                most=MAX_RATIO,
             )
 
 
@@ -137,21 +135,16 @@ def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedR
         else:
             yield raw
             return
-        counted = Counted(unpacked, _Tally(raw), source, max_bytes)
+        counted = CountedBytes(unpacked, raw, source, max_bytes)
         yield io.BufferedReader(counted, 1 << 20)
 
 
-class _Tally:
+def _taken(raw: io.BufferedReader) -> int:
     """How many compressed bytes have been taken, also of a stream that cannot tell."""
-
-    def __init__(self, raw: io.BufferedReader) -> None:
-        self._raw = raw
-
-    def tell(self) -> int:
-        try:
-            return max(1, self._raw.tell())
-        except (OSError, io.UnsupportedOperation):
-            return sys.maxsize  # a pipe: only the absolute limit applies
+    try:
+        return max(1, raw.tell())
+    except (OSError, io.UnsupportedOperation):
+        return sys.maxsize  # a pipe: only the absolute limit applies
 
 
 def _member_of(raw: io.BufferedReader, source: str) -> IO[bytes] | None:
@@ -169,14 +162,14 @@ def _member_of(raw: io.BufferedReader, source: str) -> IO[bytes] | None:
         if len(held) != 1:
             some = ", ".join(held[:5])
             raise DataFileError(
-                say("it holds {count} files, not one ({some}).", count=len(held), some=some), source
+                "it holds {count} files, not one ({some}).", source, count=len(held), some=some
             )
         return archive.open(held[0])
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         if isinstance(error, DataFileError):
             raise
         raise DataFileError(
-            say("the compressed data are damaged ({error}).", error=error), source
+            "the compressed data are damaged ({error}).", source, error=error
         ) from None
 
 
@@ -211,24 +204,22 @@ def _raw(path: Place, source: str) -> Iterator[io.BufferedReader]:
         yield _standard_input()
         return
     if Path(path).is_char_device() or Path(path).is_block_device():
-        raise DataFileError(say("this is a device, not a file."), source)
+        raise DataFileError("this is a device, not a file.", source)
     try:
         file = Path(path).open("rb")  # noqa: SIM115  (closed below)
     except FileNotFoundError:
-        raise DataFileError(say("there is no such file."), source) from None
+        raise DataFileError("there is no such file.", source) from None
     except IsADirectoryError:
-        raise DataFileError(say("this is a folder, not a file."), source) from None
+        raise DataFileError("this is a folder, not a file.", source) from None
     except OSError as error:
-        raise DataFileError(
-            say("it cannot be read ({error}).", error=error.strerror), source
-        ) from None
+        raise DataFileError("it cannot be read ({error}).", source, error=error.strerror) from None
     with file:
         yield file
 
 
 def _standard_input() -> io.BufferedReader:
     if sys.stdin is None:
-        raise DataFileError(say("it is closed."), STANDARD_INPUT)
+        raise DataFileError("it is closed.", STANDARD_INPUT)
     stream = sys.stdin.buffer
     if isinstance(stream, io.BufferedReader):
         return stream

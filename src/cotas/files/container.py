@@ -67,11 +67,9 @@ def pack(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> list[A
     text += b" " * (-len(text) % 8)
     if len(text) > LONGEST_HEADER:
         raise ModelFileError(
-            say(
-                "The description of the model takes {length} bytes, and a file may have {most}.",
-                length=len(text),
-                most=LONGEST_HEADER,
-            )
+            "The description of the model takes {length} bytes, and a file may have {most}.",
+            length=len(text),
+            most=LONGEST_HEADER,
         )
     return [struct.pack("<Q", len(text)), text, *(_bytes(tensors[name]) for name in names)]
 
@@ -87,46 +85,42 @@ def unpack(path: str | os.PathLike[str]) -> Contents:
         header = _read_header(file, size)
         metadata = header.pop("__metadata__", {})
         if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-            raise ModelFileError(say("The metadata of the file are not strings by name."))
+            raise ModelFileError("The metadata of the file are not strings by name.")
         length = size - file.tell()
         places = _places(header, length)  # before a byte of the arrays is read
         try:
             body = file.read(length)
         except MemoryError:
             raise ModelFileError(
-                say("The arrays of the file take {length} bytes of memory.", length=length)
+                "The arrays of the file take {length} bytes of memory.", length=length
             ) from None
     if len(body) != length:
-        raise ModelFileError(say("The file became shorter while it was read."))
+        raise ModelFileError("The file became shorter while it was read.")
     return Contents({place.name: place.view(body) for place in places}, metadata)
 
 
 def _read_header(file: BinaryIO, size: int) -> dict[str, Any]:
     start = file.read(8)
     if len(start) < 8:
-        raise ModelFileError(say("The file is too short to be a model file."))
+        raise ModelFileError("The file is too short to be a model file.")
     if is_a_table(start + file.read(4096)):
         raise ModelFileError(
-            say(
-                "{name} is a table, and no model: cotas.tables.read_table reads it. "
-                "Models are what model.save and cotas fit --out write.",
-                name=file.name,
-            )
+            "{name} is a table, and no model: cotas.tables.read_table reads it. "
+            "Models are what model.save and cotas fit --out write.",
+            name=file.name,
         )
     file.seek(8)
     (length,) = struct.unpack("<Q", start)
     if not 2 <= length <= min(size - 8, LONGEST_HEADER):
         raise ModelFileError(
-            say(
-                "This is no model file of cotas, or it was cut off: by its first bytes "
-                "the header would take {length} bytes, and there are {size} in all.",
-                length=length,
-                size=size,
-            )
+            "This is no model file of cotas, or it was cut off: by its first bytes "
+            "the header would take {length} bytes, and there are {size} in all.",
+            length=length,
+            size=size,
         )
     header = parse(file.read(length), say("The header"))
     if not isinstance(header, dict):
-        raise ModelFileError(say("The header of the file is no JSON object."))
+        raise ModelFileError("The header of the file is no JSON object.")
     return header
 
 
@@ -138,19 +132,19 @@ def parse(text: str | bytes, what: str) -> Any:
         raise ModelFileError(in_one([what, error.args[0]], ": ")) from None
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
-            say("{what} of the file is not sound JSON: {error}.", what=what, error=error)
+            "{what} of the file is not sound JSON: {error}.", what=what, error=error
         ) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ModelFileError(say("a name occurs twice."))
+        raise ModelFileError("a name occurs twice.")
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise ModelFileError(say("{name} is no number of JSON.", name=name))
+    raise ModelFileError("{name} is no number of JSON.", name=name)
 
 
 class _Place(NamedTuple):
@@ -178,39 +172,31 @@ def _places(header: dict[str, Any], length: int) -> list[_Place]:
     for begin, end, name, dtype, shape in places:
         if begin != expected or end - begin != math.prod(shape) * dtype.itemsize or end > length:
             raise ModelFileError(
-                say("The place of the array {name!r} in the file is not possible.", name=name)
+                "The place of the array {name!r} in the file is not possible.", name=name
             )
         if max(shape, default=0) > max(LONGEST_EMPTY_SIDE, length) or len(shape) > 8:
             raise ModelFileError(
-                say(
-                    "The array {name!r} has a shape that cannot be, {shape}.",
-                    name=name,
-                    shape=shape,
-                )
+                "The array {name!r} has a shape that cannot be, {shape}.", name=name, shape=shape
             )
         expected = end
     if expected != length:
         raise ModelFileError(
-            say(
-                "The arrays take {expected} bytes, and the file has {length}.",
-                expected=expected,
-                length=length,
-            )
+            "The arrays take {expected} bytes, and the file has {length}.",
+            expected=expected,
+            length=length,
         )
     return places
 
 
 def _place(name: str, value: Any) -> _Place:
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
-        raise ModelFileError(
-            say("The array {name!r} is not described as safetensors says.", name=name)
-        )
+        raise ModelFileError("The array {name!r} is not described as safetensors says.", name=name)
     if not isinstance(value["dtype"], str) or value["dtype"] not in TYPES:
         raise ModelFileError(
-            say("The array {name!r} has the unknown type {type!r}.", name=name, type=value["dtype"])
+            "The array {name!r} has the unknown type {type!r}.", name=name, type=value["dtype"]
         )
     shape, offsets = value["shape"], value["data_offsets"]
     numbers = isinstance(shape, list) and isinstance(offsets, list) and len(offsets) == 2
     if not numbers or not all(type(n) is int and 0 <= n < 1 << 62 for n in [*shape, *offsets]):
-        raise ModelFileError(say("The array {name!r} has no sound shape and place.", name=name))
+        raise ModelFileError("The array {name!r} has no sound shape and place.", name=name)
     return _Place(offsets[0], offsets[1], name, np.dtype(TYPES[value["dtype"]]), shape)

@@ -13,7 +13,6 @@ from cotas.files.dates import looks_like_a_date
 from cotas.files.formats import is_a_model
 from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError
-from cotas.words import say
 
 SAMPLE_BYTES = 1 << 16
 SEPARATORS = ",;\t|"
@@ -78,26 +77,22 @@ def detect(
     text = sample.decode(encoding, "ignore")
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
     if not lines:
-        raise DataFileError(say("it is empty."), source)
+        raise DataFileError("it is empty.", source)
     if is_a_model(sample) and "\0" in text:
-        raise DataFileError(say("it is a model file; a table is needed here."), source)
+        raise DataFileError("it is a model file; a table is needed here.", source)
     if "\0" in text:
         raise DataFileError(
-            say(
-                "it is neither text nor a format known here (CSV, JSON, Parquet, Arrow, "
-                "Excel, SQLite, LibSVM, npz)."
-            ),
+            "it is neither text nor a format known here (CSV, JSON, Parquet, Arrow, "
+            "Excel, SQLite, LibSVM, npz).",
             source,
         )
     quote = _quote(text)
     separator = "\t" if separator == r"\t" else separator  # as it is typed on a command line
     if separator is not None and (len(separator) != 1 or not separator.isascii()):
         raise DataFileError(
-            say(
-                "the separator must be one character such as ; or a tab, not {separator!r}.",
-                separator=separator,
-            ),
+            "the separator must be one character such as ; or a tab, not {separator!r}.",
             source,
+            separator=separator,
         )
     if separator is None:
         separator = _separator(lines, quote)
@@ -105,7 +100,7 @@ def detect(
         rows = [row for row in csv.reader(lines, delimiter=separator, quotechar=quote) if row]
     except csv.Error:
         raise DataFileError(
-            say("a field has more than 131072 characters; is a quote left open?"), source
+            "a field has more than 131072 characters; is a quote left open?", source
         ) from None
     if header is None:
         header = _has_header(rows)
@@ -134,7 +129,7 @@ def _known(encoding: str | None, source: str) -> str | None:
         return codecs.lookup(encoding).name
     except LookupError:
         raise DataFileError(
-            say("there is no encoding {encoding!r}.", encoding=encoding), source
+            "there is no encoding {encoding!r}.", source, encoding=encoding
         ) from None
 
 

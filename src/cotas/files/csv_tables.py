@@ -15,15 +15,17 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import IntArray
+from cotas.files.asking import asked
 from cotas.files.cells import (
-    MISSING,
     Reading,
+    Understood,
     are_codes,
     in_plain_numbers,
     tell_readings,
     understood,
     with_commas,
     without_missing,
+    words_for_missing,
 )
 from cotas.files.coding import coded
 from cotas.files.compression import (
@@ -43,11 +45,9 @@ from cotas.files.csv_dialect import (
 )
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import USUAL, Limits
-from cotas.files.lines import blocks_of_lines
+from cotas.files.lines import Untidy, blocks_of_lines, tell_untidy
 from cotas.files.names import names_among, twins_in_words
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
-from cotas.files.tidying import Untidy, tell_untidy
+from cotas.files.problems import DataFileError, UnusedWishError
 from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
@@ -63,8 +63,8 @@ class Wishes:
     Attributes
     ----------
     separator, header, encoding : as for `cotas.files.tables.read_table`
-    missing : tuple of str
-        More words that stand for a missing value.
+    missing, not_missing : tuple of str
+        More words that stand for a missing value, and those that do not though they usually do.
     words : tuple of str
         Columns that are text, whatever they look like.
     decimal_commas : tuple of str
@@ -75,18 +75,42 @@ class Wishes:
     header: bool | None = None
     encoding: str | None = None
     missing: tuple[str, ...] = ()
+    not_missing: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     decimal_commas: tuple[str, ...] = ()
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """All words that stand for a missing value."""
+        return words_for_missing(self.missing, self.not_missing)
+
+    def refuse_unused(self, kind: str, source: str) -> None:
+        """Raise for what a file of this kind cannot be asked for."""
+        both = [word for word in self.not_missing if not word.strip() or word in self.missing]
+        if both:
+            words = "{how} cannot be: an empty cell is a missing value."
+            if both[0].strip():
+                words = "{how} cannot be: the same word is given as missing."
+            raise UnusedWishError(say(words, how=asked("not-missing", both[0])), source)
+        matrix = kind in ("libsvm", "npz")
+        unused = {
+            "separator": self.separator is not None and kind != "csv",
+            "header": self.header is not None and kind != "csv",
+            "encoding": self.encoding is not None and kind != "csv",
+            "missing": bool(self.missing) and matrix,
+            "not-missing": bool(self.not_missing) and matrix,
+        }
+        for name in (name for name, given in unused.items() if given):
+            words = "{how} is about tables of text; this is one of the kind {kind}."
+            raise UnusedWishError(say(words, how=asked(name), kind=kind), source)
 
     def dialect_of(self, sample: bytes, source: str) -> Dialect:
         """The dialect of a table that begins so."""
         return detect(sample, source, self.separator, self.header, self.encoding)
 
 
-def read_csv(
-    path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL
-) -> tuple[Any, list[Remark], tuple[str, ...]]:
-    """A text table as a frame with coded words, remarks, and columns with a decimal comma."""
+def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL) -> Understood:
+    """A text table as a frame with coded words, and what is known of how it was written."""
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, limits, source)
     untidy = tell_untidy(sample)
@@ -100,19 +124,20 @@ def read_csv(
     if dialect.encoding != "utf-8":
         text = _as_utf8(text, dialect, source)
     try:
-        frame = _parse(text, dialect, source, words)
+        frame = _parse(text, dialect, source, wishes, words)
     except DataFileError:
         if _is_utf8(text):
             raise
         # A letter that is no UTF-8 stands beyond the sample.
         dialect = replace(dialect, encoding=wishes.encoding or of_one_byte(_bytes_of(text)))
         text = _as_utf8(text, dialect, source)
-        frame = _parse(text, dialect, source, words)
+        frame = _parse(text, dialect, source, wishes, words)
     _refuse_short_rows(frame, text, dialect, source)
-    frame = _with_codes(frame, text, dialect, source)
+    frame = _with_codes(frame, text, dialect, source, wishes)
     frame = coded(_without_blank_lines(frame, text))
-    frame, remarks, commas = understood(frame, dialect.decimal_comma, source, wishes.missing, words)
-    return frame, [*twins_in_words(dialect.names, dialect.renamed), *remarks], commas
+    found = understood(frame, dialect.decimal_comma, source, wishes.gone, words)
+    renamed = twins_in_words(dialect.names, dialect.renamed)
+    return found._replace(remarks=[*renamed, *found.remarks])
 
 
 def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | Path, bytes]:
@@ -174,12 +199,14 @@ def csv_batches(
         skip = first and dialect.header
         if skip and text.count(b"\n") <= 1 and not text.partition(b"\n")[2].strip():
             continue
-        frame = _parse(text, dialect, source, dialect.names, skip_header=skip)
+        frame = _parse(text, dialect, source, wishes, dialect.names, skip_header=skip)
         _refuse_short_rows(frame, text, dialect, source)
+        limits.check_shape(min(rows, frame.height), frame.width, source)
         frame = _without_blank_lines(frame, text)
-        frame = without_missing(frame, frame.columns, wishes.missing)
+        frame = without_missing(frame, frame.columns, wishes.gone)
         if not readings:
-            readings = tell_readings(frame, dialect.decimal_comma, wishes.decimal_commas)
+            told = frame.drop(wishes.words, strict=False)
+            readings = tell_readings(told, dialect.decimal_comma, wishes.decimal_commas)
         frame = _cast(in_plain_numbers(frame, readings), types or {}, source)
         commas = with_commas(readings)
         yield from ((part, commas) for part in frame.iter_slices(rows))
@@ -231,6 +258,7 @@ def _parse(
     text: bytes | Path,
     dialect: Dialect,
     source: str,
+    wishes: Wishes,
     words: Sequence[str] = (),
     skip_header: bool | None = None,
     rows: int | None = None,
@@ -243,7 +271,7 @@ def _parse(
         "quote_char": dialect.quote,
         "decimal_comma": dialect.decimal_comma and dialect.separator != ",",
         # Any word here makes polars a third slower, so none that the beginning does not show.
-        "null_values": list(dialect.missing) or None,
+        "null_values": [*set(dialect.missing) - set(wishes.not_missing), *wishes.missing] or None,
         "new_columns": list(dialect.names),
         "glob": False,
         "n_rows": rows,
@@ -258,19 +286,21 @@ def _parse(
     except pl.exceptions.NoDataError:
         raise DataFileError(say("it holds no rows."), source) from None
     except polars_errors():
-        return _parse_after_all(text, options, dialect, source)
+        return _parse_after_all(text, options | {"null_values": [*wishes.gone]}, dialect, source)
 
 
-def _with_codes(frame: Any, text: bytes | Path, dialect: Dialect, source: str) -> Any:
+def _with_codes(
+    frame: Any, text: bytes | Path, dialect: Dialect, source: str, wishes: Wishes
+) -> Any:
     """The frame with codes such as 08001 as they are written: polars takes them for numbers."""
     whole = [name for name in frame.columns if frame[name].dtype.is_integer()]
     if not whole:
         return frame
-    first = _parse(text, dialect, source, dialect.names, rows=ROWS_FOR_CODES)
+    first = _parse(text, dialect, source, wishes, dialect.names, rows=ROWS_FOR_CODES)
     whole = [name for name in whole if _may_be_codes(frame[name], first[name])]
     if not whole:
         return frame
-    written = _parse(text, dialect, source, whole)
+    written = _parse(text, dialect, source, wishes, whole)
     return frame.with_columns(written[name] for name in whole if are_codes(written[name]))
 
 
@@ -311,7 +341,6 @@ def _parse_after_all(
             source,
             stray,
         )
-    options |= {"null_values": list(MISSING)}
     try:
         return pl.read_csv(text, infer_schema_length=None, **options).rechunk()
     except polars_errors():

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from cotas.files.compression import Place, on_disk
 from cotas.files.problems import DataFileError
-from cotas.words import say
 
 FORMATS = ("csv", "parquet", "arrow", "json", "excel", "sqlite", "libsvm", "npz")
 _SIGNS = {
@@ -34,20 +33,18 @@ def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str
         raise ValueError(f"format must be one of {FORMATS}, not {wanted!r}.")
     head = stream.peek(4096)[:4096]
     if not head:
-        raise DataFileError(say("it is empty."), source)
+        raise DataFileError("it is empty.", source)
     signed = _SIGNS.get(head[:4])
     if signed == "npz" and not _first_name(head).endswith(b".npy"):
         signed = "excel"
     if wanted not in (None, "csv", "json", "libsvm") and signed != wanted:
-        raise DataFileError(say("it is no {wanted} file.", wanted=wanted), source)
+        raise DataFileError("it is no {wanted} file.", source, wanted=wanted)
     if signed or wanted:
         return str(signed or wanted)
     if head.startswith((b"\x80", b"\x89HDF")):
         raise DataFileError(
-            say(
-                "it is a pickle or an HDF5 file, which are not read here; save the "
-                "table as Parquet, CSV or .npz."
-            ),
+            "it is a pickle or an HDF5 file, which are not read here; save the "
+            "table as Parquet, CSV or .npz.",
             source,
         )
     if _JSON.match(head):

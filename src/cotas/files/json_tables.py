@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any
+
+import numpy as np
 
 from cotas.files.compression import Place, open_bytes
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import Limits
+from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError
 from cotas.words import say
 
+DEEPEST = 64
+_WORDS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
 
 def read_json(path: Place, source: str, limits: Limits) -> Any:
-    """The frame; values within values stay what they are."""
+    """The frame; the values of objects within objects are columns such as "place.city"."""
     with open_bytes(path, limits.text) as stream:
         text = limits.read(stream, source)
+    lines = _has_lines(text)
+    if max(map(_deepest, text.splitlines() if lines else [text]), default=0) > DEEPEST:
+        words = "it holds objects within objects, more than {most} deep."
+        raise DataFileError(say(words, most=DEEPEST), source)
     pl = polars()
     try:
-        if _has_lines(text):
-            return pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
-        return _frame(json.loads(text))
+        if lines:
+            return _flat(pl.read_ndjson(io.BytesIO(text), infer_schema_length=None))
+        return _flat(_frame(json.loads(text)))
     except polars_errors() as error:
         raise DataFileError(
             say("it is no table ({error}).", error=first_line(error)), source
@@ -30,6 +41,31 @@ def read_json(path: Place, source: str, limits: Limits) -> Any:
         raise DataFileError(
             say("it is no sound JSON ({error}).", error=first_line(error)), source
         ) from None
+
+
+def _deepest(text: bytes) -> int:
+    """How deep lists and objects stand within one another, at most.
+
+    What reads them goes as deep, and would end the process when its stack is full.
+    """
+    if text.count(b"{") + text.count(b"[") <= DEEPEST:
+        return 0
+    letters = np.frombuffer(_WORDS.sub(b"", text), dtype=np.uint8)
+    steps = np.isin(letters, list(b"{[")).astype(np.int64) - np.isin(letters, list(b"}]"))
+    return int(np.cumsum(steps).max(initial=0))
+
+
+def _flat(frame: Any) -> Any:
+    """The frame with the fields of objects in the place of these, as deep as they go."""
+    pl = polars()
+    while within := [name for name, kind in frame.schema.items() if kind == pl.Struct]:
+        for name in within:
+            fields = frame[name].struct.unnest()
+            frame = frame.drop(name)
+            called = [*frame.columns, *(f"{name}.{field}" for field in fields.columns)]
+            fields.columns = without_twins(called)[0][frame.width :]
+            frame = frame.hstack(fields)
+    return frame
 
 
 def _has_lines(text: bytes) -> bool:

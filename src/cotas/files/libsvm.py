@@ -205,9 +205,9 @@ def read_sparse(
             limits.check_memory(taken, source)
             parts += [part] if len(part.labels) else []
     if not parts:
-        raise DataFileError(say("it holds no rows."), source)
+        raise DataFileError("it holds no rows.", source)
     if n_features is None and not any(len(part.indices) for part in parts):
-        raise DataFileError(say("none of its rows has a feature."), source)
+        raise DataFileError("none of its rows has a feature.", source)
     first = _first_index(parts, zero_based)
     X = _joined(parts, first, n_features, source, limits)
     return X, np.concatenate([part.labels for part in parts]), first
@@ -297,12 +297,10 @@ def _joined(
     if n_features is not None:
         if width > n_features:
             raise DataFileError(
-                say(
-                    "it has features up to number {width}, and only {most} are expected.",
-                    width=width,
-                    most=n_features,
-                ),
+                "it has features up to number {width}, and only {most} are expected.",
                 source,
+                width=width,
+                most=n_features,
             )
         width = n_features
     else:

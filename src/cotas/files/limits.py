@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import IO
 
+from cotas.files.asking import asked
 from cotas.files.problems import DataFileError
 from cotas.words import say
 
@@ -59,7 +60,8 @@ class Limits:
             raise DataFileError(
                 say(
                     "it has {count:,} columns, more than {most:,}. If that is what it "
-                    "should have, allow more with --max-columns (max_columns).",
+                    "should have, allow more with {how}.",
+                    how=asked("max-columns"),
                     count=count,
                     most=most,
                 ),
@@ -73,8 +75,8 @@ class Limits:
             raise DataFileError(
                 say(
                     "it would take about {needed:,} bytes of memory, more than {most:,}. "
-                    "Use fewer rows or columns, or allow more with --max-memory "
-                    "(max_memory).",
+                    "Use fewer rows or columns, or allow more with {how}.",
+                    how=asked("max-memory"),
                     needed=needed,
                     most=most,
                 ),

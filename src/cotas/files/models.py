@@ -8,29 +8,74 @@ import json
 import os
 import platform
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.files.atomic import write_atomically
 from cotas.files.container import Contents, pack, parse, unpack
-from cotas.files.decoding import Decoder
-from cotas.files.encoding import Encoder
+from cotas.files.encoding import ValueDecoder, ValueEncoder
 from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import PARTS, VALUES
 from cotas.files.kinds.certificates import WITNESS
 from cotas.files.schema import Scope, require
-from cotas.files.soundness import try_out
 from cotas.words import lang, say
 
+WIDEST_DENSE_ROW = 1 << 20
+ASKED = ("predict", "decision_function", "predict_proba", "certified_predict")
 FORMAT_VERSION = 3
 PACKAGES = ("cotas", "numpy", "scipy", "scikit-learn")
+
+
+def try_out(model: Any, preparation: Any = None) -> None:
+    """Ask the model all it can answer about a row; what does not fit together shows here.
+
+    Parameters
+    ----------
+    model : as read from a file
+    preparation : what makes its rows, if there is something
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # The rows have no names, and those of the model are for the user's.
+        names = vars(model).pop("feature_names_in_", None)
+        for X in _rows(model):
+            _ask(model, X)
+        certificate = model.certificate_
+        require(bool(str(certificate)), "the certificate", "is empty")
+        if hasattr(preparation, "try_out"):
+            preparation.try_out(model)
+    if names is not None:
+        model.feature_names_in_ = names
+
+
+def _ask(model: Any, X: Any) -> None:
+    for name in ASKED:
+        if hasattr(model, name):
+            answer = getattr(model, name)(X)
+            answer = answer[0] if isinstance(answer, tuple) else answer
+            require(len(answer) == X.shape[0], "the model", "does not predict")
+
+
+def _rows(model: Any) -> Iterator[Any]:
+    """Rows that the model must be able to predict."""
+    d = model.n_features_in_
+    vectors = getattr(model, "support_vectors_", None)
+    if vectors is not None and vectors.shape[0] and vectors.shape[1] == d:
+        yield vectors[:1]
+    elif d > WIDEST_DENSE_ROW:
+        yield sparse.csr_matrix((1, d))
+    else:
+        yield np.zeros((1, d))
+        if model.__sklearn_tags__().input_tags.allow_nan:
+            yield np.full((1, d), np.nan)
 
 
 class ModelFile(NamedTuple):
@@ -90,7 +135,7 @@ def save(
     True
     """
     check_is_fitted(model)
-    encoder = Encoder(VALUES)
+    encoder = ValueEncoder(VALUES)
     stored = model if witness else _without_witness(model)
     fingerprint = None if data is None else Fingerprint.of(*data)
     parts = {
@@ -104,16 +149,14 @@ def save(
         "format": "cotas",
         "format_version": str(FORMAT_VERSION),
         "versions": _as_json(versions()),
-        "certificate": _as_json(Encoder().encode(summary, "certificate")),
+        "certificate": _as_json(ValueEncoder().encode(summary, "certificate")),
         **{name: _as_json(part) for name, part in parts.items()},
     }
     try:
         metadata["checksum"] = checksum(encoder.tensors, metadata)
         chunks = pack(encoder.tensors, metadata)
     except UnicodeEncodeError as error:
-        raise ModelFileError(
-            say("A text of the model is not Unicode: {error}.", error=error)
-        ) from error
+        raise ModelFileError("A text of the model is not Unicode: {error}.", error=error) from error
     write_atomically(path, chunks)
 
 
@@ -171,11 +214,11 @@ def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
         return _decoded(contents)
     except Exception as error:
         # The net under the checks: whatever a file makes fail is the fault of the file.
-        raise ModelFileError(say("The file is not sound: {error}", error=error)) from error
+        raise ModelFileError("The file is not sound: {error}", error=error) from error
 
 
 def _decoded(contents: Contents) -> ModelFile:
-    decoder = Decoder(contents.tensors, VALUES)
+    decoder = ValueDecoder(contents.tensors, VALUES)
     parts = {
         name: part.read(
             parse(contents.metadata[name], say("The part {name!r}", name=name)),
@@ -219,7 +262,7 @@ def checksum(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> st
 
 def witness_hash(certificate: Certificate) -> str:
     """The hash that a file without the witness of this certificate has in its place."""
-    encoder = Encoder(VALUES)
+    encoder = ValueEncoder(VALUES)
     text = _as_json(WITNESS.or_none().write(certificate.witness, encoder, Scope(), "witness"))
     return checksum(encoder.tensors, {"witness": text})
 
@@ -245,34 +288,28 @@ def _as_json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (UnicodeError, ValueError) as error:
-        raise ModelFileError(
-            say("The model cannot be written down: {error}.", error=error)
-        ) from error
+        raise ModelFileError("The model cannot be written down: {error}.", error=error) from error
 
 
 def _check_version(metadata: Mapping[str, str]) -> None:
     if metadata.get("format") != "cotas":
-        raise ModelFileError(say("This is no model file of cotas."))
+        raise ModelFileError("This is no model file of cotas.")
     stated = metadata.get("format_version", "")
     if not (stated.isascii() and stated.isdigit() and len(stated) < 9 and int(stated) >= 1):
-        raise ModelFileError(say("{stated} is no version of the file format.", stated=repr(stated)))
+        raise ModelFileError("{stated} is no version of the file format.", stated=repr(stated))
     if int(stated) < FORMAT_VERSION:
         raise ModelFileError(
-            say(
-                "The file has version {stated} of the format, from before the first "
-                "release, and this cotas reads version {known}: fit the model again.",
-                stated=stated,
-                known=FORMAT_VERSION,
-            )
+            "The file has version {stated} of the format, from before the first "
+            "release, and this cotas reads version {known}: fit the model again.",
+            stated=stated,
+            known=FORMAT_VERSION,
         )
     if int(stated) > FORMAT_VERSION:
         raise ModelFileError(
-            say(
-                "The file has version {stated} of the format, and this cotas reads "
-                "version {known}: update cotas.",
-                stated=stated,
-                known=FORMAT_VERSION,
-            )
+            "The file has version {stated} of the format, and this cotas reads "
+            "version {known}: update cotas.",
+            stated=stated,
+            known=FORMAT_VERSION,
         )
 
 
@@ -282,7 +319,7 @@ def _check_sum(contents: Contents) -> None:
     except UnicodeError:
         sound = False
     if not sound:
-        raise ModelFileError(say("The file is damaged: its checksum is not the one it states."))
+        raise ModelFileError("The file is damaged: its checksum is not the one it states.")
 
 
 def _versions_of(metadata: Mapping[str, str]) -> dict[str, str]:

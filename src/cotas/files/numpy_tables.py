@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,39 @@ from cotas.arrays import AnyArray, Matrix
 from cotas.files.compression import Place, on_disk, open_bytes
 from cotas.files.limits import MOST_SPARSE_COLUMNS, Limits
 from cotas.files.problems import DataFileError
-from cotas.files.sparse_parts import compressed
 from cotas.words import say
 
 _CSR = ("data", "indices", "indptr", "shape")
+
+
+def compressed(make: Any, data: AnyArray, indices: AnyArray, indptr: AnyArray, shape: Any) -> Any:
+    """A CSR or CSC matrix; ValueError where an index points to what is not there.
+
+    SciPy's own `check_format` does not look at `indptr` where its last entry is zero.
+
+    Parameters
+    ----------
+    make : csr_matrix, csc_matrix or one of the sparse arrays
+    data, indices, indptr : as SciPy has them
+    shape : (n_rows, n_columns)
+    """
+    if any(part.ndim != 1 for part in (data, indices, indptr)) or len(shape) != 2:
+        raise ValueError("the parts of the sparse matrix are no vectors")
+    if indices.dtype.kind != "i" or indptr.dtype.kind != "i" or len(data) != len(indices):
+        raise ValueError("the indices of the sparse matrix are not whole numbers, one for each")
+    sides = [int(side) for side in shape]
+    _check_indices(indices, indptr, sides if "csr" in make.__name__ else sides[::-1])
+    return make((data, indices, indptr), shape=tuple(sides))
+
+
+def _check_indices(indices: AnyArray, indptr: AnyArray, sides: Sequence[int]) -> None:
+    long, short = sides
+    if len(indptr) != long + 1 or indptr[0] != 0 or indptr[-1] > len(indices):
+        raise ValueError("the index pointers of the sparse matrix do not fit its shape")
+    if (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("the index pointers of the sparse matrix fall")
+    if indices.size and (indices.min() < 0 or indices.max() >= short):
+        raise ValueError("an index of the sparse matrix points to what is not there")
 
 
 def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray | None]:
@@ -31,12 +61,10 @@ def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray
             total = sum(member.file_size for member in archive.infolist())
         if total > limits.decompressed:
             raise DataFileError(
-                say(
-                    "its arrays take {total:,} bytes, more than {most:,}.",
-                    total=total,
-                    most=limits.decompressed,
-                ),
+                "its arrays take {total:,} bytes, more than {most:,}.",
                 source,
+                total=total,
+                most=limits.decompressed,
             )
         limits.check_memory(total, source)
         if not on_disk(path):
@@ -46,7 +74,7 @@ def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray
             limits.check_columns(X.shape[1], source, MOST_SPARSE_COLUMNS)
             return X, _target(arrays["y"], X, source) if "y" in arrays.files else None
     except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise DataFileError(say("it is damaged ({error}).", error=error), source) from None
+        raise DataFileError("it is damaged ({error}).", source, error=error) from None
     except ValueError as error:
         if isinstance(error, DataFileError):
             raise
@@ -62,12 +90,10 @@ def _target(y: AnyArray, X: Matrix, source: str) -> AnyArray:
         y = y[:, 0]
     if y.shape != (X.shape[0],):
         raise DataFileError(
-            say(
-                "y must have one value for each of the {rows} rows of X, not {shape}.",
-                rows=X.shape[0],
-                shape=y.shape,
-            ),
+            "y must have one value for each of the {rows} rows of X, not {shape}.",
             source,
+            rows=X.shape[0],
+            shape=y.shape,
         )
     return y
 
@@ -77,25 +103,23 @@ def _matrix(arrays: Any, source: str) -> Matrix:
         kind = str(arrays["format"].item().decode()) if "format" in arrays.files else "csr"
         if kind not in ("csr", "csc"):
             raise DataFileError(
-                say("its sparse matrix is stored as {kind}; store it as CSR.", kind=kind), source
+                "its sparse matrix is stored as {kind}; store it as CSR.", source, kind=kind
             )
         build = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
         parts = arrays["data"], arrays["indices"], arrays["indptr"]
         return compressed(build, *parts, arrays["shape"]).tocsr()
     if "X" not in arrays.files:
         raise DataFileError(
-            say(
-                "it needs an array X, or the arrays of a CSR matrix; it has {names}.",
-                names=arrays.files,
-            ),
+            "it needs an array X, or the arrays of a CSR matrix; it has {names}.",
             source,
+            names=arrays.files,
         )
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise DataFileError(
-            say(
-                "X must be a matrix of numbers, not {type} of {shape}.", type=X.dtype, shape=X.shape
-            ),
+            "X must be a matrix of numbers, not {type} of {shape}.",
             source,
+            type=X.dtype,
+            shape=X.shape,
         )
     return X if X.dtype.kind == "f" else X.astype(np.float64)

@@ -7,7 +7,6 @@ Which class that is at present stands here as a `location`, and only here.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -230,13 +229,6 @@ def _make(maker: Callable[..., Any], values: dict[str, Any], where: str) -> Any:
         return maker(**values)
     except Exception as error:
         raise ModelFileError(f"{where} cannot be made of what the file holds: {error}") from error
-
-
-def stored_fields(cls: Any) -> set[str]:
-    """The fields of a dataclass or NamedTuple that a file must hold: all that do not say no."""
-    if dataclasses.is_dataclass(cls):
-        return {f.name for f in dataclasses.fields(cls) if f.metadata.get("stored", True)}
-    return set(cls._fields)
 
 
 def cannot_store(value: Any, where: str) -> str:

@@ -10,28 +10,28 @@ from __future__ import annotations
 import glob
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
-from cotas.files.arrow_claims import refuse_false_claims
-from cotas.files.cells import understood
-from cotas.files.coding import in_words
+from cotas.files.asking import asked
+from cotas.files.cells import Understood, as_spelled, understood
+from cotas.files.claims import refuse_false_claims
+from cotas.files.coding import in_words, is_text
 from cotas.files.compression import Place, on_disk, open_bytes, source_name
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv
-from cotas.files.databases import read_sqlite
 from cotas.files.formats import tell_format
 from cotas.files.frames import first_line, is_category, polars, polars_errors
 from cotas.files.json_tables import read_json
 from cotas.files.limits import MAX_BYTES, USUAL, Limits
 from cotas.files.names import names_among, no_column, some, twins_in_words, without_twins
-from cotas.files.problems import DataFileError
+from cotas.files.other_tables import read_sheet, read_sqlite
+from cotas.files.problems import DataFileError, UnusedWishError
 from cotas.files.remarks import Remark
-from cotas.files.spreadsheets import read_sheet
-from cotas.words import say
+from cotas.words import in_one, say
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class Table:
         What was noticed while it was read, such as cells that are no numbers.
     decimal_commas : tuple of str
         The columns of numbers that were written with a decimal comma.
+    written : dict
+        By name, what was written of a few numbers or truth values, such as "$5" or "TRUE".
     """
 
     features: Any
@@ -61,6 +63,7 @@ class Table:
     zero_based: bool | None = None
     remarks: tuple[Remark, ...] = ()
     decimal_commas: tuple[str, ...] = ()
+    written: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -94,7 +97,7 @@ class Table:
 
     def with_features(self, features: Any) -> Table:
         """Other rows of the same columns, read as these were, and no target."""
-        return replace(self, features=features, target=None)
+        return replace(self, features=features, target=None, written={})
 
     def with_target(self, name: str | None, without: str = "error") -> Table:
         """The same table with that column as its target; None keeps the labels of the file.
@@ -131,24 +134,34 @@ class Table:
                 self.source,
             )
         whole, remarks = self._with_targets_only(name, without)
-        column = whole[name]
-        target = column.cast(polars().String) if is_category(column) else column
+        written = {name: self.written[name]} if name in self.written else {}
+        if written and whole.height < self.n_rows:
+            written = {name: written[name].filter(_there(self.features[name]))}
+        pl, column = polars(), whole[name]
+        target = column.cast(pl.String) if is_category(column) else column
+        if target.dtype == pl.Int128:  # which NumPy does not know
+            target = target.cast(pl.UInt64 if _fits(target, 0, 2**64) else pl.String)
         return replace(
             self,
             features=whole.drop(name),
             target=target.to_numpy(),
             target_name=name,
             remarks=(*self.remarks, *remarks),
+            written=written,
         )
+
+    def classes(self) -> AnyArray | None:
+        """The target as classes: numbers and truth values as they were written, such as "$5"."""
+        if self.target is None or self.target_name not in self.written:
+            return self.target
+        values = polars().Series(self.target)
+        return np.asarray(as_spelled(values, self.written[self.target_name]).to_numpy())
 
     def _with_targets_only(self, name: str, without: str) -> tuple[Any, list[Remark]]:
         """The rows that have a target, and what is to be said of the others."""
         if without not in ("error", "drop"):
             raise ValueError(f"without must be 'error' or 'drop', not {without!r}.")
-        column = self.features[name]
-        missing = column.is_null()
-        if column.dtype.is_float():
-            missing = missing | column.is_nan()
+        missing = ~_there(self.features[name])
         count = int(missing.sum())
         if count == 0:
             return self.features, []
@@ -157,7 +170,10 @@ class Table:
             raise DataFileError(
                 say(
                     "the target {name!r} is missing in {count} of {rows} rows, first in row "
-                    "{row}. Leave those rows out.",
+                    "{row}. Leave those rows out ({how})."
+                    if count < self.n_rows
+                    else "the target {name!r} is missing in all {rows} rows.",
+                    how=asked("rows-without-target", "drop"),
                     name=name,
                     count=count,
                     rows=self.n_rows,
@@ -173,11 +189,21 @@ class Table:
             rows=self.n_rows,
             row=row,
         )
+        if is_text(self.features[name]):
+            kept = asked("not-missing", "None")
+            more = say("If a word such as None is a class, {how} keeps it.", how=kept)
+            words = in_one([words, more])
         return self.features.filter(~missing), [Remark("without target", name, words)]
 
     def in_words(self) -> Table:
         """The same table with the text of its coded columns."""
         return replace(self, features=in_words(self.features)) if self.has_names else self
+
+    def refuse_names(self, option: str, names: Sequence[str] | None) -> None:
+        """Raise if columns of a matrix are named."""
+        if names and not self.has_names:
+            words = say("{how} is about columns with names; this is a matrix.", how=asked(option))
+            raise UnusedWishError(words, self.source)
 
     def without(self, names: list[str]) -> Table:
         """The same table without these columns; "a,b" are two."""
@@ -190,6 +216,17 @@ class Table:
         return replace(self, features=self.features.drop(names), remarks=stays)
 
 
+def _fits(numbers: Any, low: int, high: int) -> bool:
+    """Whether whole numbers lie between these, the upper one excluded."""
+    return bool(low <= numbers.min() and numbers.max() < high)
+
+
+def _there(column: Any) -> Any:
+    """Where a value is not missing."""
+    there = column.is_not_null()
+    return there & column.is_not_nan().fill_null(False) if column.dtype.is_float() else there
+
+
 def read_table(
     path: str | Path,
     *,
@@ -199,6 +236,7 @@ def read_table(
     header: bool | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    not_missing: Sequence[str] = (),
     categories: Sequence[str] = (),
     without_target: str = "error",
     n_features: int | None = None,
@@ -228,6 +266,8 @@ def read_table(
         recognized.
     missing : sequence of str
         Words that stand for a missing value, besides the usual ones.
+    not_missing : sequence of str
+        Words that are values though they usually stand for a missing one, such as None.
     categories : sequence of str
         Columns that are read as text, also if they look like numbers; "a,b" are two.
     without_target : {"error", "drop"}
@@ -267,9 +307,11 @@ def read_table(
     >>> table.names, table.features["area"].to_list(), table.target.tolist()
     (['area', 'rooms'], [106.5, 80.0], [210000, 150500])
     """
-    wishes = Wishes(separator, header, encoding, tuple(missing), tuple(categories))
+    words = (tuple(missing), tuple(not_missing), tuple(categories))
+    wishes = Wishes(separator, header, encoding, *words)
     limits = Limits(max_bytes, max_columns, max_memory)
     table = read_coded(path, wishes, limits, format, n_features, zero_based).in_words()
+    table.refuse_names("category", categories)
     return table if target is None else table.with_target(target, without_target)
 
 
@@ -354,6 +396,7 @@ def _read(
             place = limits.read(stream, source)
     with open_bytes(place, limits.decompressed) as stream:
         kind = tell_format(path, stream, source, format)
+    wishes.refuse_unused(kind, source)
     if name is not None and kind not in ("sqlite", "excel"):
         raise DataFileError(
             say("only databases and spreadsheets have parts such as {name!r}.", name=name), source
@@ -370,18 +413,25 @@ def _read(
         X, labels = read_npz(place, source, limits)
         return Table(X, labels, source, kind, None if labels is None else "y")
     if kind == "csv":
-        frame, remarks, commas = read_csv(place, wishes, limits=limits)
+        found = read_csv(place, wishes, limits=limits)
     elif kind in ("parquet", "arrow"):
-        frame, remarks, commas = _columnar(place, kind, source, limits), [], ()
+        frame = _without(_columnar(place, kind, source, limits), wishes.missing)
         frame = _as_text(frame, names_among(wishes.words, frame.columns, source))
+        found = Understood(frame, [], (), {})
     else:
-        frame, remarks, commas = _loose(place, kind, name, source, wishes, limits)
-    return Table(frame, None, source, kind, remarks=tuple(remarks), decimal_commas=commas)
+        found = _loose(place, kind, name, source, wishes, limits)
+    frame, remarks, commas, written = found
+    return Table(
+        *(frame, None, source, kind),
+        remarks=tuple(remarks),
+        decimal_commas=commas,
+        written=written,
+    )
 
 
 def _loose(
     place: Place, kind: str, name: str | None, source: str, wishes: Wishes, limits: Limits
-) -> tuple[Any, list[Remark], tuple[str, ...]]:
+) -> Understood:
     """Formats in which numbers may be written as text."""
     if kind == "json":
         frame = read_json(place, source, limits)
@@ -392,17 +442,34 @@ def _loose(
     else:
         raise DataFileError(say("a database is read from its file only."), source)
     limits.check_shape(frame.height, frame.width, source)
-    names, renamed = without_twins([column.strip() for column in frame.columns])
+    called = [name.strip() or f"column_{j}" for j, name in enumerate(frame.columns, 1)]
+    names, renamed = without_twins(called)
     words = names_among(wishes.words, names, source)
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
-    frame, remarks, commas = understood(frame, False, source, wishes.missing, words)
-    return frame, [*twins_in_words(names, renamed), *remarks], commas
+    frame = _without(frame, wishes.missing)
+    found = understood(frame, False, source, wishes.gone, words)
+    return found._replace(remarks=[*twins_in_words(names, renamed), *found.remarks])
 
 
 def _as_text(frame: Any, names: list[str]) -> Any:
     """The frame with these columns as text."""
     pl = polars()
     return frame.with_columns(pl.col(names).cast(pl.String)) if names else frame
+
+
+def _without(frame: Any, missing: Sequence[str]) -> Any:
+    """The frame with null in the place of these words, and of these numbers in columns of such."""
+    if not missing:
+        return frame
+    pl = polars()
+    numbers = pl.Series(list(missing), dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+    text = [column.name for column in frame if column.dtype == pl.String or is_category(column)]
+    counted = [column.name for column in frame if column.dtype.is_numeric()]
+    word = pl.col(text).cast(pl.String).is_in(list(missing))
+    number = pl.col(counted).cast(pl.Float64).is_in(numbers.to_list())
+    kept = [pl.when(~word).then(pl.col(text))] if text else []
+    kept += [pl.when(~number).then(pl.col(counted))] if counted else []
+    return frame.with_columns(kept)
 
 
 def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
@@ -433,7 +500,9 @@ def batches(
     header: bool | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    not_missing: Sequence[str] = (),
     decimal_commas: Sequence[str] = (),
+    categories: Sequence[str] = (),
     n_features: int | None = None,
     zero_based: bool = False,
     max_bytes: int = MAX_BYTES,
@@ -451,9 +520,11 @@ def batches(
     types : mapping from names to polars types, optional
         For text tables, in which a batch cannot tell what the whole column is; columns without
         one are text.
-    format, separator, header, encoding, missing, n_features, max_bytes, max_columns,
-    max_memory
+    format, separator, header, encoding, missing, not_missing, n_features, max_bytes,
+    max_columns, max_memory
         As for `read_table`; a LibSVM file needs `n_features`.
+    categories : sequence of str
+        Columns of a text table whose cells stay as they are written.
     decimal_commas : sequence of str
         Columns whose numbers have a decimal comma, where the first rows do not tell.
     zero_based : bool
@@ -463,9 +534,8 @@ def batches(
     ------
     Table
     """
-    wishes = Wishes(
-        separator, header, encoding, tuple(missing), decimal_commas=tuple(decimal_commas)
-    )
+    words = (tuple(missing), tuple(not_missing), tuple(categories))
+    wishes = Wishes(separator, header, encoding, *words, tuple(decimal_commas))
     limits = Limits(max_bytes, max_columns, max_memory)
     several: list[str | Path] = [*files_of(path)]
     for file in several or [path]:
@@ -487,6 +557,7 @@ def _batches(
     source = source_name(file)
     with open_bytes(file, limits.decompressed) as stream:
         kind = tell_format(file, stream, source, format)
+        wishes.refuse_unused(kind, source)
         if kind == "libsvm":
             if n_features is None:
                 raise ValueError("n_features is needed to read a LibSVM file in batches.")
@@ -506,7 +577,8 @@ def _batches(
                 yield Table(frame, None, source, kind, decimal_commas=commas)
             return
     if kind in ("parquet", "arrow") and on_disk(file):
-        yield from _columnar_batches(Path(file), kind, source, rows, limits)
+        for table in _columnar_batches(Path(file), kind, source, rows, limits):
+            yield replace(table, features=_without(table.features, wishes.missing))
         return
     whole = _read(path, wishes, kind, limits)
     for start in range(0, whole.n_rows, rows):

@@ -14,6 +14,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_certificate
 from cotas.design import as_design
 from cotas.design.blocks import times
+from cotas.foreign.fit import ForeignFit
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias, best_smooth_bias
@@ -51,13 +52,10 @@ def parameters(model: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def measure(
-    model: Any,
+    fit: ForeignFit,
     state: Callable[[FloatArray], RegularizedRisk],
-    X: Matrix,
-    y: AnyArray,
     weights: Callable[[Any], FloatArray],
-    max_time: float,
-    free_bias: bool = False,
+    free_bias: bool,
 ) -> list[Certificate]:
     """One certificate for each class, with a dual point of our own.
 
@@ -65,13 +63,13 @@ def measure(
     the problem for them. With `free_bias` that problem is measured with a free bias instead, and
     the certificate also tells the objective of θ with the best bias for it.
     """
-    certificates = []
-    for label, theta, theta0 in classes_against_the_rest(model):
+    certificates, X, y = [], fit.X, fit.y
+    for label, theta, theta0 in classes_against_the_rest(fit.model):
         given = weights(label)
         problem = state(given)
         if free_bias:
             problem = replace(problem, free_bias=True, bias_scale=0.0)
-        share = multipliers(problem, X, y == label, given, max_time, (theta, theta0))
+        share = multipliers(problem, X, y == label, given, fit.max_time, (theta, theta0))
         point = dual_point(problem, theta, theta0, label, share, given)
         if free_bias:
             certificates.append(_telling_of_the_best_bias(point, X, y))
@@ -80,24 +78,23 @@ def measure(
     return certificates
 
 
-def separation_or(model: Any, X: Matrix, y: AnyArray, reason: str) -> list[Certificate]:
+def separation_or(fit: ForeignFit, reason: str) -> list[Certificate]:
     """Whether each class is separated from the rest; where it is not, nothing is proved."""
     witnesses = [
-        SeparationWitness(theta, theta0, label, float(model.fit_intercept))
-        for label, theta, theta0 in classes_against_the_rest(model)
+        SeparationWitness(theta, theta0, label, float(fit.model.fit_intercept))
+        for label, theta, theta0 in classes_against_the_rest(fit.model)
     ]
-    found = [witness.check(X, y) for witness in witnesses]
+    found = [witness.check(fit.X, fit.y) for witness in witnesses]
     return [certificate if certificate.holds else no_certificate(reason) for certificate in found]
 
 
-def class_weighted(
-    model: Any, y: AnyArray, weights: FloatArray, *, balanced_by_weight: bool
-) -> Callable[[Any], FloatArray]:
+def class_weighted(fit: ForeignFit, *, balanced_by_weight: bool) -> Callable[[Any], FloatArray]:
     """The weights of the examples when a given class is trained against the rest.
 
     Two classes have each its weight. With more of them the one that is trained has its weight,
     and all the others have one. "balanced" counts examples, or in some models their weights.
     """
+    model, y, weights = fit.model, fit.y, fit.weights
     if model.class_weight is None:
         return lambda label: weights
     of_class = compute_class_weight(

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates import Certificate, no_certificate
+from cotas.arrays import FloatArray
+from cotas.certificates import Certificate
 from cotas.certificates.theorems.combinations import Combination
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.certificates.theorems.weak_learners import Predictors
+from cotas.foreign.fit import ForeignFit, unproved
 
 
 class Ballot:
@@ -35,13 +36,12 @@ class Vote:
         return np.where(self.ballot(rows) == self.label, 1.0, -1.0)
 
 
-def adaboost_classifier(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def adaboost_classifier(fit: ForeignFit) -> list[Certificate]:
     """F = Σ ½αₘfₘ with αₘ = learning_rate·ln((1−err)/err), hence our Algorithm 1 or SAMME."""
+    model = fit.model
     votes = np.asarray(model.estimator_weights_[: len(model.estimators_)], dtype=np.float64)
     if len(votes) == 0:
-        return [no_certificate("The model has no estimators.")]
+        return unproved("The model has no estimators.")
     several = len(model.classes_) > 2
     classes = model.classes_ if several else model.classes_[1:]
     ballots = [Ballot(estimator) for estimator in model.estimators_]
@@ -49,8 +49,8 @@ def adaboost_classifier(
     witness = SurrogateBound(
         combinations=tuple(Combination(learners, 0.5 * votes) for learners in named),
         classes=classes,
-        weights=weights,
+        weights=fit.weights,
         surrogate="votes" if several else "exponential",
         discrete=True,
     )
-    return [witness.check(X, y)]
+    return [witness.check(fit.X, fit.y)]

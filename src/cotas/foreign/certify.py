@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from cotas.fitting.certified import Certified
 from cotas.fitting.data import checked_weights
 from cotas.fitting.parameters import check_not_negative
 from cotas.foreign.boosting import adaboost_classifier
+from cotas.foreign.fit import ForeignFit
 from cotas.foreign.kernel import kernel_ridge, svc, svr
 from cotas.foreign.least_squares import elastic_net, lasso, linear_regression, ridge, sgd_regressor
 from cotas.foreign.linear import (
@@ -39,8 +39,7 @@ from cotas.source import comes_in_blocks, source_of
 from cotas.words import say
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
-# A reader takes the model, X, y, the weights of the examples and the seconds it may spend.
-READERS: dict[str, Callable[..., list[Certificate]]] = {
+READERS: dict[str, Callable[[ForeignFit], list[Certificate]]] = {
     "sklearn.AdaBoostClassifier": adaboost_classifier,
     "sklearn.ElasticNet": elastic_net,
     "sklearn.KernelRidge": kernel_ridge,
@@ -59,12 +58,12 @@ READERS: dict[str, Callable[..., list[Certificate]]] = {
     "sklearnex.Ridge": ridge,
 }
 
-# The same with a free bias, for models that may penalize it or have none.
-FREE_BIAS_READERS: dict[str, Callable[..., list[Certificate]]] = {
-    "sklearn.LinearSVC": partial(linear_svc, free_bias=True),
-    "sklearn.LogisticRegression": partial(logistic_regression, free_bias=True),
-    "sklearn.SGDClassifier": partial(sgd_classifier, free_bias=True),
-    "sklearn.SVC": svc,
+# Those that can be measured by the problem with a free bias: they may penalize it or have none.
+WITH_A_FREE_BIAS = {
+    "sklearn.LinearSVC",
+    "sklearn.LogisticRegression",
+    "sklearn.SGDClassifier",
+    "sklearn.SVC",
 }
 
 # Their readers take the weights as they were given, since how the weight of a class counts
@@ -168,15 +167,14 @@ def certify(
     (refuse_inexact if is_regressor(model) else refuse_masked)(y, "y")
     if isinstance(model, Certified) and problem == "own":
         return model._proved_again(X, y)
-    reader = (READERS if problem == "own" else FREE_BIAS_READERS).get(name)
-    if reader is None:
+    if name not in (READERS if problem == "own" else WITH_A_FREE_BIAS):
         return no_certificate(_reason(name))
     check_is_fitted(model)
     X, y, weights = _checked(model, X, y, sample_weight)
     if getattr(model, "class_weight", None) is not None and name not in WEIGH_CLASSES_THEMSELVES:
         weights = weights * compute_sample_weight(model.class_weight, y)
     with one_thread_in_blas():  # the products are small, and threads would wait for each other
-        found = reader(model, X, y, weights, max_time)
+        found = READERS[name](ForeignFit(model, X, y, weights, max_time, problem != "own"))
     return _together(found, _names(model, found))
 
 

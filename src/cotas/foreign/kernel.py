@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, sigmoid_kernel
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
-from cotas.certificates import Certificate, KernelDualPoint, no_certificate
+from cotas.certificates import Certificate, KernelDualPoint
 from cotas.certificates.kernel_regression import KernelRegression, KernelRegressionPoint
 from cotas.certificates.presentation import against
 from cotas.fitting.threads import pooled
+from cotas.foreign.fit import ForeignFit, unproved
 from cotas.foreign.linear import svc as linear_svc_pair
 from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
@@ -24,20 +25,19 @@ from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 
 
-def svc(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def svc(fit: ForeignFit) -> list[Certificate]:
     """½‖θ‖² + C Σ wᵢHᵢ with a free bias, for each pair of classes, and its own dual variables."""
+    model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     if model.kernel == "linear" and len(model.classes_) == 2:
-        return linear_svc_pair(model, X, y, weights, max_time)
+        return linear_svc_pair(fit)
     if X.shape[0] != model.shape_fit_[0]:
         raise ValueError(f"The model was fitted on {model.shape_fit_[0]} rows, not {X.shape[0]}.")
     support = support_of(model, X, weights)
     if support is None:
-        return [no_certificate(UNKNOWN_ROWS)]
+        return unproved(UNKNOWN_ROWS)
     kernel, codes = svc_kernel(model), np.searchsorted(model.classes_, y)
     return [
-        _pair(model, kernel, support, pair, number, X, y, codes, weights)
+        _pair(fit, kernel, support, pair, number, codes)
         for number, pair in enumerate(combinations(range(len(model.classes_)), 2))
     ]
 
@@ -84,21 +84,18 @@ UNKNOWN_ROWS = (
 
 
 def _pair(
-    model: Any,
+    fit: ForeignFit,
     kernel: Kernel,
     support: IntArray,
     pair: tuple[int, int],
     number: int,
-    X: Matrix,
-    y: AnyArray,
     codes: IntArray,
-    weights: FloatArray,
 ) -> Certificate:
     """Two classes against each other; all other rows have no part in it."""
-    first, second = pair
+    model, (first, second) = fit.model, pair
     several = len(model.classes_) > 2
     beta = _coefficients(model, support, pair, codes)
-    weights = np.where((codes == first) | (codes == second), weights, 0.0)
+    weights = np.where((codes == first) | (codes == second), fit.weights, 0.0)
     total = weights.sum()
     share = np.zeros(len(codes))
     np.divide(np.abs(beta), model.C * weights, out=share, where=weights > 0)
@@ -115,7 +112,7 @@ def _pair(
         subject=against(*names) if several else "",
     )
     with one_thread_in_blas(), pooled(None) as each:
-        return KernelDualPoint.check_all([point], X, y, each=each)[0]
+        return KernelDualPoint.check_all([point], fit.X, fit.y, each=each)[0]
 
 
 def _coefficients(
@@ -136,34 +133,32 @@ def _coefficients(
     return beta
 
 
-def svr(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def svr(fit: ForeignFit) -> list[Certificate]:
     """½‖θ‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) with a free bias."""
+    model, X, weights = fit.model, fit.X, fit.weights
     if X.shape[0] != model.shape_fit_[0]:
         raise ValueError(f"The model was fitted on {model.shape_fit_[0]} rows, not {X.shape[0]}.")
     support = support_of(model, X, weights)
     if support is None:
-        return [no_certificate(UNKNOWN_ROWS)]
-    dual, beta = model.dual_coef_, np.zeros(len(y))
+        return unproved(UNKNOWN_ROWS)
+    dual, beta = model.dual_coef_, np.zeros(len(fit.y))
     beta[support] = np.ravel(dual.toarray() if hasattr(dual, "toarray") else dual)
     problem = KernelRegression(1.0 / (model.C * float(weights.sum())), True, float(model.epsilon))
-    return [_checked(problem, svc_kernel(model), beta, float(model.intercept_[0]), weights, X, y)]
+    return [_checked(fit, problem, svc_kernel(model), beta, float(model.intercept_[0]))]
 
 
-def kernel_ridge(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def kernel_ridge(fit: ForeignFit) -> list[Certificate]:
     """Σ wᵢ(yᵢ − f(xᵢ))² + α‖θ‖² without a bias."""
+    model, X = fit.model, fit.X
     beta = np.asarray(model.dual_coef_, dtype=np.float64)
     if beta.ndim != 1 or np.ndim(model.alpha) != 0:
-        return [no_certificate("Of several targets at once, each has to be fitted on its own.")]
+        return unproved("Of several targets at once, each has to be fitted on its own.")
     if not model.alpha > 0:
-        return [no_certificate("KernelRidge(alpha=0) has no penalty: it interpolates.")]
+        return unproved("KernelRidge(alpha=0) has no penalty: it interpolates.")
     if X.shape[0] != len(beta):
         raise ValueError(f"The model was fitted on {len(beta)} rows, not {X.shape[0]}.")
-    problem = KernelRegression(float(model.alpha) / float(weights.sum()), False)
-    return [_checked(problem, ridge_kernel(model, X.shape[1]), beta, 0.0, weights, X, y)]
+    problem = KernelRegression(float(model.alpha) / float(fit.weights.sum()), False)
+    return [_checked(fit, problem, ridge_kernel(model, X.shape[1]), beta, 0.0)]
 
 
 def ridge_kernel(model: Any, d: int) -> Kernel:
@@ -184,9 +179,8 @@ def ridge_kernel(model: Any, d: int) -> Kernel:
 
 
 def _checked(
-    problem: KernelRegression, kernel: Kernel, beta: FloatArray, bias: float,
-    weights: FloatArray, X: Matrix, y: AnyArray,
-) -> Certificate:  # fmt: skip
-    point = KernelRegressionPoint(problem, kernel, beta, bias, weights)
+    fit: ForeignFit, problem: KernelRegression, kernel: Kernel, beta: FloatArray, bias: float
+) -> Certificate:
+    point = KernelRegressionPoint(problem, kernel, beta, bias, fit.weights)
     with one_thread_in_blas(), pooled(None) as each:
-        return point.survey(X, y, each=each)[0]
+        return point.survey(fit.X, fit.y, each=each)[0]

@@ -2,57 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates import Certificate, SquaredLossPoint, no_certificate
+from cotas.arrays import FloatArray
+from cotas.certificates import Certificate, SquaredLossPoint
 from cotas.certificates.lasso import LassoPoint, LassoProblem
-from cotas.words import say
+from cotas.foreign.fit import ForeignFit, unproved
 
 
-def linear_regression(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def linear_regression(fit: ForeignFit) -> list[Certificate]:
     """Σ wᵢ(yᵢ − θ·xᵢ − θ₀)²: divided by 2Σw it is our problem."""
-    return _least_squares(model, np.zeros(1), X, y, weights)
+    return _least_squares(fit, np.zeros(1))
 
 
-def ridge(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def ridge(fit: ForeignFit) -> list[Certificate]:
     """Σ wᵢ(yᵢ − θ·xᵢ − θ₀)² + alpha‖θ‖²: divided by 2Σw it is ours with λ = alpha/Σw."""
-    alphas = np.atleast_1d(np.asarray(model.alpha, dtype=np.float64))
-    return _least_squares(model, alphas / weights.sum(), X, y, weights)
+    alphas = np.atleast_1d(np.asarray(fit.model.alpha, dtype=np.float64))
+    return _least_squares(fit, alphas / fit.weights.sum())
 
 
-def sgd_regressor(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def sgd_regressor(fit: ForeignFit) -> list[Certificate]:
     """Mean of ½wᵢ(yᵢ − θ·xᵢ − θ₀)² + (alpha/2)‖θ‖², the bias free."""
+    model = fit.model
     if model.loss != "squared_error" or model.penalty not in ("l2", None):
         other = f"loss={model.loss!r}, penalty={model.penalty!r}"
-        return [no_certificate(say("SGDRegressor({other}) minimizes something else.", other=other))]
+        return unproved("SGDRegressor({other}) minimizes something else.", other=other)
     # Its mean divides by the number of examples; ours by the sum of the weights.
     alpha = 0.0 if model.penalty is None else float(model.alpha)
-    return _least_squares(model, np.array([alpha / weights.mean()]), X, y, weights)
+    return _least_squares(fit, np.array([alpha / fit.weights.mean()]))
 
 
-def _least_squares(
-    model: Any, lams: FloatArray, X: Matrix, y: AnyArray, weights: FloatArray
-) -> list[Certificate]:
+def _least_squares(fit: ForeignFit, lams: FloatArray) -> list[Certificate]:
+    model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     if getattr(model, "positive", False):
-        name = type(model).__name__
-        return [
-            no_certificate(
-                say(
-                    "{name}(positive=True) minimizes over θ ≥ 0, where a small gradient is "
-                    "not what marks the best.",
-                    name=name,
-                )
-            )
-        ]
+        return unproved(
+            "{name}(positive=True) minimizes over θ ≥ 0, where a small gradient is not what marks "
+            "the best.",
+            name=type(model).__name__,
+        )
     thetas = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
     biases = np.broadcast_to(np.ravel(np.asarray(model.intercept_, dtype=np.float64)), len(thetas))
     alike = bool((weights == weights[0]).all())
@@ -74,27 +61,22 @@ def _least_squares(
     return [point.check(X, y) for point in points]
 
 
-def lasso(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def lasso(fit: ForeignFit) -> list[Certificate]:
     """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + α‖β‖₁; the residual of the model is the dual point."""
-    return _penalized(model, X, y, weights, 1.0)
+    return _penalized(fit, 1.0)
 
 
-def elastic_net(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def elastic_net(fit: ForeignFit) -> list[Certificate]:
     """As the Lasso, with α(ρ‖β‖₁ + ½(1 − ρ)‖β‖²), ρ being `l1_ratio`."""
-    return _penalized(model, X, y, weights, float(model.l1_ratio))
+    return _penalized(fit, float(fit.model.l1_ratio))
 
 
-def _penalized(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, l1_ratio: float
-) -> list[Certificate]:
+def _penalized(fit: ForeignFit, l1_ratio: float) -> list[Certificate]:
+    model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     if model.alpha <= 0:
-        return [no_certificate(say("{name}(alpha=0) is least squares.", name=type(model).__name__))]
+        return unproved("{name}(alpha=0) is least squares.", name=type(model).__name__)
     if y.ndim != np.ndim(model.intercept_) + 1 and model.fit_intercept:
-        return [no_certificate("The model has another number of targets than y.")]
+        return unproved("The model has another number of targets than y.")
     problem = LassoProblem(
         lam=float(model.alpha),
         l1_ratio=l1_ratio,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates import Certificate, SoftmaxPoint, no_certificate
+from cotas.arrays import FloatArray
+from cotas.certificates import Certificate, SoftmaxPoint
 from cotas.foreign.against_the_rest import (
     class_weighted,
     classes_against_the_rest,
@@ -20,6 +20,7 @@ from cotas.foreign.against_the_rest import (
     parameters,
     separation_or,
 )
+from cotas.foreign.fit import ForeignFit, unproved
 from cotas.losses import Hinge, Logistic, MarginLoss, ModifiedHuber, SquaredHinge
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers.risks import SoftmaxLoss
@@ -28,44 +29,27 @@ from cotas.words import say
 LINEAR_SVC_LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
 
-def linear_svc(
-    model: Any,
-    X: Matrix,
-    y: AnyArray,
-    weights: FloatArray,
-    max_time: float,
-    free_bias: bool = False,
-) -> list[Certificate]:
+def linear_svc(fit: ForeignFit) -> list[Certificate]:
     """½‖(w, b/c)‖² + C Σ wᵢℓᵢ, c being `intercept_scaling`: divided by CΣw it is our problem."""
+    model = fit.model
     if model.multi_class != "ovr":
-        return [
-            no_certificate(
-                say(
-                    "LinearSVC(multi_class={value}) has no certificate.",
-                    value=repr(model.multi_class),
-                )
-            )
-        ]
+        value = repr(model.multi_class)
+        return unproved("LinearSVC(multi_class={value}) has no certificate.", value=value)
     if model.penalty != "l2":
-        return [
-            no_certificate(
-                say("LinearSVC(penalty={value}): cotas proves l2 only.", value=repr(model.penalty))
-            )
-        ]
+        value = repr(model.penalty)
+        return unproved("LinearSVC(penalty={value}): cotas proves l2 only.", value=value)
     scale = float(model.intercept_scaling) if model.fit_intercept else 0.0
     loss = LINEAR_SVC_LOSSES[model.loss]
 
     def state(given: FloatArray) -> RegularizedRisk:
         return RegularizedRisk(loss, 1.0 / (model.C * given.sum()), False, scale)
 
-    weighted = class_weighted(model, y, weights, balanced_by_weight=True)
-    return measure(model, state, X, y, weighted, max_time, free_bias)
+    return measure(fit, state, class_weighted(fit, balanced_by_weight=True), fit.free_bias)
 
 
-def svc(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def svc(fit: ForeignFit) -> list[Certificate]:
     """½‖w‖² + C Σ wᵢHᵢ of two classes with a free bias, and its own dual variables."""
+    model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     problem = RegularizedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)
     share = np.zeros(len(y))
     heavy = model.support_[weights[model.support_] > 0]
@@ -75,7 +59,7 @@ def svc(
     share[heavy] = own_alpha[heavy] / (model.C * weights[heavy])
     label, theta, theta0 = classes_against_the_rest(model)[0]
     own = dual_point(problem, theta, theta0, label, share, weights)
-    other = multipliers(problem, X, y == label, weights, max_time)
+    other = multipliers(problem, X, y == label, weights, fit.max_time)
     certificates = [own.check(X, y), replace(own, multipliers=other).check(X, y)]
     return [max(certificates, key=lambda certificate: certificate.lower)]
 
@@ -92,86 +76,63 @@ NO_LEDGER = (
 )
 
 
-def sgd_classifier(
-    model: Any,
-    X: Matrix,
-    y: AnyArray,
-    weights: FloatArray,
-    max_time: float,
-    free_bias: bool = False,
-) -> list[Certificate]:
+def sgd_classifier(fit: ForeignFit) -> list[Certificate]:
     """mean of wᵢℓᵢ + (alpha/2)‖w‖², the bias free."""
+    model = fit.model
     if model.learning_rate in ("pa1", "pa2"):
-        return passive_aggressive(model, X, y, weights, max_time)
+        return passive_aggressive(fit)
     if model.loss == "perceptron":
         # Its objective is smallest at θ = 0, where it is zero: what counts is the separation.
-        return perceptron(model, X, y, weights, max_time)
+        return perceptron(fit)
     if model.penalty is None or model.alpha == 0:
         reason = "Without a penalty there is no duality gap, and the model does not separate."
-        return separation_or(model, X, y, reason)
+        return separation_or(fit, reason)
     loss = SGD_LOSSES.get(model.loss)
     if loss is None or model.penalty != "l2":
         other = f"SGDClassifier(loss={model.loss!r}, penalty={model.penalty!r})"
         known = ", ".join(map(repr, SGD_LOSSES))
-        return [
-            no_certificate(
-                say(
-                    "{other}: cotas proves the l2 penalty with one of {known}.",
-                    other=other,
-                    known=known,
-                )
-            )
-        ]
+        words = "{other}: cotas proves the l2 penalty with one of {known}."
+        return unproved(words, other=other, known=known)
 
     def state(given: FloatArray) -> RegularizedRisk:
         # Its mean divides by the number of examples; ours by the sum of the weights.
         return RegularizedRisk(loss, model.alpha / float(given.mean()), bool(model.fit_intercept))
 
-    weighted = class_weighted(model, y, weights, balanced_by_weight=False)
-    found = measure(model, state, X, y, weighted, max_time, free_bias and not model.fit_intercept)
+    weighted = class_weighted(fit, balanced_by_weight=False)
+    found = measure(fit, state, weighted, fit.free_bias and not model.fit_intercept)
     if not model.early_stopping:
         return found
     note = "With early_stopping the fit kept a part of these data aside; all of them are measured."
     return [certificate.noted(note) for certificate in found]
 
 
-def perceptron(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def perceptron(fit: ForeignFit) -> list[Certificate]:
     """A perceptron keeps no ledger; what can be proved is whether it separates the classes."""
-    return separation_or(model, X, y, say(NO_LEDGER, name="Perceptron"))
+    return separation_or(fit, say(NO_LEDGER, name="Perceptron"))
 
 
-def passive_aggressive(
-    model: Any, X: Matrix, y: AnyArray, weights: FloatArray, max_time: float
-) -> list[Certificate]:
+def passive_aggressive(fit: ForeignFit) -> list[Certificate]:
     """The same for the passive-aggressive algorithm, by either of its names in scikit-learn."""
-    return separation_or(model, X, y, say(NO_LEDGER, name="PassiveAggressive"))
+    return separation_or(fit, say(NO_LEDGER, name="PassiveAggressive"))
 
 
-def logistic_regression(
-    model: Any,
-    X: Matrix,
-    y: AnyArray,
-    weights: FloatArray,
-    max_time: float,
-    free_bias: bool = False,
-) -> list[Certificate]:
+def logistic_regression(fit: ForeignFit) -> list[Certificate]:
     """½‖w‖² + C Σ wᵢℓᵢ with a free bias; liblinear penalizes it, as `LinearSVC` does."""
+    model = fit.model
     penalty = _penalty(model)
     if penalty is None:
-        reason = (
+        return unproved(
             "LogisticRegression without a penalty (C=inf): its dual points have to satisfy "
             "Σ αᵢyᵢxᵢ = 0 exactly, so there is no gap to prove. A large finite C has one."
         )
-        return [no_certificate(reason)]
     ratio = {"l2": 0.0, "l1": 1.0}.get(penalty)
     ratio = float(model.l1_ratio) if ratio is None else ratio
     if ratio and model.solver == "liblinear" and model.fit_intercept:
-        reason = "LogisticRegression(solver='liblinear') penalizes its bias by the l1 norm as well."
-        return [no_certificate(reason)]
+        return unproved(
+            "LogisticRegression(solver='liblinear') penalizes its bias by the l1 norm as well."
+        )
     if len(model.classes_) > 2:
-        return [_softmax(model, X, y, weights, max_time, free_bias, ratio)]
+        return [_softmax(fit, ratio)]
     penalized = model.solver == "liblinear" and model.fit_intercept
     scale = float(model.intercept_scaling) if penalized else 0.0
     free = bool(model.fit_intercept) and not penalized
@@ -179,8 +140,8 @@ def logistic_regression(
     def state(given: FloatArray) -> RegularizedRisk:
         return RegularizedRisk(Logistic(), 1.0 / (model.C * given.sum()), free, scale, ratio)
 
-    weighted = class_weighted(model, y, weights, balanced_by_weight=True)
-    return measure(model, state, X, y, weighted, max_time, free_bias and not free)
+    weighted = class_weighted(fit, balanced_by_weight=True)
+    return measure(fit, state, weighted, fit.free_bias and not free)
 
 
 def _penalty(model: Any) -> str | None:
@@ -193,16 +154,9 @@ def _penalty(model: Any) -> str | None:
     return str(model.penalty)
 
 
-def _softmax(
-    model: Any,
-    X: Matrix,
-    y: AnyArray,
-    weights: FloatArray,
-    max_time: float,
-    free_bias: bool,
-    ratio: float,
-) -> Certificate:
+def _softmax(fit: ForeignFit, ratio: float) -> Certificate:
     """All the classes at once: one problem, one certificate."""
+    model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     codes = np.searchsorted(model.classes_, y)
     if model.class_weight is not None:
         of_class = compute_class_weight(
@@ -211,10 +165,10 @@ def _softmax(
         weights = weights * np.asarray(of_class, dtype=np.float64)[codes]
     s = weights / weights.sum()
     problem = SoftmaxRisk(
-        1.0 / (model.C * weights.sum()), bool(model.fit_intercept) or free_bias, ratio
+        1.0 / (model.C * weights.sum()), bool(model.fit_intercept) or fit.free_bias, ratio
     )
     coefs, biases = parameters(model)
-    best = optimum(X, SoftmaxLoss(codes, s, len(coefs)), problem, max_time, (coefs.T, biases))
+    best = optimum(X, SoftmaxLoss(codes, s, len(coefs)), problem, fit.max_time, (coefs.T, biases))
     return SoftmaxPoint(
         problem=problem,
         coef=coefs,

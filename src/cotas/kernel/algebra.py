@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -29,14 +29,26 @@ LARGEST_EXPONENT = {np.dtype(np.float64): 709.0, np.dtype(np.float32): 88.0}
 
 @dataclass(frozen=True, repr=False)
 class CombinedKernel(Kernel):
-    """A kernel made of several others on the same rows."""
+    """A kernel made of several others on the same rows, joined by an operation."""
 
     parts: tuple[Kernel, ...]
+    word: ClassVar[str]
+    operation: ClassVar[Any]
+
+    @classmethod
+    def of(cls, *kernels: Kernel) -> Self:
+        """The combination; those of the same kind among the parts are opened."""
+        flat = [k.parts if isinstance(k, cls) else (k,) for k in kernels]
+        return cls(tuple(part for parts in flat for part in parts))
 
     @property
     def known_mercer(self) -> bool | None:  # type: ignore[override]
         """True if all the parts are known to be valid."""
         return True if all(part.known_mercer for part in self.parts) else None
+
+    def spec(self) -> Any:
+        """("sum", k₁, k₂, …) or ("product", k₁, k₂, …)"""
+        return (self.word, *(part.spec() for part in self.parts))
 
     def _frame(self, X: Matrix) -> tuple[Any, ...]:
         return tuple(part._frame(X) for part in self.parts)
@@ -45,99 +57,69 @@ class CombinedKernel(Kernel):
         inner = tuple(k._side(X, f) for k, f in zip(self.parts, frame, strict=True))
         return Side(X, inner=inner, frame=frame)
 
-    def _blocks(self, left: Side, right: Side, dtype: Any) -> list[AnyArray]:
-        sides = zip(self.parts, left.inner, right.inner, strict=True)
-        return [part._block(a, b, dtype) for part, a, b in sides]
+    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        first, *others = zip(self.parts, left.inner, right.inner, strict=True)
+        out = first[0]._block(*first[1:], dtype)
+        for part, a, b in others:
+            self.operation(out, part._block(a, b, dtype), out=out)
+        return out
 
-    def _diagonals(self, side: Side) -> list[FloatArray]:
-        return [k._diagonal(s) for k, s in zip(self.parts, side.inner, strict=True)]
+    def _diagonal(self, side: Side) -> FloatArray:
+        found = [k._diagonal(s) for k, s in zip(self.parts, side.inner, strict=True)]
+        return np.asarray(self.operation.reduce(found))
 
 
 @dataclass(frozen=True, repr=False)
 class Sum(CombinedKernel):
     """k₁ + k₂ + …"""
 
-    @classmethod
-    def of(cls, *kernels: Kernel) -> Sum:
-        """The sum, sums among the terms being opened."""
-        flat = [k.parts if isinstance(k, Sum) else (k,) for k in kernels]
-        return cls(tuple(part for parts in flat for part in parts))
+    word, operation = "sum", np.add
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """k₁ + k₂"""
         return " + ".join(part.formula(x, z) for part in self.parts)
-
-    def spec(self) -> Any:
-        """("sum", k₁, k₂, …)"""
-        return ("sum", *(part.spec() for part in self.parts))
-
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
-        first, *others = self._blocks(left, right, dtype)
-        for block in others:
-            first += block
-        return first
-
-    def _diagonal(self, side: Side) -> FloatArray:
-        return np.sum(self._diagonals(side), axis=0)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, repr=False)
 class Product(CombinedKernel):
     """k₁ · k₂ · …"""
 
-    @classmethod
-    def of(cls, *kernels: Kernel) -> Product:
-        """The product, products among the factors being opened."""
-        flat = [k.parts if isinstance(k, Product) else (k,) for k in kernels]
-        return cls(tuple(part for parts in flat for part in parts))
+    word, operation = "product", np.multiply
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """k₁ · k₂"""
         return "·".join(_factor(part, x, z) for part in self.parts)
 
-    def spec(self) -> Any:
-        """("product", k₁, k₂, …)"""
-        return ("product", *(part.spec() for part in self.parts))
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
-        first, *others = self._blocks(left, right, dtype)
-        for block in others:
-            first *= block
-        return first
+class ChangedKernel(Kernel):
+    """A kernel whose values are another's, changed one by one."""
 
-    def _diagonal(self, side: Side) -> FloatArray:
-        return np.prod(self._diagonals(side), axis=0)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, repr=False)
-class Changed(Kernel):
-    """A kernel whose values are another's, changed."""
+    kernel: Kernel
 
     @property
     def known_mercer(self) -> bool | None:  # type: ignore[override]
         """True if the kernel that is changed is known to be valid."""
-        return self.inner_kernel.known_mercer
-
-    @property
-    def inner_kernel(self) -> Kernel:
-        """The kernel that is changed."""
-        return self.kernel  # type: ignore[attr-defined, no-any-return]
+        return self.kernel.known_mercer
 
     def _frame(self, X: Matrix) -> Any:
-        return self.inner_kernel._frame(X)
+        return self.kernel._frame(X)
 
     def _side(self, X: Matrix, frame: Any) -> Side:
-        return Side(X, inner=(self.inner_kernel._side(X, frame),), frame=frame)
+        return Side(X, inner=(self.kernel._side(X, frame),), frame=frame)
 
-    def _inner_block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
-        return self.inner_kernel._block(left.inner[0], right.inner[0], dtype)
+    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+        return self._changed(self.kernel._block(left.inner[0], right.inner[0], dtype))
 
-    def _inner_diagonal(self, side: Side) -> FloatArray:
-        return self.inner_kernel._diagonal(side.inner[0])
+    def _diagonal(self, side: Side) -> FloatArray:
+        return self._changed(self.kernel._diagonal(side.inner[0]).copy())
+
+    def _changed(self, values: AnyArray) -> AnyArray:
+        """The values as they are to be; they may be overwritten."""
+        return values
 
 
 @dataclass(frozen=True, repr=False)
-class Scaled(Changed):
+class Scaled(ChangedKernel):
     """c · k with c > 0"""
 
     factor: float
@@ -154,17 +136,13 @@ class Scaled(Changed):
         """A product with a constant."""
         return ("product", ("constant", float(self.factor)), self.kernel.spec())
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
-        out = self._inner_block(left, right, dtype)
-        out *= dtype(self.factor)
-        return out
-
-    def _diagonal(self, side: Side) -> FloatArray:
-        return self.factor * self._inner_diagonal(side)
+    def _changed(self, values: AnyArray) -> AnyArray:
+        values *= values.dtype.type(self.factor)
+        return values
 
 
 @dataclass(frozen=True, repr=False)
-class Power(Changed):
+class Power(ChangedKernel):
     """k ** p with a positive integer p"""
 
     kernel: Kernel
@@ -181,15 +159,12 @@ class Power(Changed):
         """("power", k, p)"""
         return ("power", self.kernel.spec(), int(self.exponent))
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
-        return to_the_power(self._inner_block(left, right, dtype), self.exponent)
-
-    def _diagonal(self, side: Side) -> FloatArray:
-        return to_the_power(self._inner_diagonal(side).copy(), self.exponent)
+    def _changed(self, values: AnyArray) -> AnyArray:
+        return to_the_power(values, self.exponent)
 
 
 @dataclass(frozen=True, repr=False)
-class ExponentialOf(Changed):
+class ExponentialOf(ChangedKernel):
     """exp(k)"""
 
     kernel: Kernel
@@ -202,13 +177,7 @@ class ExponentialOf(Changed):
         """("exp", k)"""
         return ("exp", self.kernel.spec())
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
-        return self._raised(self._inner_block(left, right, dtype))
-
-    def _diagonal(self, side: Side) -> FloatArray:
-        return self._raised(self._inner_diagonal(side).copy())
-
-    def _raised(self, values: AnyArray) -> AnyArray:
+    def _changed(self, values: AnyArray) -> AnyArray:
         limit = LARGEST_EXPONENT[values.dtype]
         largest = values.max(initial=-np.inf)
         if largest > limit:
@@ -221,7 +190,7 @@ class ExponentialOf(Changed):
 
 
 @dataclass(frozen=True, repr=False)
-class Normalized(Changed):
+class Normalized(ChangedKernel):
     """k(x, x′)/√(k(x, x)·k(x′, x′)), and 0 where φ(x) or φ(x′) is zero"""
 
     kernel: Kernel
@@ -248,7 +217,7 @@ class Normalized(Changed):
         return Side(X, (np.where(lengths > 0, lengths, np.inf),), (inner,), frame)
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
-        out = self._inner_block(left, right, dtype)
+        out = super()._block(left, right, dtype)
         out /= left.notes[0].astype(dtype)[:, None]
         out /= right.notes[0].astype(dtype)
         return out
@@ -258,7 +227,7 @@ class Normalized(Changed):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class OnColumns(Changed):
+class OnColumns(ChangedKernel):
     """k on some of the columns"""
 
     kernel: Kernel
@@ -285,12 +254,6 @@ class OnColumns(Changed):
 
     def _side(self, X: Matrix, frame: Any) -> Side:
         return Side(X, inner=(self.kernel._side(self._those(X), frame),), frame=frame)
-
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
-        return self._inner_block(left, right, dtype)
-
-    def _diagonal(self, side: Side) -> FloatArray:
-        return self._inner_diagonal(side)
 
     def _those(self, X: Matrix) -> Matrix:
         """The columns; neighbouring ones of an array are only looked at, others are copied."""

@@ -16,8 +16,7 @@ from cotas.fitting.pursuit import Ended
 from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
-from cotas.kernel.machine import KernelSetting, Machine
-from cotas.kernel.problems import BinaryProblem, named
+from cotas.kernel.training import BinaryProblem, KernelSetting, Machine, named
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
 from cotas.solvers.bias import best_bias

@@ -35,9 +35,6 @@ class Linear(Kernel):
         """("linear",)"""
         return ("linear",)
 
-    def _side(self, X: Matrix, frame: Any) -> Side:
-        return Side(X)
-
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         return products(left.rows, right.rows, dtype)
 
@@ -62,9 +59,6 @@ class Constant(Kernel):
     def spec(self) -> Any:
         """("constant", c)"""
         return ("constant", float(self.value))
-
-    def _side(self, X: Matrix, frame: Any) -> Side:
-        return Side(X)
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         return np.full((len(left), len(right)), self.value, dtype=dtype)
@@ -111,9 +105,6 @@ class Polynomial(Kernel):
         multiple = ("product", ("constant", float(self.gamma)), ("linear",))
         inside = ("sum", multiple, ("constant", float(self.coef0)))
         return ("power", inside, int(self.degree))
-
-    def _side(self, X: Matrix, frame: Any) -> Side:
-        return Side(X)
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         out = products(left.rows, right.rows, dtype)

@@ -25,12 +25,11 @@ def gram(kernel: Kernel, X: Matrix) -> FloatArray:
     array([[5., 2.],
            [2., 1.]])
     """
-    prepared = kernel.prepare(X)
-    return np.asarray(prepared.rows(np.arange(len(prepared))))
+    return kernel(X)
 
 
-@dataclass(frozen=True)
-class Mercer:
+@dataclass(frozen=True, kw_only=True)
+class Mercer(Definiteness):
     """The answer to "is this a Mercer kernel?", with its evidence; true or false by itself.
 
     Attributes
@@ -50,32 +49,15 @@ class Mercer:
     """
 
     kernel: Kernel
-    evidence: Definiteness
     by_construction: bool
 
     @property
     def valid(self) -> bool:
-        return self.evidence.semidefinite
+        return self.semidefinite
 
     @property
     def smallest_eigenvalue(self) -> float:
-        return self.evidence.smallest
-
-    @property
-    def rounding(self) -> float:
-        return self.evidence.rounding
-
-    @property
-    def vector(self) -> FloatArray | None:
-        return self.evidence.vector
-
-    @property
-    def value(self) -> float:
-        return self.evidence.value
-
-    @property
-    def asymmetry(self) -> float:
-        return self.evidence.asymmetry
+        return self.smallest
 
     def __bool__(self) -> bool:
         return self.valid
@@ -103,7 +85,7 @@ class Mercer:
         }
 
     def __str__(self) -> str:
-        found = {"kernel": self.kernel, "evidence": self.evidence.in_words}
+        found = {"kernel": self.kernel, "evidence": self.in_words}
         if not self.valid:
             return say("{kernel} is not a Mercer kernel: {evidence}.", **found)
         here = say("{kernel} is a Mercer kernel on these rows: {evidence}.", **found)
@@ -141,7 +123,8 @@ def is_mercer(kernel: Kernel, X: Matrix) -> Mercer:
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(f"is_mercer needs a kernel of cotas.kernels, not {kernel!r}.")
-    return Mercer(kernel, _evidence(kernel, X), kernel.known_mercer is True)
+    known = kernel.known_mercer is True
+    return Mercer(**vars(_evidence(kernel, X)), kernel=kernel, by_construction=known)
 
 
 def _evidence(kernel: Kernel, X: Matrix) -> Definiteness:

@@ -115,9 +115,6 @@ class Custom(Kernel):
         refuse_asymmetric(self._block(side, side, np.float64), some)
         return prepared
 
-    def _side(self, X: Matrix, frame: Any) -> Side:
-        return Side(X)
-
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         if self.of == "blocks":
             given = self.function(left.rows, right.rows)

@@ -32,15 +32,17 @@ from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeat
 from cotas.kernel.base import Group, KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
-from cotas.kernel.machine import KernelSetting, Machine
-from cotas.kernel.problems import (
+from cotas.kernel.training import (
     BinaryProblem,
+    KernelSetting,
+    Machine,
     against_the_rest,
+    facts_of,
     gathered,
     named,
     one_against_one,
+    solve_all,
 )
-from cotas.kernel.training import facts_of, solve_all
 from cotas.progress import Monitor
 from cotas.solvers.working_set import Move
 

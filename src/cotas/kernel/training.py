@@ -1,22 +1,30 @@
-"""The binary problems of a fit, one after the other or side by side."""
+"""The binary problems of a kernel machine, how each is proved, and how all are solved."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cotas.arrays import Each, FloatArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
+from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint, presentation
+from cotas.certificates.device import Maker, computed_by
 from cotas.certificates.sweep import Facts, gather_facts
 from cotas.device.find import in_short
 from cotas.fitting.data import Examples
-from cotas.fitting.pursuit import Ended, deadline
+from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn
 from cotas.fitting.threads import entries_of, pooled, rows_in_threads, thread_count
 from cotas.kernel.blocks import KernelBlocks
-from cotas.kernel.machine import KernelCheck, KernelSetting, Machine, helped
-from cotas.kernel.problems import BinaryProblem
+from cotas.kernel.choice import is_precomputed
+from cotas.kernel.interface import Kernel
+from cotas.losses import Hinge
+from cotas.problem import RegularizedRisk
+from cotas.progress import Monitor
+from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import ascend, smo
@@ -25,10 +33,219 @@ from cotas.solvers.working_set import Move, Watch
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
+if TYPE_CHECKING:
+    from cotas.kernel.svm import KernelSVM
+
+
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
 # Of fewer products of entries a Gram matrix is made before a second thread has begun.
 WORTH_A_THREAD = 1 << 25
+
+
+# ---- the binary problems that several classes are made of ----------------------------------------
+
+
+def named(negative: Any, positive: Any) -> str:
+    """The name of what tells two classes apart, or one from the rest."""
+    if negative is None:
+        return presentation.against_the_rest(positive)
+    return presentation.against(negative, positive)
+
+
+@dataclass(frozen=True)
+class BinaryProblem:
+    """One class against another, or against the rest.
+
+    Attributes
+    ----------
+    positive, negative : the two labels; `negative` is None for the rest
+    rows : the rows that take part; None stands for all
+    signs, weights : ±1 and sᵢ of those rows; the weights sum to one
+    equal : whether all the weights are the same
+    lam : λ
+    """
+
+    positive: Any
+    negative: Any
+    rows: IntArray | None
+    signs: FloatArray
+    weights: FloatArray
+    equal: bool
+    lam: float
+
+    @property
+    def label(self) -> Any:
+        """What reports call it."""
+        return self.positive if self.negative is None else (self.negative, self.positive)
+
+    def of(self, X: Matrix, square: bool) -> Matrix:
+        """The rows of X that take part, and the same columns of a square Gram matrix."""
+        if self.rows is None:
+            return X
+        return X[self.rows][:, self.rows] if square else X[self.rows]
+
+
+def against_the_rest(examples: Examples, lam: float, C: float | None) -> list[BinaryProblem]:
+    """Each class against all the others; the second against the first if there are two."""
+    every = np.ones(examples.n_rows, dtype=np.bool_)
+    return [_problem(examples, every, int(code), None, lam, C) for code in examples.positives()]
+
+
+def one_against_one(examples: Examples, lam: float, C: float | None) -> list[BinaryProblem]:
+    """Each pair of classes, the later one being +1; two classes are all the rows."""
+    if len(examples.classes) == 2:
+        return against_the_rest(examples, lam, C)
+    codes, used = examples.codes, np.ones(examples.n_rows, dtype=np.bool_)
+    if examples.weights is not None:
+        used = examples.weights > 0
+    return [
+        _problem(examples, used & ((codes == first) | (codes == second)), second, first, lam, C)
+        for first, second in combinations(range(len(examples.classes)), 2)
+    ]
+
+
+def _problem(
+    examples: Examples,
+    chosen: BoolArray,
+    positive: int,
+    negative: int | None,
+    lam: float,
+    C: float | None,
+) -> BinaryProblem:
+    rows = None if negative is None else np.flatnonzero(chosen).astype(np.int32)
+    part = slice(None) if rows is None else rows
+    signs = np.where(examples.codes[part] == positive, 1.0, -1.0)
+    given = np.ones(len(signs)) if examples.weights is None else examples.weights[part]
+    total = float(given.sum())
+    return BinaryProblem(
+        positive=examples.classes[positive],
+        negative=None if negative is None else examples.classes[negative],
+        rows=rows,
+        signs=signs,
+        weights=given / total,
+        equal=examples.weights is None,
+        lam=lam if C is None else 1.0 / (C * total),
+    )
+
+
+def gathered(
+    problems: Sequence[BinaryProblem], coefs: Sequence[FloatArray], n_rows: int
+) -> tuple[IntArray, FloatArray]:
+    """The rows with a coefficient in some problem, and theirs in each of the problems."""
+    part = [slice(None) if problem.rows is None else problem.rows for problem in problems]
+    support = np.zeros(n_rows, dtype=np.bool_)
+    for rows, coef in zip(part, coefs, strict=True):
+        support[rows] |= coef != 0
+    chosen = np.flatnonzero(support)
+    beta, row = np.zeros((len(coefs), len(chosen))), np.zeros(n_rows)
+    for out, rows, coef in zip(beta, part, coefs, strict=True):
+        row[:] = 0.0
+        row[rows] = coef
+        out[:] = row[chosen]
+    return chosen, beta
+
+
+# ---- from the iterates of a solver to machines that are proved -----------------------------------
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A model of a binary problem, with its certificate.
+
+    `coef` holds βᵢ = yᵢαᵢ/λ of each row that takes part, or θ of the features.
+    """
+
+    coef: FloatArray
+    intercept: float
+    certificate: Certificate
+    region: KernelRegion | None = None
+
+
+@dataclass(frozen=True)
+class KernelSetting:
+    """What all the binary problems of a fit share."""
+
+    model: KernelSVM
+    kernel: Kernel
+    examples: Examples
+    facts: dict[Any, Facts]
+    monitor: Monitor
+    began: float
+    moves: list[list[Move]] | None = None  # of each problem, where someone wants to see them
+    maker: Maker | None = None  # of Gram matrices on a device; None for NumPy and Numba
+
+    def pursuit(
+        self, problem: BinaryProblem, part: int, parts: int, threads: int = 1
+    ) -> Pursuit[Machine]:
+        """What follows the solver of one of the problems, of which `threads` go side by side."""
+        until = end_of_turn(self.began, self.model.max_time, part, parts, threads)
+        limits = (self.model.tol, self.model.max_iter, until)
+        return Pursuit(*limits, self.monitor, began=self.began, label=problem.label)
+
+
+def helped(run: Iterator[Iterate], check: Any) -> Generator[Iterate, None, Reason | None]:
+    """The iterates of a solver that is told the scores of a check, if it listens."""
+    iterate = next(run, None)
+    while iterate is not None:
+        check.scores = None
+        yield iterate
+        told = isinstance(run, Generator) and check.scores is not None
+        try:
+            iterate = run.send(check.scores) if told else next(run)  # type: ignore[attr-defined]
+        except StopIteration as end:
+            reason: Reason | None = end.value
+            return reason
+    return None
+
+
+class KernelCheck:
+    """Proves what it can of yᵢαᵢ/λ, θ₀ being the best bias for them."""
+
+    def __init__(self, setting: KernelSetting, problem: BinaryProblem, each: Each) -> None:
+        self.setting, self.problem, self.each = setting, problem, each
+        self.free_bias = bool(setting.model.fit_intercept)
+        self.X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
+        self.y = setting.examples.y if problem.rows is None else setting.examples.y[problem.rows]
+        self.scores: FloatArray | None = None  # Ka of the last iterate, if it was checked
+
+    def start(self) -> Iterate:
+        """All multipliers zero."""
+        return Iterate(np.zeros(len(self.problem.signs)), -self.problem.signs, 1.0)
+
+    def __call__(self, iterate: Iterate) -> Machine:
+        problem = self.problem
+        signed, slopes, theta0 = iterate.model.copy(), iterate.dual, 0.0
+        if self.free_bias:
+            given = None if problem.equal else problem.weights
+            theta0 = best_bias(slopes + problem.signs, problem.signs > 0, given)
+        point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
+        with computed_by(self.setting.maker):
+            certificate, self.scores, region = point.survey(self.X, self.y, facts, self.each)
+        return Machine(signed, theta0, certificate, region)
+
+    def _point(self, signed: FloatArray, theta0: float) -> KernelDualPoint | PairPoint:
+        problem = self.problem
+        used = problem.weights > 0
+        share: AnyArray = np.zeros(len(signed))
+        np.divide(problem.signs * signed * problem.lam, problem.weights, out=share, where=used)
+        pair = problem.rows is not None
+        point = KernelDualPoint(
+            RegularizedRisk(Hinge(), problem.lam, self.free_bias),
+            self.setting.kernel,
+            signed,
+            theta0,
+            problem.positive,
+            share,
+            weights=None if problem.equal and not pair else problem.weights,
+            subject=named(problem.negative, problem.positive) if pair else "",
+        )
+        if problem.rows is None:
+            return point
+        return PairPoint(point, problem.rows, self.setting.examples.n_rows)
+
+
+# ---- one after the other, or side by side --------------------------------------------------------
 
 
 def solve_all(

@@ -15,18 +15,18 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cotas.lab.worker import Task
+    from cotas.lab.worker import LabTask
 
 _START = "from cotas.lab.apart import attend; attend()"
 # Processes that wait for work: starting one takes as long as importing scikit-learn.
 _idle: list[subprocess.Popen[bytes]] = []
 
 
-class Ended(Exception):
+class ProcessEnded(Exception):
     """The work was ended before it had an answer."""
 
 
-def run(task: Task, function: Callable[..., Any], *given: Any, seconds: float = inf) -> Any:
+def run(task: LabTask, function: Callable[..., Any], *given: Any, seconds: float = inf) -> Any:
     """What the function gives, computed in another process.
 
     The process is ended, and so the work, when a newer change overtakes the task, when the seconds
@@ -108,7 +108,7 @@ def _asked(process: subprocess.Popen[bytes], function: Any, given: Any) -> tuple
         process.stdin.flush()
         fine, found = pickle.load(process.stdout)
     except (EOFError, OSError, pickle.UnpicklingError):
-        raise Ended from None
+        raise ProcessEnded from None
     return bool(fine), found
 
 

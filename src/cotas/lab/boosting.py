@@ -11,14 +11,13 @@ import panel as pn
 
 from cotas import plots
 from cotas.lab import numbers
-from cotas.lab.calls import Call
-from cotas.lab.charts import Chart, Curve
-from cotas.lab.numbers import Numbers
-from cotas.lab.proof import capital, card, figures
+from cotas.lab.charts import Chart, Curve, dash_of
+from cotas.lab.foreign import Data
+from cotas.lab.proof import capital, card
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Number, decades
-from cotas.lab.worker import Task
-from cotas.report.markup import text
+from cotas.lab.state import Call, Menu, Slider, decades
+from cotas.lab.worker import LabTask
+from cotas.report.markup import pairs, text
 
 ITEMS = ("training error", "coefficients", "predictions", "gradient", "correlation",
          "length of the coefficients", "coefficients that are not zero")  # fmt: skip
@@ -29,11 +28,11 @@ MOST_POINTS = 250
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class BoostingAnswer:
     """A fitted model, its data, and its coefficients at some iterations."""
 
     model: Any
-    data: Numbers
+    data: Data
     ks: Any
     coefs: Any
 
@@ -57,17 +56,17 @@ class Boosting(Room):
 
     slug = "boosting"
     FIELDS = (
-        Choice("numbers", (*numbers.SAMPLES, "own"), "document"),
-        Choice(
+        Menu("numbers", (*numbers.SAMPLES, "own"), "document"),
+        Menu(
             "algorithm", ("LSBoost", "ForwardStagewise", "RegularizedForwardStagewise"), "LSBoost"
         ),
-        Number("rate", (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0), 0.3),
-        Number("eps", decades(-3, 2), 1.0),
-        Number("delta", decades(0, 4, 8), 200.0),
-        Number("iterations", (10, 20, 50, 100, 200, 500, 1000, 2000, 5000), 200),
-        Choice("against", ("norm", "iteration"), "norm"),
-        Choice("item", ITEMS, "training error"),
-        Number("k", tuple(k / 100 for k in range(101)), 1.0),
+        Slider("rate", (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0), 0.3),
+        Slider("eps", decades(-3, 2), 1.0),
+        Slider("delta", decades(0, 4, 8), 200.0),
+        Slider("iterations", (10, 20, 50, 100, 200, 500, 1000, 2000, 5000), 200),
+        Menu("against", ("norm", "iteration"), "norm"),
+        Menu("item", ITEMS, "training error"),
+        Slider("k", tuple(k / 100 for k in range(101)), 1.0),
     )
 
     def relevant(self) -> set[str]:
@@ -79,7 +78,7 @@ class Boosting(Room):
 
     def controls(self) -> list[Any]:
         first, *others = super().controls()
-        self.loaded: Numbers | None = None
+        self.loaded: Data | None = None
         own = self.values["numbers"] == "own"
         self.widgets["csv"] = self.file_box(self.wording("csv numbers"), own)
         return [first, self.widgets["csv"], *others]
@@ -87,7 +86,7 @@ class Boosting(Room):
     def keep_file(self, content: bytes) -> None:
         self.loaded = numbers.from_csv(content)
 
-    def data(self) -> Numbers:
+    def data(self) -> Data:
         """The data as they are now: until there is a file, those of the document."""
         name = self.values["numbers"]
         if name == "own":
@@ -103,16 +102,16 @@ class Boosting(Room):
             given["delta"] = values["delta"]
         return Call(values["algorithm"], {**given, "max_iter": int(values["iterations"])})
 
-    def work(self) -> Callable[[Task], Answer]:
+    def work(self) -> Callable[[LabTask], BoostingAnswer]:
         data, call = self.data(), self.call()
 
-        def fit(task: Task) -> Answer:
+        def fit(task: LabTask) -> BoostingAnswer:
             model = call.make(n_jobs=1, progress=False, callbacks=task.watch)
             model.fit(data.X, data.y)
             last = len(model.path_) - 1
             ks = np.unique(np.linspace(0, last, MOST_POINTS).round().astype(np.int64))
             coefs = np.array([model.path_.unit_coef(int(k)) for k in ks])
-            return Answer(model, data, ks, coefs)
+            return BoostingAnswer(model, data, ks, coefs)
 
         return self.kept((self.values["numbers"], id(self.loaded), str(call)), fit)
 
@@ -123,7 +122,7 @@ class Boosting(Room):
         return pn.Column(self.path.pane(), self.theorem.pane(), sizing_mode="stretch_width",
                          margin=0)  # fmt: skip
 
-    def show(self, answer: Answer) -> None:
+    def show(self, answer: BoostingAnswer) -> None:
         wording, run = self.wording, answer.model.path_
         k = round(self.values["k"] * (len(run) - 1))
         by_norm = self.values["against"] == "norm"
@@ -132,7 +131,7 @@ class Boosting(Room):
         self.path.figure.xaxis.axis_label = wording("norm" if by_norm else "iteration")
         self.path.draw(
             (
-                Curve("" if many else name, x, answer.coefs[:, j], j, _dash(j))
+                Curve("" if many else name, x, answer.coefs[:, j], j, dash_of(j))
                 for j, name in enumerate(answer.data.names)
             ),
             float(run.lengths[k]) if by_norm else float(k),
@@ -146,10 +145,10 @@ class Boosting(Room):
             wording("loss at k"): f"{run.losses[k]:.5g}",
         }
         self.proof.object = (
-            card(answer.model.certificate_, [], wording) + figures(table) + self._items(answer, k)
+            card(answer.model.certificate_, [], wording) + pairs(table) + self._items(answer, k)
         )
 
-    def _show_theorem(self, answer: Answer, k: int) -> None:
+    def _show_theorem(self, answer: BoostingAnswer, k: int) -> None:
         """One item of the theorem along the run."""
         wording, certificate = self.wording, answer.model.certificate_
         names = [item.name for item in certificate.at(0)]
@@ -166,7 +165,7 @@ class Boosting(Room):
             f"{wording('iteration')} {k}",
         )
 
-    def _items(self, answer: Answer, k: int) -> str:
+    def _items(self, answer: BoostingAnswer, k: int) -> str:
         """The whole theorem at iteration k."""
         wording = self.wording
         rows = "".join(
@@ -198,10 +197,6 @@ class Boosting(Room):
         plots.coefficient_path(model, against=self.values["against"], names=names, ax=axes[0])
         plots.certificate_trace(model, ax=axes[1])
         return axes[0].figure
-
-
-def _dash(number: int) -> str:
-    return ("solid", "dashed", "dotdash", "dotted")[number // 8 % 4]
 
 
 def _verdict(item: Any) -> str:

@@ -18,10 +18,11 @@ from cotas.lab import classifiers
 from cotas.lab.looks import WIDGET, legend
 from cotas.lab.plane import Plane, plane_of
 from cotas.lab.points import SAMPLES, Points, PointsField, from_csv
-from cotas.lab.proof import card, figures
+from cotas.lab.proof import card
 from cotas.lab.room import WRAPPED, Room
-from cotas.lab.state import Choice, Number, Refused
-from cotas.lab.worker import Task
+from cotas.lab.state import Menu, Refused, Slider
+from cotas.lab.worker import LabTask
+from cotas.report.markup import pairs
 
 # A page that is dragged over sends no more than a state in so many milliseconds.
 MILLISECONDS = 40
@@ -36,7 +37,7 @@ if (now - (window.cotas_told ?? 0) > {MILLISECONDS} && source.selected.indices.l
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class BoundaryAnswer:
     """A fitted classifier, what it does to the plane, and what was told while it was fitted."""
 
     model: Any
@@ -66,10 +67,10 @@ class Boundary(Room):
 
     slug = "boundary"
     FIELDS = (
-        Choice("data", (*SAMPLES, "own"), "moons"),
-        Number("seed", tuple(range(100)), 0),
+        Menu("data", (*SAMPLES, "own"), "moons"),
+        Slider("seed", tuple(range(100)), 0),
         *classifiers.FIELDS,
-        Choice("show", ("certified", "none"), "certified"),
+        Menu("show", ("certified", "none"), "certified"),
         PointsField(),
     )
 
@@ -102,11 +103,11 @@ class Boundary(Room):
 
     # ---- what is computed ------------------------------------------------------------------------
 
-    def work(self) -> Callable[[Task], Answer]:
+    def work(self) -> Callable[[LabTask], BoundaryAnswer]:
         points, call = self.points, classifiers.call_of(self.values)
         certified = self.values["show"] == "certified"
 
-        def compute(task: Task) -> Answer:
+        def compute(task: LabTask) -> BoundaryAnswer:
             model = call.make(callbacks=task.watch, progress=False, n_jobs=1)
             model.fit(points.X, points.y)
             plane = plane_of(model, points, certified)
@@ -114,7 +115,7 @@ class Boundary(Room):
                 float(np.mean(model.predict(X) != y)) if len(y) else math.nan
                 for X, y in ((points.X, points.y), (points.X_new, points.y_new))
             )
-            return Answer(model, points, task.reports, plane, (errors[0], errors[1]))
+            return BoundaryAnswer(model, points, task.reports, plane, (errors[0], errors[1]))
 
         return compute
 
@@ -226,7 +227,7 @@ class Boundary(Room):
         x, y = (math.nan if widget.value is None else float(widget.value) for widget in self.at)
         return x, y
 
-    def show(self, answer: Answer) -> None:
+    def show(self, answer: BoundaryAnswer) -> None:
         looks, plane = self.looks, answer.plane
         self.areas.data = {
             "xs": plane.areas["xs"],
@@ -238,11 +239,11 @@ class Boundary(Room):
         rows = answer.points.X[plane.rings]
         self.rings.data = {"x": rows[:, 0].tolist(), "y": rows[:, 1].tolist()}
         self.legend.object = legend(self._keys(answer))
-        self.proof.object = card(answer.model.certificate_, answer.reports, self.wording) + figures(
+        self.proof.object = card(answer.model.certificate_, answer.reports, self.wording) + pairs(
             self._figures(answer)
         )
 
-    def _keys(self, answer: Answer) -> list[tuple[str, str]]:
+    def _keys(self, answer: BoundaryAnswer) -> list[tuple[str, str]]:
         """What the picture shows, class by class and line by line."""
         looks, plane = self.looks, answer.plane
         found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(self._classes)]
@@ -257,18 +258,18 @@ class Boundary(Room):
             found.append((looks.key("hatch"), self.wording("uncertified")))
         return found
 
-    def _figures(self, answer: Answer) -> dict[str, str]:
+    def _figures(self, answer: BoundaryAnswer) -> dict[str, str]:
         wording, model = self.wording, answer.model
-        found = {wording("training error"): _share(answer.errors[0])}
+        found = {wording("training error"): percent(answer.errors[0])}
         if not math.isnan(answer.errors[1]):
-            found[wording("validation error")] = _share(answer.errors[1])
+            found[wording("validation error")] = percent(answer.errors[1])
         if answer.plane.ringed:
             key = "support" if answer.plane.ringed == "support vectors" else "violated"
             found[wording(key)] = f"{len(answer.plane.rings)} / {len(answer.points.X)}"
         if hasattr(model, "margin_width_") and len(model.classes_) == 2:
             found[wording("width")] = f"{float(np.ravel(model.margin_width_)[0]):.4g}"
         if answer.plane.certified is not None:
-            found[wording("certified share")] = _share(float(np.mean(answer.plane.certified)))
+            found[wording("certified share")] = percent(float(np.mean(answer.plane.certified)))
         return found
 
     def _colour(self, code: int) -> str:
@@ -304,7 +305,7 @@ class Boundary(Room):
         for axis, values in zip(
             (self.figure.x_range, self.figure.y_range), points.X.T, strict=True
         ):
-            ends = plots.plane.axis_of(values, 2)
+            ends = plots.fitted.axis_of(values, 2)
             axis.update(start=float(ends[0]), end=float(ends[1]), reset_start=float(ends[0]),
                         reset_end=float(ends[1]))  # fmt: skip
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = map(_short, points.axes)
@@ -394,7 +395,3 @@ class Boundary(Room):
 def _short(name: str) -> str:
     """As much of a name as fits along a picture on a telephone."""
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-
-
-def _share(value: float) -> str:
-    return percent(value)

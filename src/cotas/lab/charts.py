@@ -149,6 +149,11 @@ class Chart:
         )
 
 
+def dash_of(number: int) -> str:
+    """How the line of this curve is dashed: another way in each round of the colours."""
+    return ("solid", "dashed", "dotdash", "dotted")[number // 8 % 4]
+
+
 def _ticker(values: list[float]) -> Ticker:
     """What gives a logarithmic axis its numbers; Bokeh's own is good within less than a decade."""
     if not values or max(values) < 10 * min(values):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cotas.lab.calls import Call
-from cotas.lab.state import Choice, Number, decades
+from cotas.lab.state import Call, Menu, Slider, decades
 
 KERNEL_MACHINES = ("KernelSVM", "KernelPegasos", "KernelPerceptron")
 BOOSTERS = ("AdaBoost", "RealAdaBoost", "LogitBoost", "GentleBoost", "AnyBoost", "ConvexAnyBoost")
@@ -16,21 +15,21 @@ ONLINE = ("Perceptron", "AveragedPerceptron", "PassiveAggressive", "Pegasos", "K
 NAMES = ("LinearSVM", "LogisticRegression", "KernelSVM", *ONLINE, *BOOSTERS)
 
 FIELDS = (
-    Choice("model", NAMES, "KernelSVM"),
-    Choice("penalty", ("lam", "C"), "lam"),
-    Number("lam", decades(-6, 3), 0.01),
-    Number("C", decades(-4, 6), 1.0),
-    Choice("kernel", ("rbf", "poly", "linear", "cosine"), "rbf"),
-    Number("sigma", decades(-2, 2, 8), 0.562),
-    Number("degree", tuple(range(1, 9)), 3),
-    Number("coef0", (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), 1.0),
-    Choice("loss", ("hinge", "squared_hinge"), "hinge"),
-    Choice("margin", ("soft", "hard"), "soft"),
-    Choice("step", ("1/(lam*t)", "1/t", "1/(1+t)"), "1/(lam*t)"),
-    Number("epochs", (1, 2, 5, 10, 20, 50, 100, 200, 500), 20),
-    Number("rounds", (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200), 50),
-    Number("learning_rate", (0.05, 0.1, 0.2, 0.5, 1.0), 1.0),
-    Number("depth", (1, 2, 3, 4), 1),
+    Menu("model", NAMES, "KernelSVM"),
+    Menu("penalty", ("lam", "C"), "lam"),
+    Slider("lam", decades(-6, 3), 0.01),
+    Slider("C", decades(-4, 6), 1.0),
+    Menu("kernel", ("rbf", "poly", "linear", "cosine"), "rbf"),
+    Slider("sigma", decades(-2, 2, 8), 0.562),
+    Slider("degree", tuple(range(1, 9)), 3),
+    Slider("coef0", (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), 1.0),
+    Menu("loss", ("hinge", "squared_hinge"), "hinge"),
+    Menu("margin", ("soft", "hard"), "soft"),
+    Menu("step", ("1/(lam*t)", "1/t", "1/(1+t)"), "1/(lam*t)"),
+    Slider("epochs", (1, 2, 5, 10, 20, 50, 100, 200, 500), 20),
+    Slider("rounds", (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200), 50),
+    Slider("learning_rate", (0.05, 0.1, 0.2, 0.5, 1.0), 1.0),
+    Slider("depth", (1, 2, 3, 4), 1),
 )  # fmt: skip
 
 

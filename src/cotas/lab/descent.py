@@ -18,15 +18,13 @@ from cotas import plots
 from cotas.arrays import FloatArray
 from cotas.exceptions import DivergedError
 from cotas.experiments.descent import objective
-from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
-from cotas.lab.printed import page
-from cotas.lab.proof import card, figures
+from cotas.lab.proof import card, page
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Number
-from cotas.lab.worker import Task
-from cotas.report.markup import text
+from cotas.lab.state import Call, Menu, Slider
+from cotas.lab.worker import LabTask
+from cotas.report.markup import pairs, text
 from cotas.tracing import DescentStep, Trace
 
 # Points of the grid on each side, and the lines of equal J.
@@ -38,7 +36,7 @@ PLACES = {"raw": (600.0, 4.0), "normalized": (900.0, 500.0)}
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class DescentAnswer:
     """The steps of a run, its model or what became of it, and J over the plane."""
 
     theta: FloatArray
@@ -76,14 +74,14 @@ class Descent(Room):
 
     slug = "descent"
     FIELDS = (
-        Choice("way", ("gradient", "stochastic", "mini-batch"), "gradient"),
-        Choice("scale", ("normalized", "raw"), "normalized"),
-        Number("pace", (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 1.8, 1.95, 2.0, 2.03, 2.1, 2.3), 0.2),
-        Choice("rule", ("change of J", "change of θ", "iterations"), "change of J"),
-        Number("small", (1e-9, 1e-6, 1e-3, 1e-2, 0.1, 1.0, 10.0), 1e-3),
-        Number("most", (1, 2, 5, 10, 20, 50, 100, 200, 500), 100),
-        Number("start x", tuple(round(-1 + k / 100, 2) for k in range(201)), -0.8),
-        Number("start y", tuple(round(-1 + k / 100, 2) for k in range(201)), 0.7),
+        Menu("way", ("gradient", "stochastic", "mini-batch"), "gradient"),
+        Menu("scale", ("normalized", "raw"), "normalized"),
+        Slider("pace", (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 1.8, 1.95, 2.0, 2.03, 2.1, 2.3), 0.2),
+        Menu("rule", ("change of J", "change of θ", "iterations"), "change of J"),
+        Slider("small", (1e-9, 1e-6, 1e-3, 1e-2, 0.1, 1.0, 10.0), 1e-3),
+        Slider("most", (1, 2, 5, 10, 20, 50, 100, 200, 500), 100),
+        Slider("start x", tuple(round(-1 + k / 100, 2) for k in range(201)), -0.8),
+        Slider("start y", tuple(round(-1 + k / 100, 2) for k in range(201)), 0.7),
     )
 
     def relevant(self) -> set[str]:
@@ -127,7 +125,7 @@ class Descent(Room):
         if values["rule"] == "iterations":
             return Call("LeastSquares", {**given, "stop": limit})
         small = Call(rules[values["rule"]], {"eps": values["small"]})
-        return Call("LeastSquares", {**given, "stop": Either(small, limit)})
+        return Call("LeastSquares", {**given, "stop": EitherRule(small, limit)})
 
     def pace(self) -> float:
         """The step: so many times 1/L, which is what the library takes by itself."""
@@ -136,20 +134,20 @@ class Descent(Room):
         first: Any = next(iter(cotas.trace(auto, X, y)))
         return float(f"{self.values['pace'] * first.eta:.6g}")
 
-    def work(self) -> Callable[[Task], Answer]:
+    def work(self) -> Callable[[LabTask], DescentAnswer]:
         X, y = self.rows()
         step, start, scale = self.pace(), self.start(), self.values["scale"]
         best = self._best()
         calls = [self.call(step), *(self.call(step, most) for most in OF_A_FLIGHT)]
 
-        def compute(task: Task) -> Answer:
+        def compute(task: LabTask) -> DescentAnswer:
             run, call, flight = _run(calls, X, y)
             steps = [s for s in islice(run, MOST_STEPS) if isinstance(s, DescentStep)]
             theta = np.array([start, *((float(s.theta0), float(s.theta[0])) for s in steps)])
             found = [steps[0].objective_before, *(s.objective for s in steps)] if steps else []
             wide, high = PLACES[scale]
             box = (best[0] - wide, best[0] + wide, best[1] - high, best[1] + high)
-            return Answer(
+            return DescentAnswer(
                 theta, np.array(found), np.array([s.eta for s in steps]), run,
                 steps[-1].lines if steps else (), flight,
                 _contours(X, y, box), box, call,
@@ -197,7 +195,7 @@ class Descent(Room):
         options = {"sizing_mode": "stretch_width", "margin": 0}
         return pn.Column(pn.pane.Bokeh(plot, **options), keys, self.course.pane(), **options)
 
-    def show(self, answer: Answer) -> None:
+    def show(self, answer: DescentAnswer) -> None:
         wording, box = self.wording, answer.box
         self.levels.data = answer.contours
         for axis, low, high in ((self.figure.x_range, *box[:2]), (self.figure.y_range, *box[2:])):
@@ -213,7 +211,7 @@ class Descent(Room):
         self.course.draw([Curve(wording("excess"), np.arange(len(above)), above, 3)])
         self.proof.object = self._words(answer, certificate)
 
-    def _words(self, answer: Answer, certificate: Any) -> str:
+    def _words(self, answer: DescentAnswer, certificate: Any) -> str:
         wording = self.wording
         last = answer.theta[-1]
         table = {
@@ -228,7 +226,7 @@ class Descent(Room):
         head = f"<p class='problem'>{text(answer.flight)}</p>" if answer.flight else card(
             certificate, [], wording
         )  # fmt: skip
-        return f"{head}{figures(table)}" + page(answer.run, answer.lines, wording, self.lang)
+        return f"{head}{pairs(table)}" + page(answer.run, answer.lines, wording, self.lang)
 
     def _dragged(self, _name: str, _old: Any, new: Any) -> None:
         """The visitor has put the start elsewhere."""
@@ -267,7 +265,7 @@ class Descent(Room):
 
 
 @dataclass(frozen=True)
-class Either(Call):
+class EitherRule(Call):
     """One stopping rule or another."""
 
     name: Any

@@ -14,13 +14,13 @@ from cotas.lab import apart, foreign
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.foreign import Data, Judged, ModelField
 from cotas.lab.looks import WIDGET
-from cotas.lab.proof import card, figures
+from cotas.lab.proof import card
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Refused
-from cotas.lab.worker import Task
+from cotas.lab.state import Menu, Refused
+from cotas.lab.worker import LabTask
 from cotas.plots.style import drawing
 from cotas.report.certificates import has_gap
-from cotas.report.markup import minus, text
+from cotas.report.markup import minus, pairs, text
 from cotas.words import lang as speaking
 
 EXAMPLES = (
@@ -36,7 +36,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class DoneAnswer:
     """What is proved of the model, and of the same with more iterations or a smaller tol."""
 
     written: str
@@ -66,7 +66,7 @@ class Done(Room):
     slug = "done"
     FIELDS = (
         ModelField("written", EXAMPLES[0]),
-        Choice("table", (*foreign.BUILTIN, "own"), "breast-cancer"),
+        Menu("table", (*foreign.BUILTIN, "own"), "breast-cancer"),
     )
 
     def relevant(self) -> set[str]:
@@ -123,18 +123,20 @@ class Done(Room):
             return self.loaded or foreign.builtin("breast-cancer")
         return foreign.builtin(name)
 
-    def work(self) -> Callable[[Task], Answer]:
+    def work(self) -> Callable[[LabTask], DoneAnswer]:
         written, data = self.values["written"], self.data()
 
-        def compute(task: Task) -> Answer:
+        def compute(task: LabTask) -> DoneAnswer:
             model = foreign.parse(written)
             foreign.suits(model, data)
             over, _ = foreign.varied(model)
             try:
                 judged = apart.run(task, foreign.judge, model, data)
-            except apart.Ended:  # by a newer change, which nobody is told of, or by the system
+            except (
+                apart.ProcessEnded
+            ):  # by a newer change, which nobody is told of, or by the system
                 raise Refused("ended by the system") from None
-            answer = Answer(written, data, judged, over, [])
+            answer = DoneAnswer(written, data, judged, over, [])
             task.pass_on(answer)
             for again in foreign.refits(task, model, data):
                 answer = replace(answer, refits=again)
@@ -156,7 +158,7 @@ class Done(Room):
         self.table = self.prose(sizing_mode="stretch_width")
         return pn.Column(self.chart.pane(), self.table, sizing_mode="stretch_width", margin=0)
 
-    def show(self, answer: Answer) -> None:
+    def show(self, answer: DoneAnswer) -> None:
         wording = self.wording
         self.chart.figure.xaxis.axis_label = answer.over
         usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
@@ -172,9 +174,9 @@ class Done(Room):
         table = {wording("library said"): said}
         if iterations is not None:
             table[wording("n_iter")] = f"{int(np.max(iterations)):,}"
-        self.proof.object = card(answer.judged.certificate, [], wording) + figures(table)
+        self.proof.object = card(answer.judged.certificate, [], wording) + pairs(table)
 
-    def _refits(self, answer: Answer) -> str:
+    def _refits(self, answer: DoneAnswer) -> str:
         wording = self.wording
         rows = "".join(
             f"<tr><td class='n'>{value:g}</td><td class='n'>{j.certificate.upper:.6g}</td>"
@@ -188,7 +190,7 @@ class Done(Room):
         head += f"<th>{text(wording('library said'))}</th>"
         return f"<h2>{text(wording('more'))}</h2><table><tr>{head}</tr>{rows}</table>"
 
-    def _nothing(self, answer: Answer) -> str:
+    def _nothing(self, answer: DoneAnswer) -> str:
         return f'<p class="soft">{text(self.wording("no refits"))}</p>'
 
     def code(self) -> str:

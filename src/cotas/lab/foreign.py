@@ -20,7 +20,7 @@ from cotas.foreign.certify import READERS
 from cotas.lab import apart
 from cotas.lab.points import read_table
 from cotas.lab.state import Refused
-from cotas.lab.worker import Task
+from cotas.lab.worker import LabTask
 
 # Where scikit-learn keeps what `cotas.certify` can read.
 _MODULES = ("svm", "linear_model", "kernel_ridge", "ensemble")
@@ -35,11 +35,12 @@ BUILTIN = ("breast-cancer", "breast-cancer-scaled", "wine", "diabetes")
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Rows, targets, and the code that makes them."""
+    """Rows, targets, the code that makes them, and the names of the columns if they are shown."""
 
     X: FloatArray
     y: AnyArray
     source: str
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +173,7 @@ def varied(model: Any) -> tuple[str, list[float]]:
     return "", []
 
 
-def refits(task: Task, model: Any, data: Data) -> Iterator[list[tuple[float, Judged]]]:
+def refits(task: LabTask, model: Any, data: Data) -> Iterator[list[tuple[float, Judged]]]:
     """The same model with more and more iterations, or a smaller tol, as long as time allows.
 
     Gives after each fit all there are.
@@ -186,7 +187,7 @@ def refits(task: Task, model: Any, data: Data) -> Iterator[list[tuple[float, Jud
         again = clone(model).set_params(**{over: int(value) if over == "max_iter" else value})
         try:
             found.append((value, apart.run(task, judge, again, data, seconds=left)))
-        except apart.Ended:
+        except apart.ProcessEnded:
             return
         except ValueError:
             continue

@@ -12,7 +12,6 @@ from cotas.report.markup import text
 _NAMES = {"o": "circle", "s": "square", "^": "triangle", "D": "diamond", "v": "inverted_triangle",
           "P": "plus", "X": "x", "*": "star"}  # fmt: skip
 BOKEH_MARKERS = tuple(_NAMES[marker] for marker in MARKERS)
-LINES = ("solid", "dashed", "dotdash", "dotted", "dashdot", [8, 2], [1, 1], [3, 3])
 
 
 class Looks:

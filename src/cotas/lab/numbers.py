@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from cotas.arrays import FloatArray
 from cotas.experiments.samples import informative_covariates
+from cotas.lab.foreign import Data
 from cotas.lab.points import read_table
 from cotas.lab.state import Refused
 
@@ -15,17 +13,7 @@ SAMPLES = ("document", "diabetes")
 MOST_COLUMNS = 100
 
 
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """Rows and their targets, the names of the columns, and the code that makes them."""
-
-    X: FloatArray
-    y: FloatArray
-    names: tuple[str, ...]
-    source: str
-
-
-def sample(name: str) -> Numbers:
+def sample(name: str) -> Data:
     """The ten covariates of Rugeles Ospina, section 2.3, or the patients with diabetes."""
     if name == "document":
         found = informative_covariates(0)
@@ -34,15 +22,15 @@ def sample(name: str) -> Numbers:
             "X, y, _ = informative_covariates(0)"
         )
         names = tuple(f"x{j}" for j in range(1, found.X.shape[1] + 1))
-        return Numbers(found.X, found.y, names, code)
+        return Data(found.X, found.y, code, names)
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes()
     code = "from sklearn.datasets import load_diabetes\n\nX, y = load_diabetes(return_X_y=True)"
-    return Numbers(data.data, data.target, tuple(map(str, data.feature_names)), code)
+    return Data(data.data, data.target, code, tuple(map(str, data.feature_names)))
 
 
-def from_csv(content: bytes) -> Numbers:
+def from_csv(content: bytes) -> Data:
     """All columns of numbers, the last of them as the target."""
     frame = read_table(content)
     columns = [name for name in frame.columns if frame[name].dtype.is_numeric()]
@@ -57,4 +45,4 @@ def from_csv(content: bytes) -> Numbers:
     code = f'table = cotas.tables.read_table("data.csv", target={target!r})\n' + (
         f"X = table.features.select({names!r}).to_numpy().astype(float)\ny = table.target"
     )
-    return Numbers(table[:, :-1].copy(), table[:, -1].copy(), tuple(n[:40] for n in names), code)
+    return Data(table[:, :-1].copy(), table[:, -1].copy(), code, tuple(n[:40] for n in names))

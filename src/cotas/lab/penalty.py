@@ -12,35 +12,23 @@ from bokeh.models import BoxAnnotation
 
 import cotas
 from cotas import plots
-from cotas.arrays import AnyArray, FloatArray
 from cotas.experiments import samples
 from cotas.lab import foreign, numbers
-from cotas.lab.calls import Call
-from cotas.lab.charts import Chart, Curve
-from cotas.lab.numbers import Numbers
-from cotas.lab.proof import capital, card, figures
+from cotas.lab.charts import Chart, Curve, dash_of
+from cotas.lab.foreign import Data
+from cotas.lab.points import Points
+from cotas.lab.proof import capital, card
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Number, decades
-from cotas.lab.worker import Task
-from cotas.report.markup import text
+from cotas.lab.state import Call, Menu, Slider, decades
+from cotas.lab.worker import LabTask
+from cotas.report.markup import pairs, text
 
 LAMS = decades(-4, 1, 3)
 STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
-    """Examples to train on and to judge by, and the code that makes them."""
-
-    X: FloatArray
-    y: AnyArray
-    X_new: FloatArray
-    y_new: AnyArray
-    source: str
-
-
-@dataclass(frozen=True, eq=False)
-class Losses:
+class LossesOverC:
     """What `cotas.choose` and `cotas.svm_path` say over the same λ."""
 
     choice: Any
@@ -51,7 +39,7 @@ class Losses:
 class Paths:
     """The Lasso for all δ, and a stagewise run beside it."""
 
-    data: Numbers
+    data: Data
     lasso: Any
     other: Any
     fitted: Any
@@ -76,17 +64,17 @@ class Penalty(Room):
 
     slug = "penalty"
     FIELDS = (
-        Choice("part of", ("loss", "lasso"), "loss"),
-        Choice("classes", ("noisy", "tumours", "overlap"), "noisy"),
-        Choice("judged by", ("loss", "error"), "loss"),
-        Number("at lam", LAMS, 0.1),
-        Choice("numbers", numbers.SAMPLES, "diabetes"),
-        Choice(
+        Menu("part of", ("loss", "lasso"), "loss"),
+        Menu("classes", ("noisy", "tumours", "overlap"), "noisy"),
+        Menu("judged by", ("loss", "error"), "loss"),
+        Slider("at lam", LAMS, 0.1),
+        Menu("numbers", numbers.SAMPLES, "diabetes"),
+        Menu(
             "other path",
             ("ForwardStagewise", "LSBoost", "RegularizedForwardStagewise"),
             "ForwardStagewise",
         ),
-        Number("share of delta", tuple(k / 100 for k in range(1, 101)), 0.5),
+        Slider("share of delta", tuple(k / 100 for k in range(1, 101)), 0.5),
     )
 
     @property
@@ -101,20 +89,20 @@ class Penalty(Room):
 
     # ---- what is computed ------------------------------------------------------------------------
 
-    def work(self) -> Callable[[Task], Any]:
+    def work(self) -> Callable[[LabTask], Any]:
         return self._paths() if self.lasso else self._losses()
 
-    def _losses(self) -> Callable[[Task], Losses]:
+    def _losses(self) -> Callable[[LabTask], LossesOverC]:
         name, by = self.values["classes"], self.values["judged by"]
 
-        def compute(task: Task) -> Losses:
+        def compute(task: LabTask) -> LossesOverC:
             data = classes(name)
             new = (data.X_new, data.y_new)
             options: dict[str, Any] = {"validation": new, "n_jobs": 1, "progress": False}
             choice = cotas.choose(
                 cotas.LinearSVM(), data.X, data.y, values=LAMS, by=by, refit=False, **options
             )
-            return Losses(choice, cotas.svm_path(data.X, data.y, LAMS, pieces=1, **options))
+            return LossesOverC(choice, cotas.svm_path(data.X, data.y, LAMS, pieces=1, **options))
 
         return self.kept(("loss", name, by), compute)
 
@@ -130,11 +118,11 @@ class Penalty(Room):
             given["delta"] = float(f"{self.values['share of delta'] * whole:.4g}")
         return Call(name, given)
 
-    def _paths(self) -> Callable[[Task], Paths]:
+    def _paths(self) -> Callable[[LabTask], Paths]:
         data, call = numbers.sample(self.values["numbers"]), self.other()
         share = self.values["share of delta"]
 
-        def compute(task: Task) -> Paths:
+        def compute(task: LabTask) -> Paths:
             lasso = _whole(data)
             other = call.make(n_jobs=1, progress=False, callbacks=task.watch).fit(data.X, data.y)
             delta = max(share * float(lasso.deltas[-1]), 1e-12)
@@ -174,7 +162,7 @@ class Penalty(Room):
         else:
             self._show_losses(answer)
 
-    def _show_losses(self, answer: Losses) -> None:
+    def _show_losses(self, answer: LossesOverC) -> None:
         wording, choice, path = self.wording, answer.choice, answer.path
         by, c = self.values["judged by"], choice.c
         index = int(np.argmin(np.abs(np.log(np.array(choice.values) / self.values["at lam"]))))
@@ -209,7 +197,7 @@ class Penalty(Room):
         if bound.kind != "none" and bound.holds:
             table[wording("future")] = f"{100 * bound.upper:.3g}%"
         certificate = path.certificates[order[index]]
-        self.proof.object = told + card(certificate, [], wording) + figures(table)
+        self.proof.object = told + card(certificate, [], wording) + pairs(table)
 
     def _choice_in_words(self, choice: Any) -> str:
         wording = self.wording
@@ -226,7 +214,7 @@ class Penalty(Room):
         wording, lasso, run = self.wording, answer.lasso, answer.other.path_
         names, delta = answer.data.names, float(answer.fitted.delta)
         self.first.draw(
-            (Curve("", lasso.deltas, lasso.coefs[:, j], j, _dash(j)) for j in range(len(names))),
+            (Curve("", lasso.deltas, lasso.coefs[:, j], j, dash_of(j)) for j in range(len(names))),
             delta,
         )
         ks = np.unique(np.linspace(0, len(run) - 1, 200).round().astype(np.int64))
@@ -235,7 +223,7 @@ class Penalty(Room):
         self.second.call(wording("unit coefficient"), called)
         self.second.draw(
             (
-                Curve(name, run.lengths[ks], coefs[:, j], j, _dash(j))
+                Curve(name, run.lengths[ks], coefs[:, j], j, dash_of(j))
                 for j, name in enumerate(names)
             ),
             delta,
@@ -260,7 +248,7 @@ class Penalty(Room):
         head = f"<tr><th></th>{heads}</tr>"
         self.proof.object = (
             f"<h2>{text(wording('lasso at', delta=delta))}</h2>"
-            f"{card(answer.fitted.certificate_, [], wording)}{figures(table)}"
+            f"{card(answer.fitted.certificate_, [], wording)}{pairs(table)}"
             f"<h2 class='next'>{text(capital(wording('unit coefficient')))}</h2>"
             f"<table>{head}{rows}</table>"
         )
@@ -300,29 +288,25 @@ class Penalty(Room):
         return axes[0].figure
 
 
-def classes(name: str) -> Classes:
+def classes(name: str) -> Points:
     """Examples of two classes, and others of the same kind."""
     if name == "noisy":
         made, call = samples.noisy_plane(0, n_new=400), "noisy_plane(0, n_new=400)"
         code = (
             f"from cotas.experiments.samples import noisy_plane\n\n(X, y), (X_new, y_new) = {call}"
         )
-        return Classes(*made.training, *made.new, code)
+        return Points(*made.training, *made.new, source=code)
     if name == "overlap":
         code = (
             "from cotas.experiments.samples import overlapping_groups\n\n"
             "X, y = overlapping_groups(0)\nX_new, y_new = overlapping_groups(1, n=400)"
         )
         first, second = samples.overlapping_groups(0), samples.overlapping_groups(1, n=400)
-        return Classes(*first, *second, code)
+        return Points(*first, *second, source=code)
     data = foreign.builtin("breast-cancer-scaled")
     code = f"{data.source}\nX, X_new, y, y_new = X[::2], X[1::2], y[::2], y[1::2]"
-    return Classes(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2], code)
+    return Points(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2], source=code)
 
 
-def _whole(data: Numbers) -> Any:
+def _whole(data: Data) -> Any:
     return cotas.lasso_path(data.X, data.y, method="homotopy", ratio=1e-3, progress=False)
-
-
-def _dash(number: int) -> str:
-    return ("solid", "dashed", "dotdash", "dotted")[number // 8 % 4]

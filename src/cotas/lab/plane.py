@@ -11,7 +11,7 @@ from bokeh.plotting.contour import contour_data
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
 from cotas.lab.points import Points
-from cotas.plots.plane import (
+from cotas.plots.fitted import (
     axis_of,
     codes_of,
     has_margins,

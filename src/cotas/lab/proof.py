@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import cotas
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import bounds_in_digits, percent
 from cotas.lab.words import Wording
 from cotas.report.certificates import STANDINGS, has_gap, in_words, standing
 from cotas.report.markup import minus, text
+from cotas.tracing import Trace
+from cotas.tracing.printed import Line
 from cotas.words import english, say
 
 # The width of the drawing, and the height of the bar of each report.
@@ -19,6 +22,23 @@ WIDTH, HEIGHT = 300.0, 7.0
 FAR = 0.01
 # So many reports are drawn, evenly over the run.
 MOST_BARS = 8
+
+
+def page(trace: Trace, executed: Iterable[Line], wording: Wording, lang: str) -> str:
+    """The title, the lines, those executed marked, and where the numbers are not the page's."""
+    algorithm = trace.algorithm
+    marked = {line.number for line in executed}
+    lines = "".join(
+        f'<span class="line{" now" if line.number in marked else ""}" '
+        f'style="--depth: {line.depth}">'
+        f"{text(line.number):>3}  {text(line.indented(lang))}</span>"
+        for line in algorithm.lines
+    )
+    title = algorithm.spanish if lang == "es" else algorithm.english
+    heading = wording("printed", title=title, author=algorithm.author)
+    with cotas.lang(lang):
+        notes = "".join(f"<p>{text(note)}</p>" for note in trace.notes)
+    return f"<h2 class='next'>{text(heading)}</h2><pre>{lines}</pre>{notes}"
 
 
 def card(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> str:
@@ -147,9 +167,3 @@ def _spread(count: int) -> list[float]:
 def capital(words: str) -> str:
     """The words with a capital letter, as a list has them."""
     return words[:1].upper() + words[1:]
-
-
-def figures(values: Mapping[str, str]) -> str:
-    """Names with their numbers, one under the other."""
-    body = "".join(f"<dt>{text(k)}</dt><dd>{text(v)}</dd>" for k, v in values.items())
-    return f"<dl>{body}</dl>"

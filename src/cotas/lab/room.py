@@ -13,9 +13,9 @@ import panel as pn
 
 from cotas.exceptions import NotSeparableError
 from cotas.lab.looks import CONTROLS, FLOOR, PROSE, WIDGET, Looks
-from cotas.lab.state import Choice, Field, Number, Refused, read_link, write_link
+from cotas.lab.state import Menu, Refused, Setting, Slider, read_link, write_link
 from cotas.lab.words import speak
-from cotas.lab.worker import Task, Worker
+from cotas.lab.worker import LabTask, Worker
 from cotas.report.markup import text
 from cotas.words import lang as speaking
 
@@ -38,7 +38,7 @@ class Room(pn.viewable.Viewer):
     """
 
     slug: ClassVar[str]
-    FIELDS: ClassVar[tuple[Field, ...]]
+    FIELDS: ClassVar[tuple[Setting, ...]]
 
     def __init__(
         self, *, lang: str = "en", dark: bool = False, link: Mapping[str, str] | None = None
@@ -73,13 +73,13 @@ class Room(pn.viewable.Viewer):
 
     def controls(self) -> list[Any]:
         """What stands on the left."""
-        return [self.widget(field) for field in self.FIELDS if isinstance(field, Choice | Number)]
+        return [self.widget(field) for field in self.FIELDS if isinstance(field, Menu | Slider)]
 
     def relevant(self) -> set[str]:
         """The names of the settings that make a difference now."""
         return {field.name for field in self.FIELDS}
 
-    def work(self) -> Callable[[Task], Any]:
+    def work(self) -> Callable[[LabTask], Any]:
         """What computes the answer for the present state; it runs in a thread."""
         raise NotImplementedError
 
@@ -176,12 +176,12 @@ class Room(pn.viewable.Viewer):
             label=name, stylesheets=[WIDGET], **{"margin": (4, 8, 4, 0), **options}
         )
 
-    def widget(self, field: Choice | Number) -> Any:
+    def widget(self, field: Menu | Slider) -> Any:
         """What sets a field: a menu or a slider."""
         common = {"label": self.wording(field.name), "stylesheets": [WIDGET],
                   "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0)}  # fmt: skip
         value = self.values[field.name]
-        if isinstance(field, Choice):
+        if isinstance(field, Menu):
             options = {self.option(field.name, word): word for word in field.options}
             wide = ["wide"] if max(map(len, options)) > HALF_A_TELEPHONE else []
             made = pn.widgets.Select(options=options, value=value, css_classes=wide, **common)
@@ -242,10 +242,10 @@ class Room(pn.viewable.Viewer):
             self.status.object = f'<span class="soft" id="answered">{said}</span>'
             self._code.object = f"<pre>{text(self.code())}</pre>"
 
-    def kept(self, key: Any, compute: Callable[[Task], Any]) -> Callable[[Task], Any]:
+    def kept(self, key: Any, compute: Callable[[LabTask], Any]) -> Callable[[LabTask], Any]:
         """The same work, unless its answer for this key is still at hand."""
 
-        def work(task: Task) -> Any:
+        def work(task: LabTask) -> Any:
             if self._kept is not None and self._kept[0] == key:
                 return self._kept[1]
             found = compute(task)
@@ -330,10 +330,10 @@ class Room(pn.viewable.Viewer):
             )
 
 
-def _timed(compute: Callable[[Task], Any]) -> Callable[[Task], tuple[Any, float]]:
+def _timed(compute: Callable[[LabTask], Any]) -> Callable[[LabTask], tuple[Any, float]]:
     """The answer and the seconds that it took."""
 
-    def work(task: Task) -> tuple[Any, float]:
+    def work(task: LabTask) -> tuple[Any, float]:
         began = time.perf_counter()
         return compute(task), time.perf_counter() - began
 

@@ -4,11 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
 import numpy as np
+
+import cotas
+
+
+@dataclass(frozen=True)
+class Call:
+    """What makes an object of the library, such as an estimator, a kernel or a stopping rule.
+
+    >>> call = Call("KernelSVM", {"kernel": Call("kernels.RBF", {"sigma": 0.5}), "lam": 0.1})
+    >>> str(call)
+    'cotas.KernelSVM(kernel=cotas.kernels.RBF(sigma=0.5), lam=0.1)'
+    >>> call.make().lam
+    0.1
+    """
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, **others: Any) -> Any:
+        """The object itself, with other arguments besides."""
+        given = {
+            name: value.make() if isinstance(value, Call) else value
+            for name, value in self.arguments.items()
+        }
+        return attrgetter(self.name)(cotas)(**given, **others)
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={_written(value)}" for name, value in self.arguments.items())
+        return f"cotas.{self.name}({given})"
+
+
+def _written(value: Any) -> str:
+    return str(value) if isinstance(value, Call) else repr(value)
 
 
 class Refused(Exception):
@@ -19,7 +53,7 @@ class Refused(Exception):
         self.key, self.values = key, values
 
 
-class Field(Protocol):
+class Setting(Protocol):
     """One thing that can be set, with its name in the link."""
 
     @property
@@ -38,7 +72,7 @@ class Field(Protocol):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Menu:
     """One of several words."""
 
     name: str
@@ -55,7 +89,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Number:
+class Slider:
     """One of several numbers in rising order, which a slider goes through."""
 
     name: str
@@ -77,7 +111,7 @@ class Number:
 
 
 def read_link(
-    fields: Iterable[Field], query: Mapping[str, str]
+    fields: Iterable[Setting], query: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[Refused]]:
     """The state that a link holds, with the default for what it lacks, and what was refused."""
     known = {field.name: field for field in fields}
@@ -93,7 +127,7 @@ def read_link(
     return values, problems
 
 
-def write_link(fields: Iterable[Field], values: Mapping[str, Any]) -> str:
+def write_link(fields: Iterable[Setting], values: Mapping[str, Any]) -> str:
     """The part of a link after the question mark: what differs from the defaults."""
     return urlencode(
         {

@@ -14,18 +14,16 @@ from bokeh.plotting import figure
 
 import cotas
 from cotas import plots
-from cotas.lab.calls import Call
 from cotas.lab.charts import Chart, Curve
 from cotas.lab.looks import legend
 from cotas.lab.plane import Plane, lines_between, plane_of
 from cotas.lab.points import SAMPLES, Points
-from cotas.lab.printed import page
-from cotas.lab.proof import capital, card, figures
+from cotas.lab.proof import capital, card, page
 from cotas.lab.room import Room
-from cotas.lab.state import Choice, Number, decades
-from cotas.lab.worker import Task
-from cotas.plots.plane import axis_of
-from cotas.report.markup import text
+from cotas.lab.state import Call, Menu, Slider, decades
+from cotas.lab.worker import LabTask
+from cotas.plots.fitted import axis_of
+from cotas.report.markup import pairs, text
 from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step
 
 # More steps than this nobody goes through one by one.
@@ -39,7 +37,7 @@ PROCEDURES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class TracedRun:
     """A traced run: its points, all its steps, and the page they are printed on."""
 
     points: Points
@@ -49,10 +47,10 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class StepsAnswer:
     """One step of a run, and what the model does to the plane before and after it."""
 
-    run: Run
+    run: TracedRun
     step: Step | None
     plane: Plane | None
     before: Plane | None
@@ -78,11 +76,11 @@ class Steps(Room):
 
     slug = "steps"
     FIELDS = (
-        Choice("procedure", PROCEDURES, "perceptron"),
-        Choice("data", ("groups", "overlap", "moons", "rings", "xor"), "groups"),
-        Number("lam", decades(-4, 2, 2), 0.1),
-        Number("sigma", decades(-1, 2, 4), 1.0),
-        Number("at", tuple(range(MOST_STEPS + 1)), 1),
+        Menu("procedure", PROCEDURES, "perceptron"),
+        Menu("data", ("groups", "overlap", "moons", "rings", "xor"), "groups"),
+        Slider("lam", decades(-4, 2, 2), 0.1),
+        Slider("sigma", decades(-1, 2, 4), 1.0),
+        Slider("at", tuple(range(MOST_STEPS + 1)), 1),
     )
 
     _clock: Any = None
@@ -147,11 +145,11 @@ class Steps(Room):
 
     # ---- what is computed ------------------------------------------------------------------------
 
-    def work(self) -> Callable[[Task], Answer]:
+    def work(self) -> Callable[[LabTask], StepsAnswer]:
         call, name, at = self.call(), self.values["data"], int(self.values["at"])
         kept = self.kept((str(call), name), lambda _: _run(call, SAMPLES[name](0)))
 
-        def compute(task: Task) -> Answer:
+        def compute(task: LabTask) -> StepsAnswer:
             run = kept(task)
             number = min(at, len(run.steps))
             step = run.steps[number - 1] if number else None
@@ -161,7 +159,7 @@ class Steps(Room):
             stump = lines_between(step.learner.predict, run.points) if isinstance(
                 step, RoundStep
             ) else {"xs": [], "ys": []}  # fmt: skip
-            return Answer(run, step, planes[0], planes[1], stump)
+            return StepsAnswer(run, step, planes[0], planes[1], stump)
 
         return compute
 
@@ -215,7 +213,7 @@ class Steps(Room):
             self.course.pane(), **options,
         )  # fmt: skip
 
-    def show(self, answer: Answer) -> None:
+    def show(self, answer: StepsAnswer) -> None:
         run, step, looks = answer.run, answer.step, self.looks
         self._fit_slider(len(run.steps))
         points, classes = run.points, run.points.classes
@@ -255,7 +253,7 @@ class Steps(Room):
             self.values["at"] = min(self.values["at"], last)
             slider.param.update(options=list(range(last + 1)), value=self.values["at"])
 
-    def _keys(self, answer: Answer) -> list[tuple[str, str]]:
+    def _keys(self, answer: StepsAnswer) -> list[tuple[str, str]]:
         looks, wording = self.looks, self.wording
         classes = answer.run.points.classes
         found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(classes)]
@@ -266,7 +264,7 @@ class Steps(Room):
             found.append((looks.key("dotdash", 4), wording("stump")))
         return found
 
-    def _show_course(self, answer: Answer) -> None:
+    def _show_course(self, answer: StepsAnswer) -> None:
         """Mistakes against what the theorem allows, or the error of boosting against its bound."""
         wording, steps = self.wording, answer.run.steps
         counted = [s for s in steps if isinstance(s, OnlineStep | KernelStep)]
@@ -291,7 +289,7 @@ class Steps(Room):
         self.course.figure.visible = bool(curves)
         self.course.draw(curves, at if curves else None, wording("this step"))
 
-    def _numbers(self, answer: Answer) -> str:
+    def _numbers(self, answer: StepsAnswer) -> str:
         """The numbers of the update, and the certificate where the run has ended."""
         wording, step = self.wording, answer.step
         total = len(answer.run.steps)
@@ -299,7 +297,7 @@ class Steps(Room):
         found = f"<h2>{text(heading)}</h2>"
         if step is None:
             return found + f"<p class='soft'>{text(wording('nothing yet'))}</p>"
-        found += figures(numbers_of(step, wording))
+        found += pairs(numbers_of(step, wording))
         if isinstance(step, Return):
             found += card(answer.run.trace.model.certificate_, [], wording)
         return found
@@ -379,9 +377,9 @@ def _vector(values: Any) -> str:
     return "(" + ", ".join(f"{value:.4g}" for value in np.ravel(values)) + ")"
 
 
-def _run(call: Call, points: Points) -> Run:
+def _run(call: Call, points: Points) -> TracedRun:
     trace = cotas.trace(call.make(progress=False, n_jobs=1), points.X, points.y)
-    return Run(points, trace, list(islice(trace, MOST_STEPS)), call)
+    return TracedRun(points, trace, list(islice(trace, MOST_STEPS)), call)
 
 
 def _rows(step: Step | None) -> list[int]:

@@ -24,7 +24,7 @@ def _nothing() -> None:
     """Do nothing where there is nothing to end."""
 
 
-class Task:
+class LabTask:
     """One piece of work; `watch` is a callback for estimators, which ends a fit that is overtaken.
 
     Attributes
@@ -88,18 +88,18 @@ class Worker:
     def __init__(self, deliver: Callable[[Callable[[], None]], Any], threaded: bool) -> None:
         self._deliver, self._threaded = deliver, threaded
         self._lock = threading.Lock()
-        self._current: Task | None = None
-        self._next: tuple[Task, Callable[..., Any], Callable[..., None]] | None = None
+        self._current: LabTask | None = None
+        self._next: tuple[LabTask, Callable[..., Any], Callable[..., None]] | None = None
         _workers.add(self)
 
     def submit(
         self,
-        compute: Callable[[Task], Any],
+        compute: Callable[[LabTask], Any],
         done: Callable[[Any], None],
         news: Callable[[Any], None] | None = None,
     ) -> None:
         """Compute, then call `done` with the answer or the error, unless something newer came."""
-        task = Task()
+        task = LabTask()
         if not self._threaded:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what was not reached stands in the certificate
@@ -130,7 +130,7 @@ class Worker:
         self._next = None
         _threads.submit(self._run, self._current, compute, done)
 
-    def _run(self, task: Task, compute: Callable[..., Any], done: Callable[..., None]) -> None:
+    def _run(self, task: LabTask, compute: Callable[..., Any], done: Callable[..., None]) -> None:
         outcome = _outcome(compute, task)
         if not task.overtaken:
             self._deliver(lambda: self._finish(task, done, outcome))
@@ -139,7 +139,7 @@ class Worker:
             if self._next is not None:
                 self._begin()
 
-    def _finish(self, task: Task, done: Callable[..., None], outcome: Any) -> None:
+    def _finish(self, task: LabTask, done: Callable[..., None], outcome: Any) -> None:
         """Hand over the answer; news that come after it are none."""
         if not task.overtaken:
             task.overtake()
@@ -161,7 +161,7 @@ def end_all() -> None:
 getattr(threading, "_register_atexit", atexit.register)(end_all)
 
 
-def _outcome(compute: Callable[[Task], Any], task: Task) -> Any:
+def _outcome(compute: Callable[[LabTask], Any], task: LabTask) -> Any:
     """The answer, or the error in its place."""
     try:
         return compute(task)

@@ -8,8 +8,18 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.plots.fitted import last_step, like, names_in, require_fitted
-from cotas.plots.plane import axis_of, codes_of, has_margins, leads_of, rows_to_ring, scores_of
+from cotas.plots.fitted import (
+    axis_of,
+    codes_of,
+    has_margins,
+    last_step,
+    leads_of,
+    like,
+    names_in,
+    require_fitted,
+    rows_to_ring,
+    scores_of,
+)
 from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, tint
 from cotas.words import say
 

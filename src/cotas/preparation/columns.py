@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
+from cotas.files.asking import asked
 from cotas.files.cells import (
     FEW_WORDS,
     are_codes,
     as_they_are,
     cells_in_words,
     few_enough,
-    in_plain_numbers,
     numbers_of_words,
-    tell_readings,
-    understood,
-    without_missing,
 )
 from cotas.files.coding import different_words, is_text, uncoded
 from cotas.files.dates import order_is_open, tell_form
 from cotas.files.frames import is_category, polars
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
-from cotas.files.tables import Table
 from cotas.fitting.certified import outside
 from cotas.words import in_one, say
 
@@ -62,76 +58,7 @@ class Role(NamedTuple):
     remark: Remark | None = None
 
 
-def as_frame(X: Any) -> Any:
-    """A polars frame for anything with named columns; None for a matrix."""
-    pl = polars()
-    if isinstance(X, Table):
-        X = X.features
-    if isinstance(X, pl.DataFrame):
-        return X
-    if isinstance(X, pl.LazyFrame):
-        return X.collect()
-    if type(X) is dict:  # sparse matrices of one kind are dicts too
-        return pl.DataFrame(X, strict=False)
-    if hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):  # pyarrow
-        return pl.DataFrame(X)
-    if hasattr(X, "columns") and hasattr(X, "iloc"):  # pandas
-        return pl.DataFrame({str(name): _from_pandas(X[name]) for name in X.columns})
-    return None
-
-
-def as_matrix(X: Any) -> Any:
-    """The matrix in a table without names, or what was given."""
-    return X.features if isinstance(X, Table) else X
-
-
-def as_read(X: Any) -> Any:
-    """The table of a frame, its text as the reader of files has it: gaps, numbers, truth values.
-
-    One table is one model then, whether it comes from a file or as a frame. What is no text, and
-    categories of pandas and polars, is taken as it is; a Table was read already.
-    """
-    frame = None if isinstance(X, Table) else as_frame(X)
-    if frame is None:
-        return X
-    frame, remarks, commas = understood(frame, False, "")
-    for remark in remarks:
-        warnings.warn(str(remark), ColumnWarning, stacklevel=outside())
-    return Table(frame, None, "", "frame", decimal_commas=commas)
-
-
-def as_read_again(X: Any, numbers: Collection[str], commas: Collection[str]) -> Any:
-    """The same for a fitted model, which knows its columns: these hold numbers, some with commas.
-
-    One row alone does not tell whether 63,096 is about sixty-three or sixty-three thousand.
-    """
-    frame = None if isinstance(X, Table) else as_frame(X)
-    if frame is None:
-        return X
-    text = [column.name for column in frame if is_text(column)]
-    frame, numbers = without_missing(frame, text), set(numbers)
-    words = frame.select(uncoded(frame[name]) for name in text if name in numbers)
-    return frame.with_columns(in_plain_numbers(words, tell_readings(words, False, commas)))
-
-
-def _from_pandas(column: Any) -> Any:
-    """The values, with None wherever pandas has one of its missing values."""
-    pl = polars()
-    kind = getattr(column.dtype, "kind", "O")
-    if kind in "fiubM" and isinstance(column.dtype, np.dtype):
-        return pl.Series(values=column.to_numpy())
-    missing = column.isna().to_numpy()
-    values = column.astype(object).to_numpy()
-    plain = [None if gone else value for gone, value in zip(missing, values, strict=True)]
-    if hasattr(column.dtype, "categories"):  # whatever they are: whoever made them said so
-        found = pl.Series(values=plain, strict=False)
-        if found.dtype == pl.Object:  # intervals, for example
-            found = pl.Series(values=[None if value is None else str(value) for value in plain])
-        return _written(found).cast(pl.Categorical)
-    return pl.Series(values=plain, strict=False)  # a column of objects may hold several types
-
-
-def _written(column: Any) -> Any:
+def written(column: Any) -> Any:
     """Numbers as words, whole ones without a point: a missing value makes doubles of them all."""
     pl = polars()
     if not column.dtype.is_float():
@@ -182,7 +109,7 @@ def _role_of(column: Any, name: str, keep: bool, different: Callable[[], int]) -
         return Role("boolean")
     if dtype.is_numeric():
         counts = not keep and _is_identifier(column, name, different)
-        return _identifier(name) if counts else Role("number")
+        return Role("identifier", remark=_identifier(name)) if counts else Role("number")
     if dtype == pl.Duration:
         return Role("number")
     if dtype.is_temporal():
@@ -191,8 +118,7 @@ def _role_of(column: Any, name: str, keep: bool, different: Callable[[], int]) -
         return _role_of_words(column, name, keep)
     if is_category(column):
         return Role("category")
-    words = "Column {name!r} is left out: it holds {type}, which no model here can use."
-    return Role("other", remark=Remark("other", name, say(words, name=name, type=str(dtype))))
+    return Role("other", remark=_other(column, name))
 
 
 def _is_identifier(column: Any, name: str, different: Callable[[], int]) -> bool:
@@ -219,13 +145,37 @@ def _has_name_of_one(name: str) -> bool:
     return bool(words and words[-1].lower() in _NUMBERING)
 
 
-def _identifier(name: str) -> Role:
+def left_out(frame: Any, dropped: Collection[tuple[str, str]]) -> Iterator[Remark]:
+    """A remark on each column that was dropped for what it is, by its name and kind."""
+    for name, kind in dropped:
+        if kind == "identifier":
+            yield _identifier(name)
+        elif kind == "text":
+            yield _text(different_words(frame[name]), frame[name], name)
+        elif kind == "other":
+            yield _other(frame[name], name)
+
+
+def _other(column: Any, name: str) -> Remark:
+    words = "Column {name!r} is left out: it holds {type}, which no model here can use."
+    return Remark("other", name, say(words, name=name, type=_type_of(column)))
+
+
+def _type_of(column: Any) -> str:
+    """What a column holds; of Python's objects, what the first one is."""
+    if column.dtype != polars().Object:
+        return str(column.dtype)
+    return type(next(value for value in column if value is not None)).__name__
+
+
+def _identifier(name: str) -> Remark:
     words = say(
         "Column {name!r} is left out: another whole number in every row, like an identifier "
-        "(--keep {name!r} takes it).",
+        "({how} takes it).",
         name=name,
+        how=asked("keep", name),
     )
-    return Role("identifier", remark=Remark("identifier", name, words))
+    return Remark("identifier", name, words)
 
 
 def _role_of_words(column: Any, name: str, keep: bool) -> Role:
@@ -237,14 +187,19 @@ def _role_of_words(column: Any, name: str, keep: bool) -> Role:
     distinct, rows = len(values), len(column) - column.null_count()
     if keep or distinct <= FEW_WORDS or distinct <= FREE_TEXT_SHARE * rows:
         return Role("category", remark=_codes(values, name) if are_codes(values) else None)
+    return Role("text", remark=_text(values, column, name))
+
+
+def _text(values: Any, column: Any, name: str) -> Remark:
     words = say(
         "Column {name!r} is left out: {distinct} different texts in {rows} rows, names or free "
-        "text (--keep {name!r} takes it).",
+        "text ({how} takes it).",
         name=name,
-        distinct=distinct,
-        rows=rows,
+        how=asked("keep", name),
+        distinct=len(values),
+        rows=len(column) - column.null_count(),
     )
-    return Role("text", remark=Remark("text", name, words))
+    return Remark("text", name, words)
 
 
 def _codes(values: Any, name: str) -> Remark:
@@ -363,7 +318,7 @@ def words_of(column: Any, name: str) -> Any:
                 type=column.dtype,
             )
         )
-    return column if is_category(column) else _written(column)
+    return column if is_category(column) else written(column)
 
 
 def warn_of_new(words: Any, codes: Any, name: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.files.asking import leaving_out
 from cotas.files.coding import is_text, numbered_words
 from cotas.files.frames import is_category, polars
 from cotas.files.names import some
@@ -130,8 +131,9 @@ def _leaks(
                 name,
                 say(
                     "Column {name!r} alone gives the target away. If it is only known afterwards, "
-                    "leave it out: the model would be of no use.",
+                    "leave it out{drop}: the model would be of no use.",
                     name=name,
+                    drop=leaving_out(name),
                 ),
             )
 

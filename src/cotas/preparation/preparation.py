@@ -15,6 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.files.asking import leaving_out
 from cotas.files.coding import for_each_word
 from cotas.files.frames import polars
 from cotas.fitting.parameters import check_count
@@ -23,13 +24,12 @@ from cotas.preparation.columns import (
     LEFT_OUT,
     ColumnError,
     Role,
-    as_frame,
-    as_matrix,
     numbers_of,
     roles_of,
     warn_of_new,
     words_of,
 )
+from cotas.preparation.given import as_frame, as_matrix
 from cotas.preparation.moments import MARKED, WEEKDAYS, part_name, parts_of
 from cotas.preparation.statistics import Moments, WordCounts
 from cotas.source import in_pairs
@@ -49,7 +49,8 @@ def _refuse_overflow(moments: Moments, names: list[str]) -> None:
         raise ColumnError(
             say(
                 "column {name!r} holds numbers as large as {value:.3g}, whose deviation "
-                "overflows: measure it in a larger unit, or leave it out (--drop).",
+                "overflows: measure it in a larger unit, or leave it out{drop}.",
+                drop=leaving_out(names[j]),
                 name=names[j],
                 value=moments.largest[j],
             )

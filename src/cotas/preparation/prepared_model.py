@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -15,15 +16,24 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.certificate import CHANGED
+from cotas.files.cells import MISSING, words_for_missing
 from cotas.files.coding import coded
 from cotas.files.errors import ModelFileError
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.state import digest
+from cotas.files.tables import Table
+from cotas.fitting.certified import outside
 from cotas.preparation.calibration import Calibration, calibrated
-from cotas.preparation.columns import ColumnError, as_frame, as_read, as_read_again
+from cotas.preparation.columns import ColumnError, ColumnWarning, left_out
+from cotas.preparation.given import as_frame, as_matrix, as_read, as_read_again
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.targets import read_target
+from cotas.preparation.targets import (
+    read_target,
+    rows_left_out,
+    target_is_there,
+    targets_at,
+)
 from cotas.words import say
 
 
@@ -94,12 +104,36 @@ class PreparedModel(BaseEstimator):
         ----------
         X : frame of polars, pandas or Arrow, dict of columns, Table, array or sparse matrix
         y : array of shape (n_samples,)
+            Rows in which it is missing (None, NaN) are left out, with a warning.
         groups : array of shape (n_samples,), optional
             Rows of one group are in one fold of those that probabilities are learned on.
         **fit_params : handed to the `fit` of the estimator
         """
-        self.fit_prepared(as_read(X), self.target(y), groups, **fit_params)
+        table, y, there = self._with_targets(as_read(X), y)
+        if there is not None:
+            many = [name for name, each in fit_params.items() if np.shape(each) == there.shape]
+            fit_params |= {name: np.asarray(fit_params[name])[there] for name in many}
+            groups = None if groups is None else np.asarray(groups)[there]
+        self.fit_prepared(table, self.target(y), groups, **fit_params)
+        if isinstance(table, Table) and table.has_names:
+            for remark in left_out(table.features, self.preparation_.dropped_):
+                warnings.warn(str(remark), ColumnWarning, stacklevel=outside())
         return self
+
+    def _with_targets(self, X: Any, y: Any) -> tuple[Any, Any, BoolArray | None]:
+        """The rows whose target is there, with a warning of the others, and which they are."""
+        there = target_is_there(y, self.task)
+        if there.all():
+            return X, y, None
+        frame = as_frame(X)
+        matrix = as_matrix(X) if hasattr(as_matrix(X), "shape") else np.asarray(X)
+        table = Table(matrix if frame is None else frame, None, "", "frame")
+        if table.n_rows != len(there):  # which the estimator says
+            return X, y, None
+        warnings.warn(rows_left_out(y, there), ColumnWarning, stacklevel=outside())
+        rows = np.flatnonzero(there)
+        known = X if isinstance(X, Table) else table
+        return known.with_features(table.take(rows)), targets_at(y, rows), there
 
     def fit_prepared(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Matrix:
         """Fit, and hand over the prepared rows, for who asks the estimator about them again.
@@ -228,6 +262,7 @@ class PreparedModel(BaseEstimator):
         X : a table of the kind it was fitted on
         y : array of shape (n_samples,)
         """
+        X, y, _ = self._with_targets(X, y)
         return float(self.estimator_.score(self.prepare(X), self.target(y)))
 
     # ---- what is known about it ------------------------------------------------------------------
@@ -254,8 +289,8 @@ class PreparedModel(BaseEstimator):
         """
         from cotas.foreign.certify import certify  # which loads what other libraries' models need
 
-        y = self.target(y)
-        return certify(self.estimator_, self.prepare(X), y, max_time=max_time)
+        X, y, _ = self._with_targets(X, y)
+        return certify(self.estimator_, self.prepare(X), self.target(y), max_time=max_time)
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:
         """For each class or target, θ by the name of the column and θ₀, before standardizing."""
@@ -295,7 +330,8 @@ class PreparedModel(BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         if data is not None and not prepared:
-            data = (self.prepare(data[0]), self.target(data[1]))
+            X, y, _ = self._with_targets(*data)
+            data = (self.prepare(X), self.target(y))
         recipe = recipe or getattr(self, "recipe_", None) or Recipe(self.preparation_, self.task)
         made = replace(recipe, seal=self._seal, calibration=getattr(self, "calibration_", None))
         save(self.estimator_, path, data=data, preparation=made)
@@ -346,4 +382,6 @@ class PreparedModel(BaseEstimator):
         check_is_fitted(self, "estimator_")
         learned = self.preparation_
         known = learned.number_names_ if learned.layout_ == "columns" else []
-        return learned.transform(as_read_again(X, known, learned.decimal_commas_))
+        made = getattr(self, "recipe_", None)
+        gone = MISSING if made is None else words_for_missing(made.missing, made.not_missing)
+        return learned.transform(as_read_again(X, known, learned.decimal_commas_, gone))

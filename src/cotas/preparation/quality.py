@@ -7,29 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cotas.preparation.intervals import Intervals, Measure
 
 # Probabilities are judged in so many parts of the rows at most, of so many rows at least.
 MOST_BINS, FEWEST_IN_A_BIN = 10, 10
-# Parts that are left out one after the other to see how much a measure varies.
-MOST_PARTS = 20
-# Above this chance of such a difference between equals, a model is not told from the baseline.
-CHANCE = 0.05
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A number that was measured, and the interval in which it lies with some confidence."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-    def to_dict(self) -> dict[str, float | None]:
-        """In plain types."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -89,6 +72,9 @@ class Quality:
         the likeliest one.
     guess : Measure or None
         The Brier score of giving to each class its share of the training rows.
+    groups : int or None
+        Of how many groups the rows are, where rows belong together; the intervals and the verdict
+        take each of them for one draw.
     """
 
     rows: int
@@ -104,6 +90,7 @@ class Quality:
     positive: str | None = None
     calibration: tuple[Calibrated, ...] = ()
     guess: Measure | None = None
+    groups: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types."""
@@ -134,6 +121,7 @@ def quality_of_classes(
     trained: AnyArray,
     confidence: float = 0.95,
     probabilities: FloatArray | None = None,
+    groups: AnyArray | None = None,
 ) -> Quality:
     """Of a classifier.
 
@@ -147,43 +135,47 @@ def quality_of_classes(
         The classes of the rows trained on, which tell the baseline.
     confidence : float
     probabilities : array of shape (n, n_classes), optional
+    groups : array of shape (n,), optional
+        Rows with the same value belong together, and are one draw.
     """
-    n = len(truth)
+    n, draws = len(truth), Intervals(confidence, groups)
     counts = np.array([np.count_nonzero(trained == label) for label in classes])
     always, rarer = classes[counts.argmax()], int(counts.argmin())
     wrong, wrong_then = predictions != truth, truth != always
     codes = tuple(np.searchsorted(classes, labels) for labels in (truth, predictions))
     measures = {
-        "error": _share(int(wrong.sum()), n, confidence),
-        "balanced accuracy": _varied(_balanced, codes, confidence, 0.0, 1.0),
+        "error": draws.share(wrong),
+        "balanced accuracy": draws.varied(_balanced, codes, 0.0, 1.0),
         # The scores of several classes may be off by a number of their row; their shares are not.
-        **_ranking(truth, _shares_of(scores, probabilities), classes, rarer, confidence),
+        **_ranking(truth, _shares_of(scores, probabilities), classes, rarer, draws),
     }
     bins: tuple[Calibrated, ...] = ()
     guess = None
     if probabilities is not None:
         shares = counts / len(trained)
-        measures["Brier score"] = _brier(codes[0], probabilities, confidence)
-        guess = _brier(codes[0], np.broadcast_to(shares, probabilities.shape), confidence)
-        bins = _calibration(codes[0], probabilities, rarer, confidence)
+        measures["Brier score"] = _brier(codes[0], probabilities, draws)
+        guess = _brier(codes[0], np.broadcast_to(shares, probabilities.shape), draws)
+        bins = _calibration(codes[0], probabilities, rarer, draws)
     known = np.isin(truth, classes)
     matrix = _confusion(codes[0][known], codes[1][known], len(classes))
-    told = [_class(str(label), matrix, k, confidence) for k, label in enumerate(classes)]
+    truths, answered = (np.where(known, each, -1) for each in codes)
+    told = _classes(classes, truths, answered, draws)
     answers = np.unique(predictions)
     return Quality(
         rows=n,
         confidence=confidence,
         measures=measures,
-        baseline=_share(int(wrong_then.sum()), n, confidence),
+        baseline=draws.share(wrong_then),
         answer=str(always),
-        verdict=_verdict(int((wrong_then & ~wrong).sum()), int((wrong & ~wrong_then).sum())),
+        verdict=draws.verdict(wrong_then.astype(np.int64) - wrong),
         constant=str(answers[0]) if len(answers) == 1 and n > 1 else None,
         silent=tuple(one.label for one in told if one.rows and not one.answers),
-        classes=tuple(told),
+        classes=told,
         confusion=matrix,
         positive=str(classes[rarer]) if len(classes) == 2 else None,
         calibration=bins,
         guess=guess,
+        groups=draws.count,
     )
 
 
@@ -198,7 +190,11 @@ def baseline(trained: AnyArray, truth: AnyArray, classes: bool) -> tuple[str, fl
 
 
 def quality_of_numbers(
-    truth: FloatArray, predictions: FloatArray, trained: FloatArray, confidence: float = 0.95
+    truth: FloatArray,
+    predictions: FloatArray,
+    trained: FloatArray,
+    confidence: float = 0.95,
+    groups: AnyArray | None = None,
 ) -> Quality:
     """Of a regressor.
 
@@ -208,25 +204,28 @@ def quality_of_numbers(
     trained : array
         The values of the rows trained on, whose mean is the baseline.
     confidence : float
+    groups : array of shape (n,), optional
+        Rows with the same value belong together, and are one draw.
     """
-    n = len(truth)
+    n, draws = len(truth), Intervals(confidence, groups)
     always = np.full(n, np.mean(trained))
     rows = (truth, predictions)
     measures = {
-        "RMSE": _varied(_rmse, rows, confidence, least=0.0),
-        "MAE": _varied(_mae, rows, confidence, least=0.0),
+        "RMSE": draws.varied(_rmse, rows, least=0.0),
+        "MAE": draws.varied(_mae, rows, least=0.0),
     }
     if n > 1 and np.ptp(truth) > 0:
-        measures["R²"] = _varied(_r2, rows, confidence, most=1.0)
+        measures["R²"] = draws.varied(_r2, rows, most=1.0)
     gain = (always - truth) ** 2 - (predictions - truth) ** 2
     return Quality(
         rows=n,
         confidence=confidence,
         measures=measures,
-        baseline=_varied(_rmse, (truth, always), confidence, least=0.0),
+        baseline=draws.varied(_rmse, (truth, always), least=0.0),
         answer=f"{always[0]:.6g}",
-        verdict=_verdict_of_gains(gain),
+        verdict=draws.verdict(gain),
         constant=f"{predictions[0]:.6g}" if n > 1 and np.ptp(predictions) == 0 else None,
+        groups=draws.count,
     )
 
 
@@ -249,21 +248,29 @@ def _confusion(truth: IntArray, predictions: IntArray, classes: int) -> IntArray
     return np.asarray(pairs.reshape(classes, classes))
 
 
-def _share(count: int, n: int, confidence: float) -> Measure:
-    """A share of rows, with the interval of Clopper and Pearson."""
-    interval = stats.binomtest(count, n).proportion_ci(confidence)
-    return Measure(count / n, float(interval.low), float(interval.high))
-
-
-def _class(label: str, matrix: IntArray, k: int, confidence: float) -> ClassQuality:
-    right, rows, answers = int(matrix[k, k]), int(matrix[k].sum()), int(matrix[:, k].sum())
-    return ClassQuality(
-        label,
-        rows,
-        answers,
-        _share(right, rows, confidence) if rows else None,
-        _share(right, answers, confidence) if answers else None,
+def _classes(
+    labels: AnyArray, truth: IntArray, predictions: IntArray, draws: Intervals
+) -> tuple[ClassQuality, ...]:
+    """How each class was found; rows of no known class have the code −1."""
+    right = truth == predictions
+    theirs, said = (_rows_of_each(codes, len(labels)) for codes in (truth, predictions))
+    return tuple(
+        ClassQuality(
+            str(label),
+            len(rows),
+            len(answers),
+            draws.share(right, rows) if len(rows) else None,
+            draws.share(right, answers) if len(answers) else None,
+        )
+        for label, rows, answers in zip(labels, theirs, said, strict=True)
     )
+
+
+def _rows_of_each(codes: IntArray, classes: int) -> list[IntArray]:
+    """The rows of each class."""
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(classes + 1))
+    return [order[ends[k] : ends[k + 1]] for k in range(classes)]
 
 
 def _balanced(truth: IntArray, predictions: IntArray) -> float:
@@ -278,7 +285,7 @@ def _ranking(
     scores: FloatArray | None,
     classes: AnyArray,
     rarer: int,
-    confidence: float,
+    draws: Intervals,
 ) -> dict[str, Measure]:
     """How well the scores put the rows of a class before the others; the mean over classes."""
     if scores is None or len(np.unique(truth)) < 2:
@@ -288,14 +295,15 @@ def _ranking(
     if scores.ndim == 1:
         own = truth == classes[rarer]
         signed = scores if rarer else -scores
-        order = np.argsort(signed)  # each part left out sorts them again, which is soon done then
+        # Each part left out sorts them again, which is soon done then; groups are found by place.
+        order = np.argsort(signed) if draws.codes is None else np.arange(len(signed))
         rows: tuple[AnyArray, ...] = (own[order, None], signed[order, None])
     else:
         there = np.isin(classes, truth)
         rows = (truth[:, None] == classes[there], scores[:, there])
     return {
-        "ROC AUC": _varied(_mean_over_classes(_auc), rows, confidence, 0.0, 1.0),
-        "average precision": _varied(_mean_over_classes(_precision), rows, confidence, 0.0, 1.0),
+        "ROC AUC": draws.varied(_mean_over_classes(_auc), rows, 0.0, 1.0),
+        "average precision": draws.varied(_mean_over_classes(_precision), rows, 0.0, 1.0),
     }
 
 
@@ -336,7 +344,7 @@ def _shares_of(scores: FloatArray | None, probabilities: FloatArray | None) -> F
     return probabilities if several and probabilities is not None else scores
 
 
-def _brier(codes: IntArray, probabilities: FloatArray, confidence: float) -> Measure:
+def _brier(codes: IntArray, probabilities: FloatArray, draws: Intervals) -> Measure:
     """The mean squared error of the probabilities, of two classes halved as is usual."""
     told = np.eye(probabilities.shape[1])
 
@@ -344,11 +352,11 @@ def _brier(codes: IntArray, probabilities: FloatArray, confidence: float) -> Mea
         off = np.square(p - told[codes]).sum(axis=1)
         return float(off.mean()) / (2 if len(told) == 2 else 1)
 
-    return _varied(score, (codes, probabilities), confidence, least=0.0)
+    return draws.varied(score, (codes, probabilities), least=0.0)
 
 
 def _calibration(
-    codes: IntArray, probabilities: FloatArray, rarer: int, confidence: float
+    codes: IntArray, probabilities: FloatArray, rarer: int, draws: Intervals
 ) -> tuple[Calibrated, ...]:
     """Rows in parts of equal size by their probability, and how often what was said was so."""
     k = np.full(len(codes), rarer) if probabilities.shape[1] == 2 else probabilities.argmax(axis=1)
@@ -356,63 +364,7 @@ def _calibration(
     order = np.argsort(said, kind="stable")
     parts = min(MOST_BINS, len(order) // FEWEST_IN_A_BIN) or 1
     return tuple(
-        Calibrated(
-            len(rows), float(said[rows].mean()), _share(int(so[rows].sum()), len(rows), confidence)
-        )
+        Calibrated(len(rows), float(said[rows].mean()), draws.share(so, rows))
         for rows in np.array_split(order, parts)
         if len(rows)
     )
-
-
-def _varied(
-    measure: Callable[..., float],
-    rows: tuple[AnyArray, ...],
-    confidence: float,
-    least: float | None = None,
-    most: float | None = None,
-) -> Measure:
-    """The measure, and an interval from leaving out a part of the rows after the other.
-
-    The jackknife: with g parts the variance is (g−1)/g times the sum of the squared deviations.
-    """
-    value, n = float(measure(*rows)), len(rows[0])
-    parts = min(n, MOST_PARTS)
-    if parts < 3:
-        return Measure(value)
-    part = np.random.default_rng(0).permutation(n) % parts
-    found = [_defined(measure, rows, part != k) for k in range(parts)]
-    left = np.array([each for each in found if each is not None])
-    if len(left) < 3 or np.ptp(left) == 0:  # which tells nothing of how it varies
-        return Measure(value)
-    spread = np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum())
-    half = float(spread * stats.t.ppf((1 + confidence) / 2, len(left) - 1))
-    low = value - half if least is None else max(least, value - half)
-    high = value + half if most is None else min(most, value + half)
-    return Measure(value, float(low), float(high))
-
-
-def _defined(
-    measure: Callable[..., float], rows: tuple[AnyArray, ...], stay: AnyArray
-) -> float | None:
-    """The measure on some of the rows, or None where too few classes are left for it."""
-    some = tuple(each[stay] for each in rows)
-    flat, whole = (truth.min(axis=0) == truth.max(axis=0) for truth in (some[0], rows[0]))
-    return None if (flat & ~whole).any() else float(measure(*some))
-
-
-def _verdict(for_model: int, for_baseline: int) -> str:
-    """By the rows on which only one of the two is right: the sign test."""
-    if for_model <= for_baseline:
-        return "no better"
-    test = stats.binomtest(for_model, for_model + for_baseline, alternative="greater")
-    return "better" if test.pvalue <= CHANCE else "unclear"
-
-
-def _verdict_of_gains(gain: FloatArray) -> str:
-    """By what the squares of the errors are smaller: the test of Student."""
-    if gain.mean() <= 0:
-        return "no better"
-    if len(gain) < 2 or np.ptp(gain) == 0:
-        return "unclear" if len(gain) < 2 else "better"
-    test = stats.ttest_1samp(gain, 0.0, alternative="greater")
-    return "better" if test.pvalue <= CHANCE else "unclear"

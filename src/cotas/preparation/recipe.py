@@ -43,6 +43,9 @@ class Recipe:
         The digest of what was certified: the preparation, and the model as it was.
     calibration : Calibration or None
         What makes probabilities of its scores.
+    missing, not_missing : tuple of str
+        More words that stood for a missing value in the file, and those that did not though they
+        usually do.
     """
 
     preparation: Preparation
@@ -58,6 +61,8 @@ class Recipe:
     seed: int = 0
     seal: str = ""
     calibration: Calibration | None = None
+    missing: tuple[str, ...] = ()
+    not_missing: tuple[str, ...] = ()
 
     def around(self, model: Any) -> Any:
         """The `PreparedModel` of which these are the parts, as it was saved."""

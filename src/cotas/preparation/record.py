@@ -76,7 +76,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Rival:
-    """One of several models that were tried: how long it took and how it did."""
+    """One of several models that were tried: how long it took and how it did.
+
+    With folds, it was judged by so many of them, and trained on so many rows for each.
+    """
 
     name: str
     seconds: float
@@ -85,6 +88,8 @@ class Rival:
     training_error: float | None
     error: float
     note: str = ""
+    folds: int | None = None
+    rows: int | None = None
 
 
 @dataclass(frozen=True)

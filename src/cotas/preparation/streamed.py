@@ -95,7 +95,8 @@ def draw_rows(
             raise DataFileError(say("too few rows are left to train on."), str(files[0]))
     whole = whole.drop(DRAW, ROW)
     if kind_of(files[0]) == "csv":
-        whole, *_ = understood(whole, False, str(files[0]))
+        # Words for missing values are gone already, those that are values here are not.
+        whole, *_ = understood(whole, False, str(files[0]), gone=())
     gone = [name for name in reading.targets if name not in whole.columns]
     if gone:
         raise DataFileError(no_column(gone[0], whole.columns), str(files[0]))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cotas.files.cells import understood
+from cotas.files.cells import MISSING, understood
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.words import say
@@ -90,6 +90,66 @@ def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
     return values
 
 
+def target_is_there(y: Any, task: str) -> BoolArray:
+    """Where a target is no None, NaN or another missing value.
+
+    Of numbers that are written as text, a word for a missing value is one.
+    """
+    there = _is_there(y)
+    values = np.asarray(y)
+    if task == "regression" and values.dtype.kind in "OU" and values.ndim == 1:
+        there &= [str(value).strip() not in MISSING for value in values.tolist()]
+    return there
+
+
+def _is_there(y: Any) -> BoolArray:
+    if isinstance(y, np.ma.MaskedArray):
+        return np.asarray(~np.ma.getmaskarray(y))
+    if hasattr(y, "isna"):  # pandas
+        there = ~np.asarray(y.isna(), dtype=np.bool_)
+    elif isinstance(y, list | tuple) or hasattr(y, "is_null"):  # NumPy would make words of NaN
+        there = np.array([not np.any(_is_missing(value)) for value in y], dtype=np.bool_)
+    else:
+        values = np.asarray(y)
+        if values.dtype.kind == "f":
+            there = ~np.isnan(values)
+        elif values.dtype.kind == "O":
+            there = np.array([not _is_missing(value) for value in values.flat], dtype=np.bool_)
+        else:
+            there = np.ones(values.shape, dtype=np.bool_)
+    return np.asarray(there.all(axis=1) if there.ndim == 2 else there)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether it is None, NaN, or what pandas writes for one of them."""
+    return value is None or (not isinstance(value, str) and str(value) in ("nan", "NaT", "<NA>"))
+
+
+def targets_at(y: Any, rows: IntArray) -> AnyArray:
+    """The targets of some rows, in the type that they have when none is missing."""
+    if np.ndim(y) == 2:
+        return np.asarray(y)[rows]
+    values = y.to_list() if hasattr(y, "to_list") else list(y)  # whole numbers stay whole
+    return np.array([values[row] for row in rows])
+
+
+def rows_left_out(y: Any, there: BoolArray) -> str:
+    """What is said of rows without a target."""
+    name, count, rows = str(getattr(y, "name", None) or "y"), int((~there).sum()), len(there)
+    if count == rows:
+        raise DataFileError(
+            say("the target {name!r} is missing in all {rows} rows.", name=name, rows=rows)
+        )
+    return say(
+        "The target {name!r} is missing in {count} of {rows} rows, first in row {row}; they are "
+        "left out.",
+        name=name,
+        count=count,
+        rows=rows,
+        row=int(there.argmin()) + 1,
+    )
+
+
 def read_target(y: Any, task: str) -> Any:
     """The target of a frame as the reader of files has it: for regression "$6.18" is a number.
 
@@ -101,8 +161,8 @@ def read_target(y: Any, task: str) -> Any:
         return y
     pl = polars()
     cells = [None if str(each) in ("None", "nan", "<NA>") else each for each in values.tolist()]
-    frame, _, _ = understood(pl.DataFrame({"y": cells}, strict=False), False, "")
-    return as_target(frame["y"].to_numpy(), task)
+    found = understood(pl.DataFrame({"y": cells}, strict=False), False, "")
+    return as_target(found.frame["y"].to_numpy(), task)
 
 
 def _refuse_overflow(values: FloatArray, name: str) -> None:

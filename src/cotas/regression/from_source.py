@@ -12,6 +12,7 @@ import numpy as np
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import SquaredLossPoint
+from cotas.fitting.data import refuse_extreme_weights
 from cotas.fitting.from_source import bound_to, refuse_not_finite
 from cotas.regression.solving import ILL_CONDITIONED, LARGEST_GRAM, SINGULAR, WORTH_REFINING
 from cotas.regression.task import Outcome
@@ -59,6 +60,7 @@ def _sound(found: Moments) -> Moments:
     """Moments of all the rows, if they are numbers."""
     if not found.weight > 0:
         raise ValueError("The weights of the source are zero for all rows: one must count.")
+    refuse_extreme_weights(min(1.0, found.weight), "The weight of all rows")
     if not (np.isfinite(found.scatter).all() and np.isfinite(found.target_scatter).all()):
         raise ValueError("The squares of X or of y overflow. Rescale the columns, and y with them.")
     return found

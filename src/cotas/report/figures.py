@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from cotas.preparation.quality import ClassQuality, Measure, Quality
+from cotas.preparation.intervals import Measure
+from cotas.preparation.quality import ClassQuality, Quality
 from cotas.words import say
 
 # What the measures are called.
@@ -38,6 +39,16 @@ def span(measure: Measure, confidence: float) -> str:
     return say("{confidence:.4g}%: {low} to {high}", confidence=100 * confidence, **ends)
 
 
+def about_groups(quality: Quality) -> list[str]:
+    """What the intervals count where rows belong together."""
+    words = (
+        "made of {groups} groups for {rows} rows: rows that belong together are one draw"
+        if quality.groups != 1
+        else "none: all {rows} rows are of one group"
+    )
+    return [say(words, groups=quality.groups, rows=quality.rows)] if quality.groups else []
+
+
 def about_calibration(quality: Quality) -> str:
     """What the probabilities are compared with."""
     if quality.positive is None:
@@ -53,21 +64,17 @@ def calibration_headings() -> list[str]:
 def calibration_rows(quality: Quality) -> list[list[str]]:
     """Probabilities that were given, to how many rows, and how often it was so."""
     return [
-        [
-            f"{one.said:.3f}",
-            str(one.rows),
-            f"{one.found.value:.3f} ({one.found.low:.2f}–{one.found.high:.2f})",
-        ]
-        for one in quality.calibration
+        [f"{one.said:.3f}", str(one.rows), _with_interval(one.found)] for one in quality.calibration
     ]
 
 
 def found(one: ClassQuality) -> list[str]:
     """Recall and precision of a class, each with its interval."""
-    cells = []
-    for measure in (one.recall, one.precision):
-        if measure is None or measure.low is None or measure.high is None:
-            cells.append("–")
-        else:
-            cells.append(f"{measure.value:.3f} ({measure.low:.2f}–{measure.high:.2f})")
-    return cells
+    return ["–" if each is None else _with_interval(each) for each in (one.recall, one.precision)]
+
+
+def _with_interval(measure: Measure) -> str:
+    """A share, and its interval if there is one."""
+    if measure.low is None or measure.high is None:
+        return f"{measure.value:.3f}"
+    return f"{measure.value:.3f} ({measure.low:.2f}–{measure.high:.2f})"

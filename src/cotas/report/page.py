@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
+from cotas import words
 from cotas.certificates.presentation import percent
+from cotas.files.atomic import write_atomically
+from cotas.preparation.record import FitRecord
 from cotas.report.certificates import STANDINGS, card, has_gap, standing
 from cotas.report.content import Content, Effects, HeldOutFigures, Picture
 from cotas.report.figures import upwards
@@ -20,6 +24,7 @@ from cotas.report.markup import (
     table,
     text,
 )
+from cotas.report.record import content_of
 from cotas.report.style import STYLE
 from cotas.words import current, say
 
@@ -32,6 +37,24 @@ MOST_COLUMNS = 200
 FEW_COLUMNS = 12  # more of them are folded away
 # Nothing may be fetched: the browser itself is told so.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def write_report(record: FitRecord, path: str | Path, lang: str | None = None) -> None:
+    """Write one HTML file that says everything there is to say about a fit.
+
+    The file is complete in itself: it loads nothing from the network, follows the light or dark
+    setting of the reader, and prints.
+
+    Parameters
+    ----------
+    record : FitRecord
+    path : str or Path
+        An existing file is replaced, or left as it was if the new one cannot be written.
+    lang : {"en", "es"}, optional
+        The language; if not given, that of `cotas.lang`, or else English.
+    """
+    with words.lang(lang or words.current()):
+        write_atomically(path, [render(content_of(record)).encode()])
 
 
 def render(content: Content) -> str:

@@ -21,7 +21,7 @@ from cotas.preparation.record import (
 from cotas.report.alarms import alarms_of
 from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures
 from cotas.report.drawings import pictures_of
-from cotas.report.figures import MEASURES, found, span
+from cotas.report.figures import MEASURES, about_groups, found, span
 from cotas.report.markup import number
 from cotas.words import say
 
@@ -202,7 +202,8 @@ def _held_out(record: FitRecord) -> HeldOutFigures | None:
         measures={
             say(MEASURES[name]): f"{number(one.value)} ({span(one, quality.confidence)})"
             for name, one in quality.measures.items()
-        },
+        }
+        | {say("intervals"): words for words in about_groups(quality)},
         baseline=(always, f"{number(quality.baseline.value)} ({meaning})"),
         bound=bound.upper if proved and bound is not None else None,
         confidence=figures.get("confidence", 0.95),
@@ -231,9 +232,11 @@ def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
         return []
     heading = [say(name) for name in ("model", "seconds", "relative gap", "certificate")]
     noted = any(rival.note for rival in rivals)
+    judged = rivals[0].folds is not None
     heading += [
         say("error on training rows"),
         say("validation error"),
+        *[say("folds"), say("rows")] * judged,
         *[say("note")] * noted,
     ]
     standings = {True: say("proved"), False: say("not proved"), None: say("no bound")}
@@ -245,6 +248,7 @@ def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
             standings[rival.holds],
             "" if rival.training_error is None else number(rival.training_error),
             number(rival.error),
+            *[str(rival.folds), str(rival.rows)] * judged,
             *[rival.note] * noted,
         ]
         for rival in rivals

@@ -18,13 +18,13 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Matrix
 from cotas.certificates.numbers import WHOLE, refuse_inexact
 from cotas.files.cells import looks_like_a_number, understood
+from cotas.files.claims import rows_of_a_group
 from cotas.files.compression import is_compressed, open_bytes, source_name
 from cotas.files.formats import tell_format
 from cotas.files.frames import polars, polars_errors
 from cotas.files.libsvm import LARGEST_INDEX, libsvm_batches
 from cotas.files.names import no_column
 from cotas.files.names import some as some_names
-from cotas.files.parquet_footer import rows_of_a_group
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches, files_of, scanned
 from cotas.scale.shuffling import Part
@@ -219,7 +219,7 @@ class Decoder:
         first = without(first, self.reading)
         frame, pl = first.features, polars()
         if self.kinds[0] == "csv":
-            frame, *_ = understood(frame, False, first.source)
+            frame, *_ = understood(frame, False, first.source, gone=())
             numbers = [name for name in frame.columns if frame[name].dtype != pl.String]
             self._types = dict.fromkeys(numbers, pl.Float64)
             self._counts = {name for name in numbers if frame[name].dtype.is_integer()}
@@ -313,6 +313,15 @@ class Decoder:
         if column.dtype == pl.Boolean:
             found, kind = column.to_numpy().astype(np.uint8), "b"
         elif column.dtype.is_integer():
+            if column.cast(pl.Int64, strict=False).null_count():
+                raise DataFileError(
+                    say(
+                        "the target {name!r} holds whole numbers of 2⁶³ or more, which pages do "
+                        "not keep: write them as words, or in a smaller unit.",
+                        name=column.name,
+                    ),
+                    source,
+                )
             found, kind = column.cast(pl.Int64).to_numpy(), "i"
         elif column.dtype.is_numeric():
             if column.dtype.is_decimal():

@@ -250,6 +250,11 @@ class Halving:
         """Seconds that are left for trials."""
         return self.max_time - (time.perf_counter() - self._began)
 
+    @property
+    def timed_out(self) -> bool:
+        """Whether the time, and not the search, came to its end."""
+        return self._left() <= 0 and not self.interrupted
+
     def leaderboard(self) -> list[Trial]:
         """The last whole trial of each setting, those on most rows and parts first, then the best.
 

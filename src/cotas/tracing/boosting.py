@@ -13,7 +13,7 @@ from sklearn.base import clone
 from cotas.arrays import FloatArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
-from cotas.boosting.ensemble import ClassFunction, Ensemble, WeakFunction, collect
+from cotas.boosting.ensemble import ClassFunction, WeakFunction, collect
 from cotas.boosting.training import BoostingRun
 from cotas.boosting.weak_learners import PreparedLearner, prepare, resolve, takes_missing_values
 from cotas.solvers.boosting import Round
@@ -133,13 +133,10 @@ class RoundReplay:
         def build() -> Any:
             model = copy.copy(self.model)
             model.ensembles_ = [
-                self._ensemble(some, c)
+                collect(some, c, None, self.weak.categories)
                 for some, functions in zip(rounds, self.functions, strict=True)
                 for c in range(functions)
             ]
             return model
 
         return build
-
-    def _ensemble(self, rounds: list[Round], c: int) -> Ensemble:
-        return collect(rounds, c, None, self.weak.categories)

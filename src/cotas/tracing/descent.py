@@ -48,7 +48,7 @@ def _page(model: Any) -> Printed:
     return printed.RIDGE_BY_DRAWS if model._lam() > 0 else printed.LEAST_SQUARES_BY_DRAWS
 
 
-class Moved(NamedTuple):
+class DescentMove(NamedTuple):
     """Where a step led: z in the coordinates of the run, η, and the examples it was taken over."""
 
     epoch: int
@@ -79,13 +79,13 @@ class DescentReplay:
         end, lines = z, (self.algorithm.last,)
         yield Return(number=number + 1, lines=lines, build=lambda: self._built(end))
 
-    def _batch(self) -> Iterator[Moved]:
+    def _batch(self) -> Iterator[DescentMove]:
         rate = rate_of(self.task, self.objective)
         run = gradient_descent(self.objective, rate, self.task.start)
         for iterate in islice(run, int(self.model.n_iter_)):
-            yield Moved(iterate.number, None, float(rate(iterate.number)), iterate.z)
+            yield DescentMove(iterate.number, None, float(rate(iterate.number)), iterate.z)
 
-    def _stochastic(self) -> Iterator[Moved]:
+    def _stochastic(self) -> Iterator[DescentMove]:
         run, state, _ = begin(self.task)
         random = check_random_state(self.task.model.random_state)
         plans = islice(run.plans(random), int(self.model.n_iter_))
@@ -93,10 +93,10 @@ class DescentReplay:
             for batch in plan.batches():
                 run.follow(batch, state)
                 z = stacked(state, self.task.free_bias)
-                yield Moved(epoch, batch.order.copy(), float(batch.etas[0]), z)
+                yield DescentMove(epoch, batch.order.copy(), float(batch.etas[0]), z)
 
     def _step(
-        self, number: int, moved: Moved, before: FloatArray, last: float, value: float
+        self, number: int, moved: DescentMove, before: FloatArray, last: float, value: float
     ) -> DescentStep:
         theta_before, theta0_before = self._parameters(before)
         theta, theta0 = self._parameters(moved.z)

@@ -13,8 +13,8 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.fitting.data import Examples, read_examples
 from cotas.kernel.online import OnlineKernelClassifier, over_all_rows
-from cotas.kernel.problems import BinaryProblem, against_the_rest, gathered, one_against_one
 from cotas.kernel.svm import KernelSVM
+from cotas.kernel.training import BinaryProblem, against_the_rest, gathered, one_against_one
 from cotas.solvers.bias import best_bias
 from cotas.solvers.kernel_online import KernelRun, KernelTraining
 from cotas.solvers.kernel_pegasos import KernelPegasosRule

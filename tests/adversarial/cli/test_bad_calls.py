@@ -80,7 +80,7 @@ FILES = {
         3,
         "missing in 1 of 3 rows, first in row 2",
     ),
-    "no target at all": (text("x,y\n1,\n2,\n3,\n"), ("-t", "y"), 3, "missing in 3 of 3 rows"),
+    "no target at all": (text("x,y\n1,\n2,\n3,\n"), ("-t", "y"), 3, "missing in all 3 rows"),
     "names for classes": (
         frame(name=pl.Series([f"person {k}" for k in range(60)])),
         ("-t", "name"),

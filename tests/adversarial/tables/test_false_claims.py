@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from cotas.files.arrow_claims import MOST_FROM_A_BYTE, _compressed_parts
+from cotas.files.claims import MOST_FROM_A_BYTE, _compressed_parts
 from cotas.files.problems import DataFileError
 from cotas.tables import read_table
 

@@ -441,7 +441,39 @@ def test_a_csv_that_ends_in_an_hour_is_no_libsvm_file(tmp_path, when):
 
 def test_a_column_of_objects_of_several_types_is_read_as_in_a_file():
     pd = pytest.importorskip("pandas")
-    from cotas.preparation.columns import as_frame
+    from cotas.preparation.given import as_frame
 
     mixed = pd.DataFrame({"a": [1, 2.5, None], "b": [1, "x", None]}, dtype=object)
     assert as_frame(mixed).to_dict(as_series=False) == {"a": [1, 2.5, None], "b": ["1", "x", None]}
+
+
+def test_objects_within_objects_are_columns(tmp_path):
+    """As deep as they go, and without a name twice; a column without a name gets one."""
+    path = tmp_path / "t.jsonl"
+    rows = [{"": k, "p": {"q": {"r": k}, "s": "x"}, "p.s": 3, "l": [1]} for k in range(3)]
+    path.write_text("\n".join(map(json.dumps, [*rows, {"": 3, "p": None, "p.s": 1, "l": []}])))
+    frame = read_table(path).features
+    assert set(frame.columns) == {"column_1", "p.s", "p.s_2", "p.q.r", "l"}
+    assert frame["p.q.r"].to_list() == [0, 1, 2, None]
+    whole = tmp_path / "t.json"
+    whole.write_text(json.dumps({"rows": rows}))
+    assert set(read_table(whole).names) == set(frame.columns)
+
+
+def test_no_name_in_a_table_is_cut_off(tmp_path):
+    """A class with a long name stands whole on the terminal."""
+    path, long = tmp_path / "t.csv", "long " * 50
+    path.write_text("x,y\n" + "".join(f"{k},{long if k % 2 else 'short'}\n" for k in range(60)))
+    assert f"as {long.strip()}" in cotas("fit", path).out
+
+
+@pytest.mark.parametrize("text", ['{"a":' * 600 + "1" + "}" * 600, '[{"a":' + "[" * 9000])
+@pytest.mark.parametrize("lines", [1, 2])
+def test_what_is_too_deep_is_refused(tmp_path, text, lines):
+    """And does not end the process; brackets in words count for nothing."""
+    path = tmp_path / "t.json"
+    path.write_text("\n".join([text] * lines))
+    with pytest.raises(DataFileError, match="deep"):
+        read_table(path)
+    path.write_text('{"a": 1, "s": "' + "[" * 500 + '"}\n{"a": 2, "s": "\\"{"}\n')
+    assert read_table(path).n_rows == 2

@@ -250,3 +250,35 @@ def test_of_sparse_rows_in_batches_it_is_said_that_it_cannot_be_told(tmp_path):
         assert document["rows_trained_on"] == count
         assert document["rows_trained_on_told"] == (count is not None)
         assert ("cannot be told" in cotas(*call).err) == (count is None)
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_a_choice_that_was_cut_short_says_so(tmp_path, lang):
+    """On the terminal, in the report and for programs: so many settings of so many."""
+    path, page = tmp_path / "t.csv", tmp_path / "t.html"
+    customers(80).write_csv(path)
+    words = ("fit", path, "-m", "auto", "--time", "0.001", "--lang", lang)
+    said = cotas(*words, "--report", page)
+    [line] = re.findall({"en": r"\d+ of \d+ settings", "es": r"\d+ de \d+ ajustes"}[lang], said.err)
+    tried, count = map(int, re.findall(r"\d+", line))
+    assert 1 <= tried < count
+    assert line in page.read_text()
+    document = cotas(*words, "--json").document
+    assert any(line[-8:] in warning for warning in document["warnings"])
+    whole = ("fit", path, "-m", "auto", "--trials", "2", "--json")
+    assert cotas(*whole).document["warnings"] == []
+
+
+def test_the_leaderboard_says_by_how_much_each_was_judged(tmp_path):
+    """Errors are in order among those of as many folds and rows; more of them come first."""
+    path, page = tmp_path / "t.csv", tmp_path / "t.html"
+    customers(80).write_csv(path)
+    words = ("fit", path, "-m", "auto", "--trials", "7", "--report", page)
+    rivals = cotas(*words, "--json").document["rivals"]
+    single = [rival for rival in rivals if not rival["name"].startswith("blend")]
+    judged = [(-rival["rows"], -rival["folds"], rival["error"]) for rival in single]
+    assert judged == sorted(judged)
+    assert len({rival["folds"] for rival in rivals}) > 1
+    said = cotas(*words).out
+    for text in (said, page.read_text()):
+        assert "folds" in text

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from cotas.certificates.core.blocks import BlockSquaredRisk, Claims
+from cotas.certificates.core.blocks import Claims, Whole
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredRisk
-from cotas.certificates.core.gap import L2, Claim, Risk
+from cotas.certificates.core.gap import L2, Claim, Margin, Risk
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.core.sparsity import ElasticNet
+from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from laws.exact.cases import SHARES, STYLES, _layout, _rows, _weights
 from laws.exact.claims import Mixed, Targets
 from laws.exact.oracle import DIGITS, Exact, Rational, at_least, at_most, decimal, near, rational
@@ -154,7 +155,10 @@ def _of_softmax(rng: np.random.Generator) -> Iterator[str]:
     values = [softmax_value(X, s, truth, *model, penalty) for model in models]
     model = models[int(rng.integers(2))]
     try:
-        found = softmax_bounds(penalty, Rows(_layout(rng, X), free), truth, *model, p, free, s)
+        rows = Whole(Rows(_layout(rng, X), free), 2.0 * truth - 1.0, s, p)
+        risk = Risk(Margin(), penalty, free)
+        given = (model[0], tuple(model[1].tolist()), rows.read, (None,) * k, *X.shape)
+        found = softmax_bounds(rows, Claims(risk, *given))
     except Objection as objection:
         if style not in ("extreme", "denormal"):
             yield f"{style}: objection {objection.code!r}"

@@ -15,24 +15,13 @@ the same sum, which leaves them in the domain; what is left of Σ cᵢ is charge
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
-from cotas.certificates.core.curvature import (
-    Hessian,
-    ResidualSums,
-    Slope,
-    SquaredFound,
-    SquaredRisk,
-    in_scale,
-    in_units,
-    residual_sums,
-)
 from cotas.certificates.core.gap import (
     MULTIPLES,
     Claim,
@@ -44,6 +33,7 @@ from cotas.certificates.core.gap import (
     Weights,
     best_multiple,
     bias_bound,
+    blur_of,
     blurred,
     objected,
     objective,
@@ -59,7 +49,6 @@ from cotas.certificates.core.rows import (
     SAMPLE,
     Frame,
     Rows,
-    pairwise,
 )
 
 # Entries of c are products of rounded factors, whose sums were rounded too.
@@ -141,6 +130,51 @@ class Array(NamedTuple):
         return Array(self.value + other.value, most + 1)
 
 
+class Between(NamedTuple):
+    """A number that lies between two; sums of such are rounded outwards."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def sum_of(cls, a: FloatArray) -> Between:
+        """Σ of some numbers."""
+        return cls(total_down(a), total_up(a))
+
+    def __add__(self, other: Any) -> Between:
+        return Between(down(self.low + other.low), up(self.high + other.high))
+
+    def middle(self) -> tuple[float, float]:
+        """The middle, and how far it is from both ends, rounded up."""
+        middle = 0.5 * (self.low + self.high)
+        return middle, up(max(up(self.high - middle), up(middle - self.low)))
+
+
+class Pulled(NamedTuple):
+    """Σ of Xᵀc of some blocks, how far it is off, ‖u/unit‖ of each, and its additions at most."""
+
+    u: FloatArray
+    off: float
+    mass: float
+    additions: int = 0
+
+    @classmethod
+    def of(cls, pull: Pull) -> Pulled:
+        """That of one block."""
+        return cls(pull.u, pull.off, norm_up(pull.u / pull.unit))
+
+    def __add__(self, other: Any) -> Pulled:
+        off, mass = up(self.off + other.off), up(self.mass + other.mass)
+        return Pulled(self.u + other.u, off, mass, max(self.additions, other.additions) + 1)
+
+    def whole(self, unit: FloatArray, expected: int, more: float = 0.0) -> Pull:
+        """Xᵀc, off by so much `more`; so many additions its rows were charged with already."""
+        added = above(gamma(self.additions + 2) * self.mass, 2)
+        off = up(up(self.off + (added if self.additions > expected else 0.0)) + more)
+        sound = np.isfinite(self.u.sum() + off)
+        return Pull(self.u, unit, off) if sound else Pull(np.zeros(len(unit)), unit, math.inf)
+
+
 class Tally(dict[str, Any]):
     """What a block contributes, by name, each added up by itself."""
 
@@ -181,12 +215,6 @@ class Claims:
         """
         return min(BLOCK_ROWS, self.n) + 2 * self.additions
 
-    def added(self, u: Array, mass: float) -> float:
-        """What adding up the blocks costs Σ of them beside what their rows were charged."""
-        if u.additions <= self.additions:
-            return 0.0
-        return above(gamma(u.additions + 2) * mass, 2)
-
     def refuse(self) -> None:
         """Refuse models that are none of the problem."""
         if isinstance(self.risk.loss, HardMargin) or len(self.risk.regularizer.free()):
@@ -202,6 +230,28 @@ class Claims:
         """One of them, without its targets."""
         theta = np.ascontiguousarray(self.thetas[:, k])
         return Claim(self.risk, np.zeros(0), theta, self.biases[k])
+
+
+class Whole:
+    """Rows in memory as a source of one block, with their targets, weights and a dual point."""
+
+    start = 0
+
+    def __init__(self, rows: Rows, y: FloatArray, s: Any, p: Any = None) -> None:
+        self.rows, self.X, self.y, self.s, self.p = rows, rows.X, y, s, p
+        self.known: tuple[FloatArray, FloatArray] | None = None  # classes and weights, once read
+
+    def read(self, block: Any) -> tuple[FloatArray, FloatArray | None]:
+        """The targets, a column for each claim, and the weights."""
+        return self.y, self.s
+
+    def frame(self, claims: Claims) -> tuple[Frame, FloatArray]:
+        """As the rows are measured already; targets that are labels are not moved."""
+        return self.rows.frame, np.zeros(len(claims.biases))
+
+    def map_reduce(self, function: Callable[[Any], Any]) -> Any:
+        """What the function finds in all the rows."""
+        return function(self)
 
 
 @dataclass(frozen=True)
@@ -234,6 +284,8 @@ class Reader:
 
     def rows(self, block: Any) -> Rows:
         """The rows of a block in the frame of all."""
+        if isinstance(block, Whole):
+            return block.rows
         given = (self.frame, self.claims.roundings)
         return Rows(block.X, self.claims.risk.free_bias, map, *given)
 
@@ -246,9 +298,7 @@ class Values(Reader):
     def __call__(self, block: Any) -> Tally:
         rows, (y, s) = self.rows(block), self.targets(block)
         z, off, _ = self.scores(rows, y)
-        whole = Tally(
-            rows=len(s), low=Down(total_down(s)), high=Up(total_up(s)), longest=Most(rows.longest())
-        )
+        whole = Tally(rows=len(s), weights=Between.sum_of(s), longest=Most(rows.longest()))
         for k in range(y.shape[1]):
             whole |= self._of_claim(k, rows, y[:, k], s, z[:, k], off[:, k])
         return whole
@@ -306,24 +356,21 @@ class Pulls(Reader):
         for k, pull in enumerate(rows.pull(c)):
             used = np.flatnonzero(c[:, k])
             whole |= {
-                f"u {k}": Array(pull.u),
-                f"off {k}": Up(pull.off),
-                f"mass {k}": Up(norm_up(pull.u / rows.unit)),
+                f"pull {k}": Pulled.of(pull),
                 f"rest {k}": Sharp.of(c[:, k]),
                 f"least {k}": Least(np.abs(c[used, k]).min(initial=math.inf)),
             }
             for j, t in enumerate(self.multiples[k]):
-                low, high = gain_of(loss, y[used, k], c[used, k], s[used], float(t))
-                whole |= {f"gain low {k} {j}": Down(low), f"gain high {k} {j}": Up(high)}
+                whole[f"gain {k} {j}"] = gain_of(loss, y[used, k], c[used, k], s[used], float(t))
         return whole
 
 
-def gain_of(loss: Any, y: Any, c: Any, s: Any, t: float) -> tuple[float, float]:
+def gain_of(loss: Any, y: Any, c: Any, s: Any, t: float) -> Between:
     """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows between two numbers."""
     values, sizes = loss.gain(y, c, s, t)
     value, off = sharp_total(values)
     off = up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
-    return down(value - off), up(value + off)
+    return Between(down(value - off), up(value + off))
 
 
 @dataclass(frozen=True)
@@ -404,9 +451,8 @@ class _Passes:
 
     def __init__(self, source: Any, claims: Claims, reader: Any, first: Tally) -> None:
         self.source, self.claims, self.reader, self.first = source, claims, reader, first
-        self.low, self.high = float(first["low"]), float(first["high"])
-        if not 0 < self.low <= self.high < math.inf:
-            raise Objection("weights")
+        w = Weights.between(*first["weights"])
+        self.low, self.high = w.low, w.high
         k, quadratic = len(claims.biases), claims.risk.loss.quadratic
         self.multiples = np.tile((1.0, 2.0) if quadratic else MULTIPLES, (k, 1))
         self.second = self._second_pass()
@@ -453,20 +499,13 @@ class _Passes:
 
     def pull(self, k: int) -> Pull:
         """Xᵀc, and how far it may be off: also by the additions of the blocks."""
-        u, unit = self.second[f"u {k}"], self.reader[0].unit
-        added = self.claims.added(u, float(self.second[f"mass {k}"]))
-        off = up(float(self.second[f"off {k}"]) + added)
-        if not np.isfinite(u.value.sum() + off):
-            return Pull(np.zeros(self.claims.d), unit, math.inf)
-        return Pull(u.value, unit, off)
+        found: Pulled = self.second[f"pull {k}"]
+        return found.whole(self.reader[0].unit, self.claims.additions)
 
     def gain(self, k: int, t: float) -> tuple[float, float]:
         """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far it is off, from that at the multiples."""
         sums = self.second
-        found = [
-            _middle(float(sums[f"gain low {k} {j}"]), float(sums[f"gain high {k} {j}"]))
-            for j in range(self.multiples.shape[1])
-        ]
+        found = [sums[f"gain {k} {j}"].middle() for j in range(self.multiples.shape[1])]
         if not self.claims.risk.loss.quadratic:
             known: dict[float, tuple[float, float]]
             known = dict(zip(self.multiples[k].tolist(), found, strict=True))
@@ -502,17 +541,11 @@ class _Passes:
             slip,
             least,
         )
-        rounding += pull.off * float(np.linalg.norm(claim.theta * pull.unit)) / self.low
+        rounding += blur_of(claim, pull, t, self.low)
         felt = first[f"felt {k}"] / self.low + rounding
         charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
         # The same rows in other blocks prove a little more or less: there is room for that.
         return Found(Bounds.proved(best, value, charge + APART * value, charge), None, pull, t)
-
-
-def _middle(low: float, high: float) -> tuple[float, float]:
-    """The middle of two numbers and how far it is from both, rounded up."""
-    middle = 0.5 * (low + high)
-    return middle, up(max(up(high - middle), up(middle - low)))
 
 
 def _shrunk(more: float, less: float) -> tuple[float, float]:
@@ -520,120 +553,3 @@ def _shrunk(more: float, less: float) -> tuple[float, float]:
     if not (more > 0 and less > 0):
         return 0.0, 0.0
     return (less / more, 1.0) if more > less else (1.0, more / less)
-
-
-# ---- least squares -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Squares(Reader):
-    """The one pass of least squares: the slope of each model, and the Hessian if it is small."""
-
-    with_hessian: bool
-
-    @np.errstate(all="ignore")
-    def __call__(self, block: Any) -> Tally:
-        rows, (y, s) = self.rows(block), self.targets(block)
-
-        def combine(span: slice, part: Any, z: FloatArray) -> FloatArray:
-            return np.asarray(rows.combine(part, s[span, None] * (z - y[span])))
-
-        z, off, combined = self.scores(rows, y, combine)
-        whole = Tally(
-            rows=len(s),
-            low=Down(total_down(s)),
-            high=Up(total_up(s)),
-            length=Up(total_up(s * rows.lengths)),
-        )
-        if self.with_hessian:
-            whole |= {"H": self._hessian(rows, s), "tallest": Most(rows.spans[0].stop)}
-        loss, residuals = self.claims.risk.loss, z - y
-        for k, pull in enumerate(rows.pull(s[:, None] * residuals, combined)):
-            slack = blurred(z[:, k], off[:, k])
-            losses = np.where(s > 0, s * loss.value(y[:, k], z[:, k], slack), 0.0)
-            sums = residual_sums(s, residuals[:, k], off[:, k], rows.lengths)
-            whole |= {
-                f"losses {k}": Up(total_up(losses)),
-                f"u {k}": Array(pull.u),
-                f"off {k}": Up(pull.off),
-                f"mass {k}": Up(norm_up(pull.u / rows.unit)),
-                f"mean low {k}": Down(sums.mean[0]),
-                f"mean high {k}": Up(sums.mean[1]),
-                f"felt {k}": Up(sums.felt),
-                f"near {k}": Down(sums.near),
-                f"most {k}": Most(np.abs(y[:, k]).max()),
-            }
-        return whole
-
-    def _hessian(self, rows: Rows, s: FloatArray) -> Array:
-        roots, free = np.sqrt(s), self.claims.risk.free_bias
-
-        def read(span: slice) -> FloatArray:
-            A = in_units(rows, span, free, None)
-            A *= roots[span, None]
-            return np.asarray(A.T @ A)
-
-        return Array(*pairwise(map(read, rows.spans)))
-
-
-class BlockSquaredRisk(SquaredRisk):
-    """Least squares and ridge from blocks, in one pass: the curvature is that of all the rows."""
-
-    ways, room = ((False, 0),), APART
-
-    @np.errstate(all="ignore")
-    def __init__(self, source: Any, claims: Claims, largest: int) -> None:
-        claims.refuse()
-        self.claims, (self.frame, self.middles) = claims, kept_frame(source, claims)
-        squares = Squares(claims, self.frame, self.middles, claims.d <= largest)
-        self.sums = counted(source.map_reduce(squares), claims.n)
-        low, high = float(self.sums["low"]), float(self.sums["high"])
-        if not 0 < low <= high < math.inf:
-            raise Objection("weights")
-        rows = SimpleNamespace(n=claims.n, d=claims.d, unit=self.frame.unit)
-        given = (rows, claims.risk.free_bias, Weights(np.zeros(0), low, high), largest)
-        super().__init__(claims.risk.regularizer.lam, claims.risk.regularizer.weights, *given)
-        if "H" in self.sums:
-            self._known[False, 0] = self._all_rows()
-
-    def all_bounds(self, close: float, near: Sequence[float]) -> list[SquaredFound]:
-        """Of each model."""
-        return [
-            SquaredFound(found) if isinstance(found, Objection) else found
-            for found in (
-                objected(self._bounded, k, close, near[k]) for k in range(len(self.claims.biases))
-            )
-        ]
-
-    @np.errstate(all="ignore")
-    def _bounded(self, k: int, close: float, near: float) -> SquaredFound:
-        return self._conclude(self._of_model(k), close, near)
-
-    def _of_model(self, k: int) -> Slope:
-        sums, claim = self.sums, self.claims.claim(k)
-        most = objective(claim, float(sums[f"losses {k}"]), self.w.low)
-        u = sums[f"u {k}"]
-        added = self.claims.added(u, float(sums[f"mass {k}"]))
-        pull = Pull(u.value, self.frame.unit, up(float(sums[f"off {k}"]) + added))
-        mean = (float(sums[f"mean low {k}"]), float(sums[f"mean high {k}"]))
-        found = ResidualSums(mean, float(sums[f"felt {k}"]), float(sums[f"near {k}"]))
-        biases = (claim.bias, -float(self.middles[k]))
-        return self._slope(claim, biases, most, pull, found, float(sums[f"most {k}"]))
-
-    def _moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> float:
-        shift = self.frame.shift
-        return math.fsum(biases) + (0.0 if shift is None else float(shift @ theta))
-
-    def _mean_length(self) -> float:
-        return above(float(self.sums["length"]) / self.w.low, 4)
-
-    def _all_rows(self) -> tuple[Hessian, float]:
-        """H and a proved lower bound of its eigenvalues."""
-        H = self.sums["H"]
-        added = np.append(self.added, [0.0] * self.risk.free_bias)
-        whole = H.value / self.w.high + np.diag(added)
-        if not np.isfinite(whole).all():
-            raise Objection("not finite")
-        roundings = max(int(self.sums["tallest"]) + H.additions, self.claims.roundings)
-        found = Hessian(*in_scale(whole, roundings, self.w.low, self.w.high))
-        return found, found.least()

@@ -31,11 +31,12 @@ import numpy as np
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, IntArray, U, above, below, down, gamma, norm_up, ratio, sharp_total,
+    SMALL, TINY, FloatArray, IntArray, U, above, below, down, gamma, norm_up, ratio, sharp_total,
     total, total_down, total_up, up,
 )  # fmt: skip
 
 Pair = tuple[FloatArray, FloatArray]
+NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,10 @@ class Margin:
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
         return self.dual(t * np.abs(c), s)
+
+    def limits(self, claim: Any, rows: Any, w: Any, level: float) -> FloatArray:
+        """Bounds of |θⱼ| of the coefficients without a penalty, for models with P ≤ level: none."""
+        return np.full(len(claim.risk.regularizer.free()), math.inf)
 
     def shortfall(self, level: float) -> float:
         """How far below zero the average margin of a class can be if its φ is `level` on average.
@@ -312,8 +317,12 @@ class Weights:
         if s.shape != (n,) or not np.isfinite(s).all() or (s < 0).any():
             raise Objection("weights")
         value, off = total(s)
-        low, high = down(value - off), up(value + off)
-        if not 0 < low < high < math.inf:
+        return cls.between(down(value - off), up(value + off), s)
+
+    @classmethod
+    def between(cls, low: float, high: float, s: Any = NOTHING) -> Weights:
+        """Weights with a sum that underflow does not touch, however they are added up."""
+        if not SMALL <= low <= high < math.inf:
             raise Objection("weights")
         return cls(s, low, high)
 
@@ -432,7 +441,7 @@ def lower(
     rest, slip, loose = up(abs(value) + off) if value or off else 0.0, 0.0, 0.0
     if len(regularizer.free()):
         level = least_known(claim, w, level)
-        limits = regularizer.limits(claim, rows, w, level)
+        limits = loss.limits(claim, rows, w, level)
         slip = above(share * regularizer.loose(pull, limits))
         loose = norm_up(limits)
     if risk.free_bias and rest > 0:
@@ -513,6 +522,13 @@ def best_multiple(
     return best, multiple, rounding
 
 
+def blur_of(claim: Claim, pull: Pull, t: float, low: float) -> float:
+    """About what rounding Xᵀc is worth, to the model and to the one that tc itself gives."""
+    scaled, cost = claim.theta * pull.unit, claim.risk.regularizer.conjugate
+    blur = cost(pull, t, 1.0 / low) - cost(pull._replace(off=0.0), t, 1.0 / low)
+    return float(max(pull.off * math.sqrt(scaled @ scaled) / low, blur))
+
+
 class Found(NamedTuple):
     """The bounds of a claim, or what speaks against it; the dual point, Xᵀc and t that prove it."""
 
@@ -561,8 +577,7 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
             return Found(known)
         value, claim = known
         best, t, rounding = lower(claim, rows, w, pull, value)
-        scaled = claim.theta * rows.unit
-        rounding += pull.off * math.sqrt(scaled @ scaled) / w.low
+        rounding += blur_of(claim, pull, t, w.low)
         found = objected(enclosed, claim, w, z, off, best, value, rounding)
         return Found(found, claim.c, pull, t)
 

@@ -142,8 +142,10 @@ class Rows:
                 some.toarray() if some.shape[0] * self.d < LARGEST_SAMPLE else np.zeros((1, self.d))
             )
         elif self.movable:  # sparse rows would have to store zeros
-            centre, spread = column_means(some), column_means(np.abs(some - some[0]))
-            far = (spread > 0) & (np.abs(centre) > FAR * spread) & np.isfinite(centre)
+            spread = column_means(np.abs(some - some[0]))
+            # The mean of equal numbers may be rounded, and what is left of them then counts.
+            centre = np.where(spread > 0, column_means(some), some[0])
+            far = (np.abs(centre) > FAR * spread) & np.isfinite(centre)
             if far.any():
                 self.shift = np.where(far, centre, 0.0)
                 some = some - self.shift

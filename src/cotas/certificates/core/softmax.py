@@ -16,16 +16,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core.bounds import Bounds, Objection, Pull
+from cotas.certificates.core.blocks import (
+    Array,
+    Between,
+    Claims,
+    Down,
+    Most,
+    Pulled,
+    Reader,
+    Sharp,
+    Tally,
+    Up,
+    Whole,
+    counted,
+    kept_frame,
+)
+from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
 from cotas.certificates.core.gap import MULTIPLES, Weights
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total, total_down, total_up, up,
+    FloatArray, U, above, below, down, gamma, norm_up, total, total_down, total_up, up,
 )  # fmt: skip
+from cotas.certificates.core.rows import Rows
 
 
 def balance(wanted: FloatArray, given: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -146,53 +163,152 @@ def refuse(penalty: Any, W: FloatArray, b: FloatArray, free_bias: bool) -> None:
     penalty.refuse(W.ravel())
 
 
-@np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
-def softmax_bounds(
-    penalty: Any,
-    rows: Any,
-    truth: FloatArray,
-    W: FloatArray,
-    b: FloatArray,
-    p: FloatArray,
-    free_bias: bool,
-    weights: Any = None,
-) -> Bounds:
-    """Both bounds of one model; p are any probabilities, one row for each example."""
-    n, k = truth.shape
-    if W.shape != (rows.d, k) or b.shape != (k,) or p.shape != (n, k) or n != rows.n:
-        raise Objection("shape")
-    refuse(penalty, W, b, free_bias)
-    w = Weights.of(weights, n)
-    z, off, _ = rows.scores(W, [(value,) for value in b])
-    losses, slack = losses_of(z, off, truth)
-    upper = objective(penalty, W, total_up(w.s * losses), w.low)
-    nothing = np.ones(k), np.zeros(k)
-    wanted = balance(w.s @ truth, w.s @ feasible(p, truth, *nothing)) if free_bias else nothing
-    p = feasible(p, truth, *wanted)
-    c = w.s[:, None] * (p - truth)
-    reached = [total_up(column * rows.lengths) for column in (w.s[:, None] * (p + truth)).T]
-    pulls = [
-        pull._replace(off=up(pull.off + felt_of(k, rows.d, more)))
-        for pull, more in zip(rows.pull(c), reached, strict=True)
-    ]
-    slip = 0.0
-    if free_bias:
-        rests = [sharp_total(column) for column in c.T]
-        rest = up(sum(abs(value) + off for value, off in rests))
-        smallest = min(total_down(w.s * column) for column in truth.T)
-        if not smallest > 0:
-            return Bounds.proved(0.0, upper, 2 * total_up(w.s * slack) / w.low)
-        slip = slip_of(penalty, k, upper, Masses(w.low, w.high, smallest, rows.longest(), rest))
-    dual = Dual(penalty, pulls, W, w.low, w.high, slip)
-    multiples = dict.fromkeys((1.0, *(t * dual.reach() for t in MULTIPLES)))
-    gains = {t: entropy_down(p, truth, w.s, t) for t in multiples}
-    lower, charge = dual.best(gains)
-    return Bounds.proved(lower, upper, 2 * charge + 2 * total_up(w.s * slack) / w.low)
-
-
 def objective(penalty: Any, W: FloatArray, losses: float, low: float) -> float:
     """P(W, b), rounded up, from a sum of the losses and a lower bound of that of the weights."""
     upper = up(above(losses / low, 4) + penalty.value(W.ravel()))
     if not math.isfinite(upper):
         raise Objection("not finite")
     return float(upper)
+
+
+# ---- the passes ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ClassReader(Reader):
+    """What both passes have in common: y = ±1 of a block, and the probabilities of its rows.
+
+    They are those of the model, of another one whose W and b are given, or as the block has them.
+    """
+
+    reference: tuple[FloatArray, FloatArray] | None
+
+    def known(self, block: Any) -> tuple[Rows, FloatArray, FloatArray]:
+        """The rows, their classes and their weights; rows in memory are looked at once."""
+        if isinstance(block, Whole) and block.known is not None:
+            return block.rows, *block.known
+        rows, (y, s) = self.rows(block), self.targets(block)
+        truth = np.asarray(y > 0, dtype=np.float64)
+        if not (truth.sum(axis=1) == 1.0).all():
+            raise Objection("unknown label")  # a row of none of the classes, or of two
+        if isinstance(block, Whole):
+            block.known = truth, s
+        return rows, truth, s
+
+    def probabilities(self, block: Any, rows: Rows, z: FloatArray | None) -> FloatArray:
+        """Of each row, one for each class; z are the scores of the model, if they are known."""
+        given = getattr(block, "p", None)
+        if given is not None:
+            return np.asarray(given)
+        if self.reference is not None:
+            W, b = self.reference
+            z = rows.scores(W, [(value,) for value in b])[0]
+        elif z is None:
+            z = self.scores(rows, np.zeros((rows.n, 1)))[0]
+        p = np.exp(z - z.max(axis=1, keepdims=True))
+        p = np.asarray(p / p.sum(axis=1, keepdims=True))
+        if isinstance(block, Whole):
+            block.p = p  # the next pass need not compute it again
+        return p
+
+
+@dataclass(frozen=True)
+class ClassValues(ClassReader):
+    """The first pass: Σ of the weights and of the losses, and the mass of each class."""
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Any) -> Tally:
+        rows, truth, s = self.known(block)
+        z, off, _ = self.scores(rows, truth)
+        p, k = self.probabilities(block, rows, z), truth.shape[1]
+        losses, slack = losses_of(z, off, truth)
+        whole = Tally(
+            rows=len(s),
+            weights=Between.sum_of(s),
+            longest=Most(rows.longest()),
+            losses=Up(total_up(s * losses)),
+            felt=Up(total_up(s * slack)),
+            wanted=Array(s @ truth),
+            given=Array(s @ feasible(p, truth, np.ones(k), np.zeros(k))),
+        )
+        masses = (total_down(s * column) for column in truth.T)
+        return Tally({**whole, **{f"mass {j}": Down(mass) for j, mass in enumerate(masses)}})
+
+
+@dataclass(frozen=True)
+class ClassPulls(ClassReader):
+    """The second pass: Xᵀc of each class, and the gains at some multiples."""
+
+    kept: FloatArray
+    lacking: FloatArray
+    multiples: tuple[float, ...]
+
+    @np.errstate(all="ignore")
+    def __call__(self, block: Any) -> Tally:
+        rows, truth, s = self.known(block)
+        p = feasible(self.probabilities(block, rows, None), truth, self.kept, self.lacking)
+        c = s[:, None] * (p - truth)
+        reached = (s[:, None] * (p + truth)).T
+        whole = Tally(rows=len(s))
+        for j, (pull, sizes) in enumerate(zip(rows.pull(c), reached, strict=True)):
+            whole |= {
+                f"pull {j}": Pulled.of(pull),
+                f"reached {j}": Up(total_up(sizes * rows.lengths)),
+                f"rest {j}": Sharp.of(c[:, j]),
+            }
+        for j, t in enumerate(self.multiples):
+            whole |= {f"gain {j}": Down(entropy_down(p, truth, s, t))}
+        return whole
+
+
+@np.errstate(all="ignore")
+def softmax_bounds(
+    source: Any, claims: Claims, reference: tuple[FloatArray, FloatArray] | None = None
+) -> Bounds:
+    """Both bounds of one model whose columns are those of the claims; the blocks are read twice.
+
+    A third time where the penalty allows multiples below one only. The targets are ±1, a column
+    for each class. The dual point are the probabilities of the model, or of a reference.
+    """
+    penalty, W, k = claims.risk.regularizer, claims.thetas, len(claims.biases)
+    if W.shape != (claims.d, k) or (reference is not None and reference[0].shape != W.shape):
+        raise Objection("shape")
+    refuse(penalty, W, np.array(claims.biases), claims.risk.free_bias)
+    given = (claims, *kept_frame(source, claims), reference)
+    first = counted(source.map_reduce(ClassValues(*given)), claims.n)
+    w = Weights.between(*first["weights"])
+    low, high = w.low, w.high
+    upper, felt = objective(penalty, W, float(first["losses"]), low), float(first["felt"]) / low
+    shares = (np.ones(k), np.zeros(k))
+    smallest = min(float(first[f"mass {j}"]) for j in range(k))
+    if claims.risk.free_bias:
+        shares = balance(first["wanted"].value, first["given"].value)
+        if not smallest > 0:
+            return Bounds.proved(0.0, upper, 2 * felt)
+    gains, multiples = dict[float, float](), tuple(MULTIPLES)
+    for _ in range(2):
+        second = counted(source.map_reduce(ClassPulls(*given, *shares, multiples)), claims.n)
+        pulls, rest = _pulls(claims, given[1].unit, second)
+        known = Masses(low, high, smallest, float(first["longest"]), rest)
+        slip = slip_of(penalty, k, upper, known) if claims.risk.free_bias else 0.0
+        dual = Dual(penalty, pulls, W, low, high, slip)
+        gains |= {t: float(second[f"gain {j}"]) for j, t in enumerate(multiples)}
+        multiples = tuple(t * dual.reach() for t in MULTIPLES)
+        if all(t in gains for t in multiples):
+            break
+    lower, charge = dual.best(gains)
+    room = 2 * charge + 2 * felt
+    if isinstance(source, Whole):
+        return Bounds.proved(lower, upper, room)
+    # The same rows in other blocks prove a little more or less: there is room for that.
+    return Bounds.proved(lower, upper, room + APART * upper, room)
+
+
+def _pulls(claims: Claims, unit: FloatArray, second: Tally) -> tuple[list[Pull], float]:
+    """Xᵀc of each class, and Σₖ|δₖ| at most."""
+    k, found, rest = len(claims.biases), [], 0.0
+    for j in range(k):
+        felt = felt_of(k, claims.d, float(second[f"reached {j}"]))
+        found.append(second[f"pull {j}"].whole(unit, claims.additions, felt))
+        rest = up(rest + second[f"rest {j}"].most)
+    return found, rest

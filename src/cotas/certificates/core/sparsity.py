@@ -2,11 +2,7 @@
 
 A coefficient of weight zero has no penalty, and the conjugate is infinite unless its uⱼ is zero,
 which rounding does not let it be. So uⱼ is charged with a bound of |βⱼ|, as Σ cᵢ is with one of
-the bias: where P ≤ level, the columns A without a penalty and the rest have
-
-    ‖Aγ‖ ≤ ‖y‖ + √(2·level) + ‖Xβ‖,    ‖Xβ‖ ≤ max ‖x‖·‖β‖,    ‖Aγ‖² ≥ μ‖γ‖²,
-
-in the norm Σ sᵢuᵢ²/S, with the smallest curvature μ that `curvature.py` proves.
+the bias; the loss knows one, as `limits`.
 """
 
 from __future__ import annotations
@@ -18,15 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection, Pull
-from cotas.certificates.core.curvature import hessian
 from cotas.certificates.core.gap import L2, Regularizer, half_square
-from cotas.certificates.core.residuals import Squared
 
 from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, IntArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up,
     up,
 )  # fmt: skip
-from cotas.certificates.core.rows import BLOCK_ROWS, Rows, pairwise
+from cotas.certificates.core.rows import BLOCK_ROWS, pairwise
 
 
 class Sparse(Regularizer):
@@ -53,19 +47,6 @@ class Sparse(Regularizer):
         if self.weights is None:
             return 1.0
         return float(self.penalized(self.weights).min(initial=math.inf))
-
-    def limits(self, claim: Any, rows: Any, w: Any, level: float) -> FloatArray:
-        """Bounds of |βⱼ| of the coefficients without a penalty, for models with P ≤ level."""
-        free = self.free()
-        if type(claim.risk.loss) is not Squared:
-            return np.full(len(free), math.inf)
-        part = Rows(rows.X[:, free], rows.movable, rows.each)
-        found = hessian(part, w, np.zeros(len(free)), claim.risk.free_bias, False, None)
-        far = above(float(np.abs(np.where(w.s > 0, claim.y, 0.0)).max(initial=0.0)))
-        size = up(far + above(math.sqrt(above(2 * level))))
-        size = up(size + above(rows.longest() * self.radius(level)))
-        reach = above(ratio(size, below(math.sqrt(found.least()))), 2)
-        return np.asarray(reach * found.scale[: len(free)] / part.unit * (1 + 4 * U))
 
     def loose(self, pull: Pull, limits: FloatArray) -> float:
         """Σ |uⱼ| times these bounds, rounded up."""

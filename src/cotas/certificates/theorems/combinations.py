@@ -48,10 +48,6 @@ class Combination:
     learners: Learners
     coefficients: FloatArray
 
-    def same_as(self, other: Combination) -> bool:
-        same = np.array_equal(self.coefficients, other.coefficients)
-        return same and self.learners.same_as(other.learners)
-
     def to_dict(self) -> dict[str, Any]:
         c = np.asarray(self.coefficients)
         return {"learners": self.learners.to_dict(), "coefficients": c.tolist()}

@@ -47,6 +47,8 @@ PA_THEOREM = "Crammer et al. 2006, Theorem 4 (PA-I)"
 NOT_ABOUT_NEW_DATA = "It counts mistakes made while learning; it says nothing about new data."
 TOLD = "The number of presentations, and that each entry of the ledger was earned by a mistake."
 TOLD_STEPS = "The number of presentations and that of mistakes, which the steps only limit."
+OVERFLOW = "The scores of the model overflow on these rows: rescale the columns."
+WITHOUT_SHORTFALL = "(R/γ)² of Theorem 3.1"
 OTHER_COUNT = "The ledger holds another number of mistakes."
 # Lengths below this have lost digits to underflow.
 SMALLEST = 2.0**-900
@@ -230,11 +232,12 @@ class Ledger(Parametric):
         sizes = [norm_up(column) for column in u.T]
         off = np.array([above(gamma(len(u) + MORE) * radius * size, 3) for size in sizes])
         missed = [
-            ledger.impossible()
+            ledger.impossible(facts.longest())
             or ledger.missed(sums[c], sums[K:][c : c + 1], adds, above(found["sum way"][c], adds))
             for c, ledger in enumerate(ledgers)
         ]
-        agreements -= off
+        with np.errstate(invalid="ignore"):
+            agreements -= off
         lowest = _or_nothing(agreements[used])
         return MistakeSurvey(used, lowest, off, sizes, radius, missed, facts.sketches)
 
@@ -294,14 +297,16 @@ class Ledger(Parametric):
             return 1
         return max(1, -(-self.presentations // max(1, used)))
 
-    def impossible(self) -> str:
-        """What no run can have counted, or nothing."""
+    def impossible(self, radius: float = 0.0) -> str:
+        """What no run on rows no longer than `radius` can have counted, or nothing."""
         if not (whole(self.mistakes) and whole(self.presentations)):
             return "Mistakes and presentations are whole numbers."
         if self.mistakes > self.presentations:
             return "There were more mistakes than presentations."
         if not self.bias and self.intercept:
             return "The model has a bias, and the problem has none."
+        if not radius * norm_up(np.append(self.coef, self.intercept)) < math.inf:
+            return OVERFLOW
         entries, used = np.asarray(self.updates), _used(self)
         if not (np.isfinite(entries).all() and (entries >= 0).all()):
             return "The entries of a ledger are finite and not negative."
@@ -376,29 +381,16 @@ class PerceptronLedger(Ledger):
 
     def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
         size, margins = survey.lengths[c], survey.agreements[:, c]
-        reach, passes = up(survey.radius * size), self.passes(len(margins))
+        passes, least = self.passes(len(margins)), float(margins.min(initial=math.inf))
         value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
         start = (down(value - off), up(norm_up(self.origin) * size))
-        least = float(margins.min(initial=math.inf))
-        figures, separates = {"R (longest row)": survey.radius}, 0 < least < math.inf
-        reference, formula, allowed = THEOREM, "(R/γ)²", math.inf
-        if separates:
-            figures["γ (margin of u), at least"] = below(least / size, 2)
-            allowed = mistakes_allowed(reach, least, 0.0, *start)
-        # A larger γ that some examples fall short of may allow fewer mistakes.
         sought = best_margin(margins, passes)
         shortfall = shortfall_from(sought, margins, passes)
-        with_shortfall = mistakes_allowed(reach, sought, shortfall, *start)
-        if with_shortfall < allowed:
-            if separates:
-                figures["(R/γ)² of Theorem 3.1"] = allowed
-            reference, formula = SHORTFALL_THEOREM, "((R + D)/γ)²"
-            allowed, least = with_shortfall, sought
-            figures["γ (margin sought)"] = sought / size
-            figures["D (shortfall from γ)"] = above(shortfall / size, 2)
-        charge = allowed * 8.0 * float(survey.off[c]) / least if least > 0 else 0.0
-        counted, remarks = self._miscounted(passes), self._remarks(separates)
-        return Allowed(allowed, formula, reference, TOLD, counted, charge, figures, remarks)
+        given = (survey.radius, size, float(survey.off[c]), least, sought, shortfall)
+        remarks = self._remarks(0 < least < math.inf)
+        return novikoff(*given, *start)._replace(
+            objection=self._miscounted(passes), remarks=remarks
+        )
 
     def _miscounted(self, passes: int) -> str:
         entries = np.asarray(self.updates, dtype=np.float64)
@@ -415,6 +407,50 @@ class PerceptronLedger(Ledger):
                 "`cotas.separability(X, y)` tells whether anything does."
             )
         return remarks
+
+
+def novikoff(
+    radius: float,
+    size: float,
+    off: float,
+    least: float,
+    sought: float,
+    shortfall: float,
+    aligned: float = 0.0,
+    length: float = 0.0,
+) -> Allowed:
+    """What Theorem 3.1 allows, or its extension to data that are not separable if that is less.
+
+    u is of the length `size`, its smallest margin is `least`, up to `off`, and `shortfall` is what
+    margins lack to the one sought: a larger γ that some fall short of may allow fewer mistakes.
+    """
+    reach, figures = up(radius * size), {"R (longest row)": radius}
+    reference, formula, allowed = THEOREM, "(R/γ)²", math.inf
+    if 0 < least < math.inf:
+        figures["γ (margin of u), at least"] = below(least / size, 2)
+        allowed = mistakes_allowed(reach, least, 0.0, aligned, length)
+    with_shortfall = mistakes_allowed(reach, sought, shortfall, aligned, length)
+    if with_shortfall < allowed:
+        if math.isfinite(allowed):
+            figures[WITHOUT_SHORTFALL] = allowed
+        reference, formula = SHORTFALL_THEOREM, "((R + D)/γ)²"
+        allowed, least = with_shortfall, sought
+        figures["γ (margin sought)"] = sought / size
+        figures["D (shortfall from γ)"] = above(shortfall / size, 2)
+    charge = allowed * 8.0 * off / least if least > 0 else 0.0
+    return Allowed(allowed, formula, reference, TOLD, "", charge, figures, [])
+
+
+def least_step(radius: float, lam: float, lightest: float) -> float:
+    """min(1/R², s/λ) of the lightest example: what each mistake adds to the ledger at least."""
+    least = below(lightest / lam)
+    return min(least, below(1.0 / above(radius * radius), 2)) if radius > 0 else least
+
+
+def aggressive(away: float, losses: float, lam: float, least: float) -> float:
+    """(‖u − θ⁰‖² + (2/λ)ΣH) over the least step, rounded up: the mistakes that PA-I allows."""
+    allowed = above((away * away + 2.0 * losses / lam) / least, 6) if least > 0 else math.inf
+    return math.inf if math.isnan(allowed) else allowed
 
 
 def shortfall_from(sought: float, margins: FloatArray, passes: float) -> float:
@@ -453,9 +489,8 @@ class PassiveAggressiveLedger(Ledger):
         away = above(norm_up(self.direction - self.origin), 2)
         losses = np.maximum(0.0, np.nextafter(1.0 - survey.agreements[:, c], math.inf))
         total = above(total_up(outwards(weights * losses)) * passes)
-        least = below(float(weights.min(initial=math.inf)) / lam)
-        least = min(least, below(1.0 / above(radius * radius), 2)) if radius > 0 else least
-        allowed = above((away * away + 2.0 * total / lam) / least, 6) if least > 0 else math.inf
+        least = least_step(radius, lam, float(weights.min(initial=math.inf)))
+        allowed = aggressive(away, total, lam, least)
         steps = above(total_up(np.asarray(self.updates, dtype=np.float64)))
         plain = self.start is None and self.weights is None
         objection = "" if math.isfinite(lam) else "λ is not a positive number."
@@ -470,7 +505,7 @@ class PassiveAggressiveLedger(Ledger):
         off = float(survey.off[c])
         charge = allowed * gamma(64) + 8.0 * passes * off * weights.sum() / lam / least
         formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else say("the PA-I bound")
-        allowed, remarks = allowed if allowed == allowed else math.inf, ["u is the model itself."]
+        remarks = ["u is the model itself."]
         return Allowed(
             allowed, formula, PA_THEOREM, TOLD_STEPS, objection, charge, figures, remarks
         )

@@ -32,24 +32,25 @@ from cotas.certificates.core.rounding import (
     TINY,
     U,
     above,
-    below,
     down,
     gamma,
     norm_up,
     total_up,
-    up,
 )
 from cotas.certificates.enclosures import MORE, as_double, outwards, products, row_lengths, whole
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most, other_rows
 from cotas.certificates.theorems.mistakes import (
     NOT_ABOUT_NEW_DATA,
+    OVERFLOW,
     PA_THEOREM,
-    SHORTFALL_THEOREM,
-    THEOREM,
+    WITHOUT_SHORTFALL,
+    Allowed,
+    aggressive,
     best_margin,
     beyond_rounding,
-    mistakes_allowed,
+    least_step,
+    novikoff,
 )
 from cotas.source import Block, Source, Sums
 from cotas.words import say
@@ -185,18 +186,6 @@ class Survey(NamedTuple):
         return above(total_up(self.shares * self.n), 2)
 
 
-class MixtureAllowed(NamedTuple):
-    """How large M may be, by which formula, and what to say of it."""
-
-    most: float
-    formula: str
-    reference: str
-    charge: float
-    figures: dict[str, float]
-    remarks: list[str]
-    objection: str = ""
-
-
 @dataclass(frozen=True)
 class MixtureLedger(Parametric):
     """What the runs of a mixture counted.
@@ -288,7 +277,7 @@ class MixtureLedger(Parametric):
         """The margin from which it is counted what rows lack."""
         raise NotImplementedError
 
-    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> MixtureAllowed:
+    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> Allowed:
         raise NotImplementedError
 
     def _impossible(self, survey: Survey) -> str:
@@ -304,6 +293,8 @@ class MixtureLedger(Parametric):
             return "The model has a bias, and the problem has none."
         if not np.isfinite(np.append(self.coef, self.intercept)).all():
             return "The model holds NaN or infinity."
+        if not survey.radius * norm_up(np.append(self.coef, self.intercept)) < math.inf:
+            return OVERFLOW
         return survey.objection
 
     def _mean(self, survey: Survey) -> Fraction:
@@ -351,7 +342,7 @@ class MixtureLedger(Parametric):
             objection=objection,
             figures=figures,
             remarks=(HOW, *found.remarks, NOT_ABOUT_NEW_DATA),
-            trusted=(TOLD,),
+            trusted=(found.trusted,),
             vacuous=not allowed < rounds * survey.most,
             charge=charge,
             moved=(0.0, moved),
@@ -371,30 +362,20 @@ class PerceptronMixture(MixtureLedger):
         rounds = self.rounds if whole(self.rounds) else 0
         return best_margin(some, rounds * survey.most / max(1, len(some)))
 
-    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> MixtureAllowed:
+    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> Allowed:
         size, least = norm_up(np.append(self.coef, self.intercept)), survey.least[c]
-        reach, separates = up(survey.radius * size), 0 < least < math.inf
-        figures, allowed = {"R (longest row)": survey.radius}, math.inf
-        theorem, formula = THEOREM, "(R/γ)²"
-        if separates:
-            figures["γ (margin of u), at least"] = below(least / size, 2)
-            allowed = mistakes_allowed(reach, least, 0.0, 0.0, 0.0)
         rounds = int(self.rounds) if whole(self.rounds) else 0
         shortfall = above(math.sqrt(above(lack * rounds, 2)), 2) if lack < math.inf else math.inf
-        with_shortfall = mistakes_allowed(reach, sought, shortfall, 0.0, 0.0)
-        if with_shortfall < allowed:
-            theorem, formula = SHORTFALL_THEOREM, "((R + D)/γ)²"
-            allowed, least = with_shortfall, sought
-            figures["γ (margin sought)"] = sought / size
-            figures["D (shortfall from γ)"] = above(shortfall / size, 2)
-        charge = allowed * 8.0 * survey.off / least if least > 0 else 0.0
+        found = novikoff(survey.radius, size, survey.off, least, sought, shortfall)
+        found.figures.pop(WITHOUT_SHORTFALL, None)
         text = "u is {whose}, with the bias as a coordinate." if self.bias else "u is {whose}."
         remarks = [say(text, whose=say("the model itself"))]
-        if not separates:
+        if not 0 < least < math.inf:
             remarks.append("u does not separate the data, so the rounds may never end.")
-        reference = say(MIXED, theorem=say(theorem))
-        given = (allowed, formula, reference, charge, figures, remarks)
-        return MixtureAllowed(*given, self._too_far(survey))
+        reference = say(MIXED, theorem=say(found.reference))
+        return found._replace(
+            reference=reference, trusted=TOLD, objection=self._too_far(survey), remarks=remarks
+        )
 
     def _too_far(self, survey: Survey) -> str:
         """‖θ‖² ≤ MR², up to what the runs have rounded, or the counts are too small."""
@@ -419,14 +400,13 @@ class PassiveAggressiveMixture(MixtureLedger):
     def _sought(self, survey: Survey, c: int) -> float:
         return 1.0  # the hinge loss
 
-    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> MixtureAllowed:
+    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> Allowed:
         lam, radius = self.lam if self.lam > 0 else math.nan, survey.radius
         rounds = int(self.rounds) if whole(self.rounds) else 0
         away = norm_up(np.append(self.coef, self.intercept))
         total = above(lack * rounds)
-        least = below(survey.least_weight / lam)
-        least = min(least, below(1.0 / above(radius * radius), 2)) if radius > 0 else least
-        allowed = above((away * away + 2.0 * total / lam) / least, 6) if least > 0 else math.inf
+        least = least_step(radius, lam, survey.least_weight)
+        allowed = aggressive(away, total, lam, least)
         objection = "" if math.isfinite(lam) else "λ is not a positive number."
         figures = {
             "R (longest row)": radius,
@@ -437,6 +417,5 @@ class PassiveAggressiveMixture(MixtureLedger):
         charge = allowed * gamma(64) + lost
         plain = survey.least_weight == 1.0 and self.factors is None
         formula = "max(R², λ)(‖u‖² + (2/λ)ΣμH)" if plain else say("the PA-I bound")
-        allowed, remarks = allowed if allowed == allowed else math.inf, ["u is the model itself."]
-        reference = say(MIXED, theorem=say(PA_THEOREM))
-        return MixtureAllowed(allowed, formula, reference, charge, figures, remarks, objection)
+        reference, remarks = say(MIXED, theorem=say(PA_THEOREM)), ["u is the model itself."]
+        return Allowed(allowed, formula, reference, TOLD, objection, charge, figures, remarks)

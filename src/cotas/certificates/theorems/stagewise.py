@@ -127,7 +127,7 @@ class Proof:
         return same and all((a <= b).all() for a, b in zip(mine[2:], theirs[2:], strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StagewiseCertificate(Certificate):
     """The certificate of a stagewise run; `at(k)` has the theorem at iteration k, item by item."""
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_up, up
+from cotas.certificates.verification import same
 from cotas.words import say
 
 PLACED_AT_A_TIME, READ_AT_A_TIME = 1 << 13, 1 << 19  # numbers of columns
@@ -56,19 +57,8 @@ class Learners:
         """What is believed of these functions without a look."""
         return ()
 
-    def same_as(self, other: Any) -> bool:
-        """Whether the other functions have the same parameters."""
-        mine, others = vars(self), vars(other)
-        return type(self) is type(other) and all(_same(a, others[k]) for k, a in mine.items())
-
     def to_dict(self) -> dict[str, Any]:
         return {name: _plain(value) for name, value in vars(self).items()}
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(np.array_equal(c, b[j]) for j, c in a.items())
-    return np.array_equal(a, b)
 
 
 def _plain(value: Any) -> Any:
@@ -107,7 +97,7 @@ class PlainTrees(Learners):
 
     def same_tests(self, other: Any) -> bool:
         """Whether the other trees send each row to the same leaves."""
-        return isinstance(other, PlainTrees) and self.same_as(replace(other, value=self.value))
+        return isinstance(other, PlainTrees) and same(self, replace(other, value=self.value))
 
     def leaves(self, rows: Matrix, names: AnyArray | None = None) -> Iterator[AnyArray]:
         """In which leaf of each tree the rows end: its number, or its name if there are names."""
@@ -239,10 +229,6 @@ class Predictors(Learners):
         learners = {type(getattr(f, "estimator", f)).__name__ for f in self.functions}
         text = "what each {name} predicts, by its own code"
         return tuple(say(text, name=name) for name in sorted(learners))
-
-    def same_as(self, other: Any) -> bool:
-        mine, others = self.functions, getattr(other, "functions", ())
-        return len(mine) == len(others) and all(a is b for a, b in zip(mine, others, strict=True))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.boosting.weak_learners import Tree
 from cotas.experiments import boosting
-from cotas.experiments.boosting import ALGORITHMS, FOREST, THEORY, Comparison, stacked
+from cotas.experiments.boosting import ALGORITHMS, FOREST, THEORY, Accuracies, stacked
 from cotas.experiments.findings.finding import AGREES, DIFFERS, IN_PART, Finding, Seeds, votes
 from cotas.experiments.samples import two_gaussians
 from cotas.experiments.statistics import mean, plus_minus, standard_error
@@ -21,12 +21,12 @@ SAME = 0.005
 DIMENSIONS = (25, 50, 100, 200, 400)
 
 
-def accuracies(compute: Callable[..., Comparison], seeds: Iterable[int]) -> Comparison:
+def accuracies(compute: Callable[..., Accuracies], seeds: Iterable[int]) -> Accuracies:
     """Run a comparison for each seed."""
     return stacked([compute(seed, repeats=1) for seed in seeds])
 
 
-def told(found: Comparison) -> str:
+def told(found: Accuracies) -> str:
     """All accuracies on new data."""
     short = {THEORY: "theory"}
     names = found.names
@@ -98,7 +98,7 @@ def on_clouds(seeds: Seeds) -> list[Finding]:
     ]
 
 
-def best_two(figure: str, found: Comparison) -> Finding:
+def best_two(figure: str, found: Accuracies) -> Finding:
     """Whether LogitBoost and discrete AdaBoost are the best two of the four."""
     first = ("LogitBoost", "AdaBoost")
     four = np.array([found.of(name) for name in ALGORITHMS])
@@ -120,7 +120,7 @@ def best_two(figure: str, found: Comparison) -> Finding:
     )
 
 
-def beside_forest(figure: str, found: Comparison, remark: str) -> Finding:
+def beside_forest(figure: str, found: Accuracies, remark: str) -> Finding:
     """How many of the four are at or above the Random Forest, within half a point."""
     forest = found.of(FOREST)
     behind = {name: found.of(name) - forest for name in ALGORITHMS}
@@ -174,7 +174,7 @@ def in_100_dimensions(seeds: Seeds) -> list[Finding]:
     return rows
 
 
-def _first_trees(found: Comparison) -> str:
+def _first_trees(found: Accuracies) -> str:
     """In how many seeds the four algorithms cannot be told apart."""
     four = [found.names.index(name) for name in ALGORITHMS]
     same = (np.ptp(found.new[:, four], axis=1) == 0) & (found.training[:, four] == 1).all(axis=1)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cotas.files.kinds.trees import PLAIN_LINES, PLAIN_TREES
-from cotas.files.kinds.values import KERNEL, LOSS, RISK, SOFTMAX_RISK
+from cotas.files.kinds.values import KERNEL, LOSS, PLAIN_LINES, PLAIN_TREES, RISK, SOFTMAX_RISK
 from cotas.files.records import Estimator, Family, Record
 from cotas.files.schema import (
     LONGEST,

@@ -104,6 +104,8 @@ PREPARATION = Family(
                 "seed": Whole(),
                 "seal": Text(),
                 "calibration": CALIBRATION.or_none().maybe(),
+                "missing": Each(Text(), tuple).maybe(),
+                "not_missing": Each(Text(), tuple).maybe(),
             },
             relation=_rows_of_the_table,
         ),

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from cotas.files.records import Family, Later, Record
-from cotas.files.schema import Each, Flag, Number, Plain, Text, Whole
+from typing import Any
 
+import numpy as np
+
+from cotas.files.records import Family, Later, Record
+from cotas.files.schema import (
+    LONGEST,
+    Array,
+    Each,
+    Either,
+    Field,
+    Flag,
+    Mapped,
+    Number,
+    Plain,
+    Text,
+    Whole,
+    require,
+)
+
+CODES = 256  # of the categories of a feature, one of them for those never seen
+DEEPEST_TREE = 8
 LOSS = Family(
     "loss",
     {
@@ -107,4 +126,93 @@ RISK = Record(
 SOFTMAX_RISK = Record(
     "cotas.problem.SoftmaxRisk",
     {"lam": Number(), "free_bias": Flag(), "l1_ratio": Number().maybe()},
+)
+
+
+# ---- trees, lines and their sums: what boosted models are made of --------------------------------
+# Compiled loops walk through the trees without a look at their indices, so every entry is limited
+# here: the limits of `feature`, `group`, `groups` and `missing_left` are what keeps them inside.
+
+
+def _tests(features: int | str) -> dict[str, Field]:
+    """The arrays of t complete trees with v tests each, on so many features."""
+    return {
+        "feature": Array("t v", "int32", low=-1, below=features),
+        "threshold": Array("t v", infinite=True),
+        "missing_left": Array("t v", "uint8", high=1),
+        "groups": Array(f"g {CODES}", "uint8", high=1),
+        "group": Array("t v", "int32", low=-1, below="g"),
+        "value": Array("t v+1"),
+    }
+
+
+def _complete(trees: Any) -> None:
+    """All levels are full: v = 2^D − 1."""
+    nodes = trees.feature.shape[1]
+    depth = (nodes + 1).bit_length() - 1
+    whole = nodes + 1 == 1 << depth and 1 <= depth <= DEEPEST_TREE
+    require(whole, "the number of tests", f"is {nodes}")
+
+
+def _known_categories(trees: Any) -> None:
+    _complete(trees)
+    tested = set(np.unique(trees.feature[trees.group >= 0]).tolist())
+    known = tested <= set(trees.categories) and all(map(len, trees.categories.values()))
+    require(known, "a test of categories", "is on a feature that has none")
+
+
+TREES = Record(
+    "cotas.solvers.trees.Trees", {**_tests("d"), "gain": Array("t v")}, relation=_complete
+)
+CATEGORIES = Record(
+    "cotas.solvers.trees.Categories",
+    {
+        "values": Array(f"c {CODES}", infinite=True),
+        "sizes": Array("c", "int32", low=0, below=CODES),
+        "place": Array("d", "int32", low=-1, below="c"),
+    },
+)
+LINE = Record(
+    "cotas.solvers.weak_learners.LinearScore",
+    {"coef": Array("d"), "intercept": Number(), "sign": Flag()},
+    called="line",
+)
+
+
+def _categories_fit(ensemble: Any) -> None:
+    """Trees come with their categories, and test only those of features that have some."""
+    functions, categories = ensemble.functions, ensemble.categories
+    require(len(ensemble.steps) == _count(functions), "the steps", "are not as many as functions")
+    if type(functions) is list:
+        return
+    require(categories is not None, "the categories", "of the trees are missing")
+    tested = functions.feature[functions.group >= 0]
+    known = (tested >= 0).all() and (categories.place[tested] >= 0).all()
+    require(known, "a test of categories", "is on a feature that has none")
+
+
+def _count(functions: Any) -> int:
+    return len(functions if type(functions) is list else functions.feature)
+
+
+ENSEMBLE = Record(
+    "cotas.boosting.ensemble.Ensemble",
+    {
+        "functions": Either((TREES, Each(LINE))),
+        "steps": Array("r"),
+        "shrinks": Array("r"),
+        "categories": CATEGORIES.or_none(),
+    },
+    relation=_categories_fit,
+)
+
+# The same for the checker, with arrays of its own.
+PLAIN_TREES = Record(
+    "cotas.certificates.theorems.weak_learners.PlainTrees",
+    {**_tests(LONGEST), "categories": Mapped(Array("c"), numbered=True)},
+    relation=_known_categories,
+)
+PLAIN_LINES = Record(
+    "cotas.certificates.theorems.weak_learners.PlainLinear",
+    {"coef": Array("t d"), "intercept": Array("t"), "sign": Flag()},
 )

@@ -1,14 +1,33 @@
-"""Tables of SQLite databases, named as file.db::table."""
+"""Tables of spreadsheets, and of SQLite databases, named as file.db::table."""
 
 from __future__ import annotations
 
+import io
 import sqlite3
 from pathlib import Path
 from typing import Any
 
-from cotas.files.frames import polars
+from cotas.files.compression import Place, open_bytes
+from cotas.files.frames import first_line, polars
+from cotas.files.limits import Limits
 from cotas.files.problems import DataFileError
 from cotas.words import say
+
+
+def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> Any:
+    """The sheet with this name, or the first."""
+    with open_bytes(path, limits.text) as stream:
+        content = io.BytesIO(limits.read(stream, source))
+    try:
+        import fastexcel  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Spreadsheets need fastexcel: pip install 'cotas[excel]'.") from error
+    try:
+        return polars().read_excel(content, sheet_name=name, engine="calamine")
+    except Exception as error:  # each reader of polars has errors of its own
+        raise DataFileError(
+            "its sheet cannot be read ({error}).", source, error=first_line(error)
+        ) from None
 
 
 def read_sqlite(path: Path, name: str | None, source: str) -> Any:
@@ -24,9 +43,7 @@ def read_sqlite(path: Path, name: str | None, source: str) -> Any:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise DataFileError(
-            say("the database cannot be read ({error}).", error=error), source
-        ) from None
+        raise DataFileError("the database cannot be read ({error}).", source, error=error) from None
 
 
 def _table(connection: sqlite3.Connection, name: str | None, source: str) -> str:

@@ -1,16 +1,21 @@
-"""What the compressed parts of an Arrow file say of their size, before polars believes it.
+"""What Parquet and Arrow files say of their size, before polars believes it.
 
-polars takes as much memory as a compressed buffer says that it needs. Where there is not so much,
-the process ends at once, without an error that could be caught: eight damaged bytes are enough.
-No codec of Arrow makes more than 32,768 bytes of one, and a batch must fit into memory.
+The footer of a Parquet file tells how many rows a row group has, which polars reads in one piece.
+It is a struct of Thrift in its compact protocol, of which little is needed: field 4 of the file are
+the row groups, and field 3 of such a group are its rows.
+
+polars takes as much memory as a compressed buffer of an Arrow file says that it needs. Where there
+is not so much, the process ends at once, without an error that could be caught: eight damaged bytes
+are enough. No codec of Arrow makes more than 32,768 bytes of one, and a batch must fit into memory.
 """
 
 from __future__ import annotations
 
 import io
 import mmap
+import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +28,115 @@ from cotas.files.limits import USUAL, Limits
 from cotas.files.problems import DataFileError
 from cotas.words import say
 
-MAGIC = b"ARROW1"
+MAGIC = b"PAR1"
+ROW_GROUPS, NUM_ROWS = 4, 3
+# A file is written with row groups of one size, but for the last.
+LOOKED_AT = 2
+ARROW = b"ARROW1"
 # A block of zstandard that repeats one byte: 4 bytes for 128 KiB. LZ4 reaches 255.
 MOST_FROM_A_BYTE = 1 << 15
 CONTINUES = 0xFFFFFFFF
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3
+
+
+class Compact:
+    """Reads Thrift's compact protocol, and skips what nobody asks for."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def varint(self) -> int:
+        found, shift = 0, 0
+        while True:
+            part = self.byte()
+            found |= (part & 0x7F) << shift
+            if part < 0x80:
+                return found
+            shift += 7
+            if shift >= 64:
+                raise ValueError("no number of Thrift is so long")
+
+    def number(self) -> int:
+        found = self.varint()
+        return (found >> 1) ^ -(found & 1)
+
+    def fields(self, use: Callable[[int, int], Any]) -> None:
+        """Call `use` with the number and the type of each field of a struct; it reads the value."""
+        field = 0
+        while head := self.byte():
+            field = field + (head >> 4) if head >> 4 else self.number()
+            use(field, head & 0x0F)
+
+    def size_of_list(self) -> tuple[int, int]:
+        """How many elements a list has, and their type."""
+        head = self.byte()
+        return (head >> 4 if head >> 4 < 15 else self.varint()), head & 0x0F
+
+    def skip(self, kind: int) -> None:
+        """Go past a value of this type, which must be there: lists say what they like of it."""
+        if self.at > len(self.data):
+            raise IndexError("the footer ends before its values")
+        if kind in (4, 5, 6):
+            self.varint()
+        elif kind in (3, 7):
+            self.at += 1 if kind == 3 else 8
+        elif kind == 8:
+            length = self.varint()
+            self.at += length
+        elif kind in (9, 10):
+            count, inner = self.size_of_list()
+            for _ in range(count):
+                self.at += inner in (1, 2)
+                self.skip(inner)
+        elif kind == 12:
+            self.fields(lambda _, inner: self.skip(inner))
+        elif kind not in (1, 2):
+            raise ValueError("no type of a Parquet footer")
+
+
+class _Enough(Exception):  # no error: what was looked for is there
+    pass
+
+
+def rows_of_a_group(path: Path) -> int:
+    """The rows of the largest of the first row groups; zero where the footer cannot be read."""
+    found: list[int] = []
+    try:
+        reader = Compact(_footer(path))
+
+        def of_group(field: int, kind: int) -> None:
+            if field == NUM_ROWS:
+                found.append(reader.number())
+            else:
+                reader.skip(kind)
+
+        def of_file(field: int, kind: int) -> None:
+            if field != ROW_GROUPS:
+                return reader.skip(kind)
+            for _ in range(min(LOOKED_AT, reader.size_of_list()[0])):
+                reader.fields(of_group)
+            raise _Enough
+
+        reader.fields(of_file)
+    except _Enough:
+        pass
+    except (OSError, ValueError, IndexError, RecursionError):
+        return 0
+    return max([0, *found])
+
+
+def _footer(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        stream.seek(-8, os.SEEK_END)
+        tail = stream.read(8)
+        if tail[4:] != MAGIC:
+            raise ValueError("no Parquet file")
+        stream.seek(-8 - int.from_bytes(tail[:4], "little"), os.SEEK_END)
+        return stream.read()[:-8]
 
 
 def refuse_false_claims(place: Path | io.BytesIO, source: str, limits: Limits = USUAL) -> None:
@@ -47,7 +156,7 @@ def refuse_false_claims(place: Path | io.BytesIO, source: str, limits: Limits = 
 
 
 def _damaged(how: str, source: str) -> DataFileError:
-    return DataFileError(say("it is damaged ({error}).", error=how), source)
+    return DataFileError("it is damaged ({error}).", source, error=how)
 
 
 def _check(data: Any, source: str, limits: Limits) -> None:
@@ -59,8 +168,8 @@ def _check(data: Any, source: str, limits: Limits) -> None:
 
 def _compressed_parts(data: Any) -> Iterator[tuple[IntArray, IntArray]]:
     """For each batch: the sizes that its compressed buffers claim, and how many bytes they are."""
-    end = len(data) - len(MAGIC)
-    if end < 4 or data[end:] != MAGIC:
+    end = len(data) - len(ARROW)
+    if end < 4 or data[end:] != ARROW:
         return  # no file of Arrow, or not whole, as polars will say
     footer = _root(data, end - 4 - _number(data, "<i", end - 4))
     for field in (2, 3):  # the dictionaries, the record batches

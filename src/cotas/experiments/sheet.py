@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 
 from cotas.arrays import BoolArray, FloatArray
 from cotas.experiments.samples import LabelledSample
@@ -152,17 +153,11 @@ def arrow(ax: Any, start: FloatArray, end: FloatArray, **options: Any) -> None:
 def apart(values: FloatArray, distance: float) -> FloatArray:
     """The same values, moved as little as needed for labels at them to be `distance` apart.
 
-    Neighbours that are too close become one block around their mean, and blocks that touch are
-    joined: the least squares of isotonic regression, after the distances are taken off.
+    Isotonic regression, after the distances are taken off: neighbours that are too close become
+    one block around their mean.
     """
     order = np.argsort(values, kind="stable")
     steps = distance * np.arange(len(values))
-    blocks: list[list[float]] = []
-    for value in values[order] - steps:
-        blocks.append([float(value)])
-        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
-            last = blocks.pop()
-            blocks[-1] += last
     moved = np.empty(len(values))
-    moved[order] = np.array([np.mean(block) for block in blocks for _ in block]) + steps
+    moved[order] = isotonic_regression(values[order] - steps) + steps
     return moved

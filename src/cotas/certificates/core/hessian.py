@@ -1,0 +1,119 @@
+"""How curved a mean of squares is: its Hessian with what rounding left open, and its least slope.
+
+A Cholesky factorization of H − (μ + ε)I in floating point that runs through proves H ⪰ μ, ε being
+its a-priori error and that of H (Rump 2006).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cotas.certificates.core.bounds import Objection
+
+from cotas.certificates.core.rounding import (  # isort: skip
+    SMALL, TINY, FloatArray, above, gamma, is_definite, norm_up, total_up,
+)  # fmt: skip
+from cotas.certificates.core.rows import SAMPLE, pairwise
+
+# What is tried for μ.
+CURVATURES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+
+
+class Hessian(NamedTuple):
+    """Ĥ of the columns in their units, the bias last, scaled to a diagonal near one; and its error.
+
+    |H − Ĥ| ≤ `off` in the 2-norm. `scale` are the powers of two that it was multiplied by. With a
+    basis T it is that of the rows xT, which are off by `spill` in the mean square.
+    """
+
+    matrix: FloatArray
+    scale: FloatArray
+    off: float
+    T: FloatArray | None = None
+    spill: float = 0.0
+
+    def rounding(self) -> float:
+        """The a-priori error of a Cholesky factorization."""
+        size = above(float(np.trace(np.abs(self.matrix))), len(self.matrix) + 2)
+        return above(above(gamma(len(self.matrix) + 4), 4) * size, 4)
+
+    def least(self) -> float:
+        """A proved lower bound μ of the eigenvalues of H; zero if there is none."""
+        for mu in CURVATURES:
+            shift = above(mu + self.rounding() + self.off, 4)
+            if is_definite(self.matrix - shift * np.eye(len(self.matrix))):
+                return mu
+        return 0.0
+
+    def basis(self) -> FloatArray | None:
+        """T that makes H nearly the identity, or less singular at least."""
+        try:
+            L = np.linalg.cholesky(self.matrix + 2 * self.rounding() * np.eye(len(self.matrix)))
+            T = self.scale[:, None] * np.linalg.inv(L).T
+        except np.linalg.LinAlgError:
+            return None
+        return np.asarray(T if self.T is None else self.T @ T)
+
+
+def in_units(rows: Any, span: slice, free_bias: bool, T: FloatArray | None) -> FloatArray:
+    """Some rows (x/unit, 1) or (x/unit, 1)T."""
+    A = rows.read(span)
+    A = A.toarray() if rows.sparse else A
+    A = np.column_stack([A / rows.unit, np.ones(len(A))]) if free_bias else A / rows.unit
+    return np.asarray(A if T is None else A @ T)
+
+
+def hessian(
+    rows: Any, w: Any, added: FloatArray, free_bias: bool, some: bool, T: FloatArray | None
+) -> Hessian:
+    """H from all the rows, or from about four for each column."""
+    spans, count = rows.spans, 4 * rows.d // SAMPLE + 2
+    if some and rows.n > SAMPLE * count:
+        starts = np.linspace(0, rows.n - SAMPLE, count).astype(int).tolist()
+        spans = [slice(start, start + SAMPLE) for start in starts]
+    roots = np.sqrt(w.s)
+
+    def read(span: slice) -> FloatArray:
+        A = in_units(rows, span, free_bias, T)
+        A *= roots[span, None]
+        return np.asarray(A.T @ A)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole, additions = pairwise(rows.each(read, spans))
+        added = np.append(added, [0.0] * free_bias)
+        whole = whole / w.high + (np.diag(added) if T is None else T.T @ (added[:, None] * T))
+    if not np.isfinite(whole).all():
+        if T is None:
+            raise Objection("not finite")
+        whole = np.zeros_like(whole)  # of which nothing is proved
+    roundings = max(span.stop - span.start for span in spans) + additions
+    matrix, scale, off = in_scale(whole, roundings, w.low, w.high)
+    if T is None:
+        return Hessian(matrix, scale, off)
+    # ‖xT − computed‖ ≤ γ‖x‖‖T‖, and ‖(A + E)ᵀ(A + E) − AᵀA‖ ≤ 2‖A‖‖E‖ + ‖E‖².
+    long = math.sqrt(above(total_up(w.s * (rows.lengths**2 + 1.0)) / w.low, 4))
+    spill = above(gamma(len(T) + 8) * norm_up(T) * long, 6) + SMALL
+    bent = above(spill * float(scale.max()))
+    wide = math.sqrt(above(float(np.abs(matrix).sum(axis=1).max()) + off, len(matrix) + 2))
+    return Hessian(matrix, scale, above(off + 2 * above(wide) * bent + bent * bent, 6), T, spill)
+
+
+def in_scale(
+    whole: FloatArray, roundings: int, low: float, high: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """H scaled to a diagonal near one by powers of two, these, and how far it is off.
+
+    `whole` is H, each of its entries a sum of products that went through so many roundings,
+    divided by `high`, and low ≤ Σ sᵢ ≤ high.
+    """
+    diagonal = np.diag(whole)
+    scale = np.exp2(-np.round(0.5 * np.log2(np.where(diagonal > TINY, diagonal, 1.0))))
+    matrix = whole * scale * scale[:, None]
+    size = above(float(np.trace(matrix)), len(matrix) + 2)
+    # Entries are off by γ√(hᵢᵢhⱼⱼ), a matrix whose norm is γ times the trace; and all of them by
+    # what S is off.
+    factor = gamma(roundings + len(whole) + 14) + (high / low - 1.0)
+    return matrix, scale, above(factor * size, 4) + TINY

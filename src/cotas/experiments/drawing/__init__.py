@@ -1,1 +1,0 @@
-"""How the figures are drawn: each function takes a result."""
