@@ -80,9 +80,9 @@ def blocks_in_threads(n_jobs: int | None) -> AbstractContextManager[Each]:
 
 
 @contextmanager
-def pooled(n_jobs: int | None, entries: int = WORTH_A_TASK) -> Iterator[Each]:
-    """A map that works in threads, as many as `n_jobs` allows and so many entries are worth."""
-    threads = thread_count(n_jobs, entries=entries)
+def pooled(n_jobs: int | None) -> Iterator[Each]:
+    """A map that works in threads, as many as `n_jobs` allows."""
+    threads = thread_count(n_jobs)
     if threads == 1:
         yield map
         return
@@ -105,9 +105,12 @@ def aside(
 
 
 @contextmanager
-def taking_turns(n_jobs: int | None) -> Iterator[tuple[Each, int]]:
-    """A map for many short tasks, and how many threads take turns at it, this one among them."""
-    threads = thread_count(n_jobs)
+def taking_turns(n_jobs: int | None, entries: int = WORTH_A_PASS) -> Iterator[tuple[Each, int]]:
+    """A map for many short tasks, and how many threads take turns at it, this one among them.
+
+    All of them together read so many entries.
+    """
+    threads = thread_count(n_jobs) if entries >= WORTH_A_PASS else 1
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
         yield _shared_with(pool, threads - 1) if threads > 1 else map, threads
 

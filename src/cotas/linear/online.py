@@ -23,7 +23,13 @@ from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_
 from cotas.fitting.from_source import bound_to, note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_time
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
-from cotas.fitting.threads import aside, blocks_in_threads, entries_of, pooled, thread_count
+from cotas.fitting.threads import (
+    aside,
+    blocks_in_threads,
+    entries_of,
+    taking_turns,
+    thread_count,
+)
 from cotas.fitting.validation import Patience, check_validation, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
@@ -475,9 +481,7 @@ class OnlineClassifier(LinearClassifier):
             self._certificates = [no_certificate(UNPROVED)] * len(theta)
             history.sketches = None
             return
-        # Several classes make matrix products long enough to be worth a thread.
-        jobs = self.n_jobs if len(theta) > 1 else 1
-        with pooled(jobs, entries_of(examples.X)) as each:
+        with taking_turns(self.n_jobs, entries_of(examples.X)) as (each, _):
             self._certificates = self._certify(examples, history, facts, each)
         history.sketches = [c.sketch for c in self._certificates if c.sketch is not None]
 

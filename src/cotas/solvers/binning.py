@@ -379,16 +379,6 @@ def list_columns(
                 at += 1
 
 
-@loop
-def close_ranks(codes: AnyArray, kept: IntArray) -> None:
-    """Move the columns that are kept to the front."""
-    for k in range(len(kept)):
-        j = kept[k]
-        if j != k:
-            for i in range(codes.shape[1]):
-                codes[k, i] = codes[j, i]
-
-
 def _with_lists(coding: Coding, each: Each) -> Bins:
     """Turn the columns that hardly ever leave one bin into lists: 5 bytes for each exception."""
     codes = coding.codes
@@ -416,7 +406,9 @@ def _with_lists(coding: Coding, each: Each) -> Bins:
     place[lists] = -1 - np.arange(len(lists))
     dense = np.setdiff1d(np.arange(d), lists)
     place[dense] = np.arange(len(dense))
-    close_ranks(codes, dense)
+    for k, j in enumerate(dense.tolist()):
+        if j != k:  # one after the other, without a copy of all
+            codes[k] = codes[j]
     codes.resize((len(dense), n), refcheck=False)  # gives the rest back without a copy
     return Bins(
         codes,

@@ -176,8 +176,10 @@ class Training:
             if self.sampling == "all" and self.steps is not None:
                 yield chunk, self.steps(np.array([t // self.n_examples + 1]))
                 return
-            times = np.arange(t + 1, t + 1 + len(chunk))
-            yield chunk, NO_STEPS if self.steps is None else self.steps(times)
+            if self.steps is None:
+                yield chunk, NO_STEPS
+            else:
+                yield chunk, self.steps(np.arange(t + 1, t + 1 + len(chunk)))
             t += len(chunk)
 
     def _close(self, updates: IntArray) -> None:

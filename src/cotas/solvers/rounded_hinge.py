@@ -203,7 +203,10 @@ class HingeRows:
 
     def place(self, theta: FloatArray, theta0: float) -> None:
         """e at this θ."""
-        self.look_along(theta, theta0)
+        if theta.any():
+            self.look_along(theta, theta0)
+        else:  # as at the start: no loop need be compiled for that
+            np.multiply(self.state.y, theta0, out=self.state.turn)
         np.subtract(self.state.turn, 1.0, out=self.state.excess)
 
     def look_along(self, theta: FloatArray, theta0: float) -> None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,17 +55,24 @@ def column_means(rows: FloatArray) -> FloatArray:
 
 def made_of(kind: Any, parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
     """A sparse matrix of these arrays; its class, if given them, copies views of larger ones."""
-    made = kind(shape)
+    made = copy(_empty(kind, shape))
     made.data, made.indices, made.indptr = parts
     return made
+
+
+@lru_cache(maxsize=4)
+def _empty(kind: Any, shape: tuple[int, int]) -> Any:
+    """A sparse matrix of zeros, which takes longer to make than to copy."""
+    return kind(shape)
 
 
 def flipped(rows: Any) -> Any:
     """The transpose of some rows, of which no entry is copied."""
     if not hasattr(rows, "indptr"):
         return rows.T
+    kind: Any = type(rows)
     parts = (rows.data, rows.indices, rows.indptr)
-    return made_of(type(rows[:0].T), parts, rows.shape[::-1])
+    return made_of(type(_empty(kind, (1, 1)).T), parts, rows.shape[::-1])
 
 
 def row_sums(rows: Any, values: FloatArray) -> FloatArray:

@@ -211,16 +211,18 @@ class Ledger(Parametric):
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = block.signs * (block.products + first.bias * u[-1])
                 agreements[block.span] = scores * scale
-            columns = np.stack([e[block.span] for e in entries], axis=1).astype(np.float64)
+            columns = np.array([e[block.span] for e in entries], dtype=np.float64).T
             steps = np.tile(block.signs, len(entries) // K) * columns * scale
-            moved = steps.any(axis=1)
-            lengths = outwards(np.hypot(known[block.span], first.bias))
+            moved = np.flatnonzero(steps.any(axis=1))
+            lengths = known[block.span]
+            lengths = outwards(np.hypot(lengths, first.bias) if first.bias else lengths)
             longest = np.max(scale[:, 0] * lengths, where=used[block.span], initial=0.0)
+            lengths = lengths[moved]
             lengths[lengths < SMALLEST] = 0.0  # mostly what underflow may have lost
-            reach = np.abs(steps[moved]) * lengths[moved, None]
+            reach = np.abs(steps[moved]) * lengths[:, None]
             way = [total_up(outwards(column)) for column in reach.T]
             rebuilt = np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)])
-            adds = {"max adds": np.count_nonzero(moved), "sum adds": 1}  # zeros round nothing
+            adds = {"max adds": len(moved), "sum adds": 1}  # zeros round nothing
             sums = {"sum rebuilt": rebuilt, "sum way": np.array(way)}
             return {"max radius": longest, **sums, **adds}
 
@@ -453,7 +455,7 @@ def aggressive(away: float, losses: float, lam: float, least: float) -> float:
 
 def shortfall_from(sought: float, margins: FloatArray, passes: float) -> float:
     """D(γ): the root of all that the margins fall short of γ, squared, in each pass; rounded up."""
-    missing = np.maximum(0.0, np.nextafter(sought - margins, math.inf))
+    missing = sought - margins[margins < sought]
     return above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
 
 
