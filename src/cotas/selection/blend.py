@@ -21,7 +21,7 @@ from cotas.certificates.certificate import CHANGED
 from cotas.files.state import digest
 from cotas.fitting.certified import INTERRUPTED, NOT_PREDICTING, Certified, outside
 from cotas.stops import InterruptedWarning, Stop
-from cotas.words import say
+from cotas.words import again, say
 
 
 def _classifies(model: Blend) -> bool:
@@ -271,7 +271,7 @@ class Blend(Certified, _BaseComposition):
     @property
     def stop_reason_(self) -> str:
         """The same in words."""
-        return str(self._last().stop_reason_)
+        return again(self._last()._stop_reason)
 
     def _last(self) -> Any:
         check_is_fitted(self, "estimators_")
