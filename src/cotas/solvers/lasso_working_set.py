@@ -21,9 +21,8 @@ LARGEST_GRAM = 4000
 # Part of the tolerance that is left to the problem restricted to the working set.
 INNER = 0.3
 # The way to a small λ, how well it is solved there, and how many strides between two looks where
-# all the columns are in the Gram matrix: more if they read few entries of it, less than a look
-# costs, and there is no deadline to look at.
-STRIDE, ROUGH, STRIDES, FEW_ENTRIES = 0.9, 1e-3, 8, 1 << 14
+# all the columns are in the Gram matrix.
+STRIDE, ROUGH, STRIDES = 0.9, 1e-3, 8
 MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
 # Seconds of compiled work after which a path comes up for air.
 BREATH = 0.1
@@ -125,9 +124,7 @@ class WorkingSetLasso:
 
     def _stride(self, lam: float) -> LassoIterate:
         """Some strides towards λ in one go, and a look."""
-        few = FEW_ENTRIES // self.columns.p**2 if self.deadline == np.inf else 0
-        most = max(STRIDES, few)
-        steps = int(min(most, np.log(lam / self.lam) / np.log(STRIDE)))
+        steps = int(min(STRIDES, np.log(lam / self.lam) / np.log(STRIDE)))
         lams = self.lam * STRIDE ** np.arange(1.0, max(1, steps) + 1.0)
         self._walk_on_gram(lams, ROUGH)
         self.lam = float(lams[-1])
