@@ -4,10 +4,13 @@ import copy
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.model_selection import cross_val_score
 
 import cotas
+from cotas.files.errors import ModelFileError
 from cotas.selection.blend import Blend, answers, members_of
 from cotas.selection.halving import BLEND, Candidate, Halving, Subsample
 from cotas.selection.judging import LEAST_SHARE, Judge
@@ -87,7 +90,14 @@ def test_weights_that_were_sealed_anew_are_not_those_of_the_certificate():
         ([], None, "estimators must be a list"),
         ([("a", LINE), ("a", TREES)], None, "not unique"),
         ([("a", LINE), ("b", cotas.LinearSVM())], None, "all classifiers or all regressors"),
-        ([("a", LINE), ("b", "ridge")], None, "must be of cotas"),
+        ([("a", LINE), ("b", "ridge")], None, "must be estimators of cotas"),
+        ([("a", LINE), ("b", "drop")], None, "must be estimators of cotas"),
+        ([("a", LINE), ("b", Blend(PAIR))], None, "none a blend itself"),
+        ((("a", LINE), ("b", TREES)), None, "estimators must be a list"),
+        ([LINE, TREES], None, "estimators must be a list"),
+        ("ab", None, "estimators must be a list"),
+        (PAIR, {"line": 1, "trees": 2}, "weights must be 2 numbers"),
+        (PAIR, "12", "weights must be 2 numbers"),
         (PAIR, [1, 2, 3], "weights must be 2 numbers"),
         (PAIR, [-1, 2], "weights must be 2 numbers"),
         (PAIR, [0, 0], "not all 0"),
@@ -132,7 +142,113 @@ def test_what_counts_in_a_blend_is_what_counts_in_its_models():
     assert not hasattr(kernels, "feature_importances_")
 
 
+def test_no_bound_of_a_model_is_one_of_the_mean():
+    """A bound of the training error of the trees is none of the blend's."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 2))
+    labels = (rows[:, 0] * rows[:, 1] > 0).astype(int)
+    trees = cotas.LogitBoost(cotas.Tree(3), n_estimators=5)
+    pair = [("line", cotas.LogisticRegression(lam=0.01)), ("trees", trees)]
+    blend = Blend(pair, weights=[0.97, 0.03]).fit(rows, labels)
+    whole = blend.certificate_
+    assert whole.kind == "mean"
+    assert whole.holds
+    assert whole.relative_gap == whole.upper == 1.0  # the trees prove no gap
+    lines = Blend([("a", cotas.Ridge()), ("b", cotas.Ridge(lam=2.0))]).fit(X, Y).certificate_
+    assert lines.relative_gap == max(part.relative_gap for part in lines.parts) < 1e-6
+
+
+class Zero(Blend):
+    def _averaged(self, X):
+        return np.zeros(X.shape[0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: setattr(m, "weights_", np.array([5.0, -4.0])),
+        lambda m: setattr(m, "weights_", np.array([np.nan, 1.0])),
+        lambda m: setattr(m, "names_", ["line", "line"]),
+        lambda m: setattr(m, "predict", lambda rows: np.zeros(len(rows))),
+        lambda m: setattr(m, "__class__", Zero),
+    ],
+    ids=["no mean", "no number", "one name", "another method", "another class"],
+)
+def test_only_the_mean_is_proved_again(change):
+    blend = Blend(PAIR, [2, 1]).fit(X, Y)
+    change(blend)
+    assert not cotas.certify(blend, X, Y).holds
+    assert not blend.certificate_.verify(X, Y)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: setattr(m, "weights_", [0.5, 0.5]),
+        lambda m: setattr(m, "weights_", np.eye(2)),
+        lambda m: m.estimators_.pop(),
+        lambda m: m.names_.pop(),
+    ],
+)
+def test_what_is_no_blend_any_more_is_not_proved_and_raises_nothing(change):
+    blend = Blend(PAIR, [2, 1]).fit(X, Y)
+    change(blend)
+    assert not blend.certificate_.holds
+
+
+def test_requests_of_metadata_change_no_proof():
+    with config_context(enable_metadata_routing=True):
+        blend = Blend(PAIR).set_fit_request(sample_weight=True).fit(X, Y)
+        assert blend.certificate_.holds
+        blend.set_score_request(sample_weight=True)
+        assert blend.certificate_.verify(X, Y)
+
+
+def test_rows_of_a_precomputed_kernel_are_taken_with_their_columns():
+    K = X @ X.T
+    blend = Blend([("kernel", cotas.KernelRidge(kernel="precomputed"))])
+    assert np.isfinite(cross_val_score(blend, K, Y)).all()
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [cotas.Ridge().fit(X, Y[:, None]), cotas.Ridge().fit(X, Y)],
+        [cotas.Ridge().fit(X, np.column_stack([Y, Y])) for _ in range(2)],
+        [cotas.Ridge().fit(X[:, :3], Y), cotas.Ridge().fit(X, Y)],
+    ],
+    ids=["a column", "two targets", "other columns"],
+)
+def test_a_file_of_models_that_do_not_belong_together_is_refused(members, tmp_path):
+    blend = Blend(PAIR, [2, 1]).fit(X, Y)
+    blend.estimators_ = members
+    blend._claim = blend._now()
+    with pytest.raises(ModelFileError):
+        blend._sealed().save(tmp_path / "forged.cotas")
+
+
+def test_groups_count_once_where_a_mean_is_chosen():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(10), 50)
+    truth = np.zeros(500)
+    old, new = np.ones(500), 1 + rng.choice([-0.1, 0.1], 10)[groups]
+    rows = np.arange(500)
+    gain = (old**2 - new**2)[::50]
+    expected = bool(gain.mean() > gain.std(ddof=1) / np.sqrt(10))
+    assert Judge(truth, False, groups).is_better(new, old, rows) == expected
+
+
 # ---- which mean --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-200, 1e200])
+def test_shares_are_shares_at_any_scale(scale):
+    rng = np.random.default_rng(0)
+    truth = scale * rng.normal(size=50)
+    told = [truth + scale * rng.normal(size=50) for _ in range(3)]
+    shares = Judge(truth, False).shares(told, np.arange(50))
+    assert shares.sum() == pytest.approx(1)
+    assert (shares >= 0).all()
 
 
 @pytest.mark.parametrize("seed", range(5))

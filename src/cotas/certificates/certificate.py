@@ -28,6 +28,7 @@ from cotas.words import Spoken, in_one, kept, say
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
 NOT_IN_BLOCKS = "This certificate is about rows in memory: verify it with X and y as arrays."
+MEAN = "mean"  # the kind of the composite of a blend
 CHANGED = "The model was changed after it was certified."
 PLAIN = ("kind", "lower", "upper", "gap", "relative_gap", "holds", "vacuous", "statement",
          "objection", "reference")  # fmt: skip
@@ -75,7 +76,8 @@ class Certificate:
     ----------
     kind : str
         What sort of statement this is: "duality", "gradient", "stagewise", "training error",
-        "mistakes", "separation", "stationary", "hold-out" or "none".
+        "mistakes", "separation", "stationary", "hold-out", "mean" (of the models of a blend) or
+        "none".
     lower, upper : float
         The two sides. For "duality" and "gradient": the best objective lies between them, and
         `upper` is the objective of the model. For "mistakes": what was measured, and what the
@@ -149,9 +151,13 @@ class Certificate:
     def relative_gap(self) -> float:
         """gap / upper: the best objective is lower than this one by at most that share of it.
 
+        Of a mean of models the largest that one of them has.
+
         Where the best may be zero, as in interpolation, upper counts as no less than 1e-9 times
         the objective of the zero model.
         """
+        if self.kind == MEAN:
+            return self.upper
         return relative_gap(self.gap, self.upper, self.zero_objective)
 
     @property
@@ -174,8 +180,9 @@ class Certificate:
         this part, which is nearly always the kind of all.
         """
         named = tuple(p._but(label=label) for p, label in zip(parts, labels, strict=True))
+        if any(part.member for part in named):
+            return _of_a_mean(named)
         worst = max(named, key=_badness)
-        against = [in_one([part.title, part.objection], ": ") for part in named if not part.holds]
         whole = conclude(
             worst.kind,
             worst.lower,
@@ -190,16 +197,13 @@ class Certificate:
             reference=worst.reference,
             witness=None,
             sketch=None,
-            objection=in_one(against) if against else "",
-            remarks=_each_once(remark for part in named for remark in part.remarks),
-            trusted=_each_once(trusted for part in named for trusted in part.trusted),
             vacuous=any(part.vacuous for part in named),
             scale=worst.zero_objective,
             charge=worst.charge,
             moved=worst.moved,
+            **_said_by(named),
         )
-        notes = _each_once(note for part in named for note in part.notes)
-        return whole._but(notes=notes, parts=named)
+        return whole._but(parts=named)
 
     # ---- checked again -------------------------------------------------------------------------
 
@@ -442,6 +446,43 @@ def _label(witness: Any) -> str:
 def _badness(part: Certificate) -> tuple[bool, bool, float]:
     size = part.relative_gap if part.kind in OPTIMIZATION else part.upper
     return not part.holds, part.vacuous, size
+
+
+def _said_by(parts: Sequence[Certificate]) -> dict[str, Any]:
+    """What a composite repeats of its parts: why it does not hold, and what is said besides."""
+    against = [in_one([part.title, part.objection], ": ") for part in parts if not part.holds]
+    return {
+        "objection": in_one(against) if against else "",
+        "remarks": _each_once(remark for part in parts for remark in part.remarks),
+        "trusted": _each_once(trusted for part in parts for trusted in part.trusted),
+        "notes": _each_once(note for part in parts for note in part.notes),
+    }
+
+
+def _of_a_mean(parts: tuple[Certificate, ...]) -> Certificate:
+    """The composite of the models of a mean, about which nothing is proved itself.
+
+    No bound of a model is one of the mean. Its own is the largest relative gap of a model; one that
+    proves none counts as 1.
+    """
+    gaps = [part.relative_gap if part.kind in OPTIMIZATION else 1.0 for part in parts]
+    whole = conclude(
+        MEAN,
+        0.0,
+        min(1.0, max(gaps)) if np.isfinite(gaps).all() else 1.0,
+        statement=say(
+            "The model is a mean of {count} models. Each has its own proof, in {parts} parts; of "
+            "the mean itself nothing is proved.",
+            count=len({part.member for part in parts}),
+            parts=len(parts),
+        ),
+        reference="",
+        witness=None,
+        sketch=None,
+        vacuous=all(part.vacuous for part in parts),
+        **_said_by(parts),
+    )
+    return whole._but(parts=parts)
 
 
 def _each_once(words: Iterable[str]) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ from cotas.cli.exits import UsageError
 from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
 from cotas.cli.session import Session
 from cotas.cli.training import Settings, SplitTable, Trained, train_one
+from cotas.preparation.columns import ColumnError
+from cotas.preparation.prepared_model import NO_COLUMN
 from cotas.preparation.record import Rival
 from cotas.selection.halving import BLEND, Candidate, Halving, Subsample, Trial, in_turns
 from cotas.words import say
@@ -53,6 +55,8 @@ def train_auto(
         )
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
+    if X.shape[1] == 0:
+        raise ColumnError(say(NO_COLUMN))
     wanted = _some(candidates(settings.task, X, y, settings.seed), settings.trials)
     limits: dict[str, Any] = {"max_time": settings.time, "tell": _teller(session, settings)}
     limits["blends"] = not settings.single
@@ -63,7 +67,7 @@ def train_auto(
     if best.refusal:
         raise UsageError(say("no setting can be trained on these rows: {why}", why=best.refusal))
     board = [leader_of(trial) for trial in search.leaderboard()]
-    _show(session, board[:LEADERS], len(board), settings)
+    _show(session, board[:LEADERS], settings)
     if best.candidate.name == BLEND:
         words = "The mean comes first: its squares are smaller by more than a standard error."
         session.note(say(words))
@@ -80,16 +84,16 @@ def _cut_short(search: Halving, wanted: list[Candidate], seconds: float) -> Iter
     known = {trial.candidate.label for trial in search.trials}
     tried, count = len(known & {each.label for each in wanted}), len(wanted)
     if search.interrupted and tried < count:
-        words = "The search was ended early: {tried} of {count} settings were tried."
+        words = "The search was ended early: {tried} of the first {count} settings were tried."
         yield say(words, tried=tried, count=count)
     elif search.timed_out:
         words = (
-            "The {seconds:g} s for the choice were up: {tried} of {count} settings were tried. "
-            "The first call of a model compiles it (cotas warmup does so ahead); a longer --time "
-            "tries more."
+            "The {seconds:g} s for the choice were up: {tried} of the first {count} settings were "
+            "tried. The first call of a model compiles it (cotas warmup does so ahead); a longer "
+            "--time tries more."
             if tried < count
-            else "The {seconds:g} s for the choice were up: all {count} settings were tried, but "
-            "not all that was to follow; a longer --time judges them better."
+            else "The {seconds:g} s for the choice were up: all of the first {count} settings were "
+            "tried, but not all that was to follow; a longer --time judges them better."
         )
         yield say(words, seconds=seconds, tried=tried, count=count)
 
@@ -101,6 +105,7 @@ def search_of(
     parts = parts_of(y, task, seed, groups)
     first = 1 if len(y) >= FEW_ROWS else len(parts) // REPEATS
     given: dict[str, Any] = {"first": first, "beside": partial(beside, y=y, seed=seed), **limits}
+    given["groups"] = groups
     return Halving(X, y, parts, **given)
 
 
@@ -262,10 +267,12 @@ def leader_of(trial: Trial) -> Rival:
         trial.refusal or ("" if trial.whole else say("cut short by the time limit")),
         trial.parts,
         trial.rows,
+        trial.squares,
     )
 
 
-def _show(session: Session, board: list[Rival], tried: int, settings: Settings) -> None:
+def _show(session: Session, board: list[Rival], settings: Settings) -> None:
+    classes = settings.task == "classification"
     names = [say(name) for name in ("model", "seconds", "relative gap", "training error")]
     lines = [
         [
@@ -274,16 +281,19 @@ def _show(session: Session, board: list[Rival], tried: int, settings: Settings) 
             "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}",
             "–" if rival.training_error is None else f"{rival.training_error:.4g}",
             f"{rival.error:.4g}",
+            *[f"{rival.squares:.4g}"] * classes,
             str(rival.folds),
             str(rival.rows),
         ]
         for rival in board
     ]
+    names += [say("validation error"), *[say("Brier score")] * classes, say("folds"), say("rows")]
     session.table(
-        [*names, say("validation error"), say("folds"), say("rows")],
+        names,
         lines,
-        say("The best of {tried} settings, judged by parts of the training rows:", tried=tried),
+        say("The best settings, judged by parts of the training rows:"),
     )
+    session.note(*(f"{rival.name}: {rival.note}" for rival in board if rival.note))
 
 
 def _short(value: Any) -> str:

@@ -11,10 +11,10 @@ import typer
 import cotas
 from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
-from cotas.certificates.presentation import percent
 from cotas.cli.big import open_prepared, text_of
 from cotas.cli.data import labels_or_numbers, open_table
 from cotas.cli.exits import ProofFailedError, UsageError, refuse
+from cotas.cli.judging import short_of
 from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
@@ -171,16 +171,8 @@ def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
     whole = found.certificate
     failures = [c.objection or c.statement for c in whole.singles if not c.holds]
     failures += found.objections
-    if tol is not None:
-        gap = whole.relative_gap
-        if gap > tol:
-            failures.append(
-                say(
-                    "the relative gap proved is {percent}, above {asked}.",
-                    percent=percent(gap),
-                    asked=percent(tol),
-                )
-            )
+    for part in whole.singles if tol is not None else ():
+        failures += [*short_of(part, tol)]
     session.document(
         {
             "proved": not failures,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from cotas.certificates import Certificate
-from cotas.certificates.presentation import percent
+from cotas.certificates.presentation import OPTIMIZATION, percent
 from cotas.cli.session import Session
 from cotas.preparation.quality import Quality
 from cotas.report.figures import (
@@ -18,7 +19,7 @@ from cotas.report.figures import (
     number,
     span,
 )
-from cotas.words import say
+from cotas.words import in_one, say
 
 # More classes than this have no room for their matrix in a line of the terminal.
 MOST_CLASSES = 8
@@ -115,3 +116,16 @@ def tol_of(certificate: Certificate, estimator: Any) -> float | None:
     if certificate.member:
         estimator = estimator.estimators_[estimator.names_.index(certificate.member)]
     return getattr(estimator, "tol", None)
+
+
+def short_of(part: Certificate, tol: float | None) -> Iterator[str]:
+    """In words, what a part proves less than a relative gap of tol."""
+    if tol is None or part.kind not in OPTIMIZATION:
+        words = say("this model proves no gap to the best one.")
+        yield in_one([part.title, words], ": ") if part.title else words
+    elif part.relative_gap > tol:
+        yield say(
+            "the relative gap proved is {percent}, above {asked}.",
+            percent=percent(part.relative_gap),
+            asked=percent(tol),
+        )

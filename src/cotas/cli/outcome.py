@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates import Certificate
-from cotas.certificates.presentation import OPTIMIZATION, percent
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError
 from cotas.cli.judging import (
     SHOWN_CLASSES,
     proof,
     quality_lines,
+    short_of,
     show_calibration,
     show_classes,
     tol_of,
@@ -209,14 +209,5 @@ def finish(whole: Certificate, estimator: Any, strict: bool, interrupted: bool =
     if interrupted or estimator.stop_ is Stop.INTERRUPTED:
         raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
     for part in whole.singles if strict else ():
-        tol = tol_of(part, estimator)
-        if tol is None or part.kind not in OPTIMIZATION:
-            raise ProofFailedError(say("--strict: this model proves no gap to the best one."))
-        if part.relative_gap > tol:
-            raise ProofFailedError(
-                say(
-                    "the relative gap proved is {percent}, above {asked}.",
-                    percent=percent(part.relative_gap),
-                    asked=percent(tol),
-                )
-            )
+        for words in short_of(part, tol_of(part, estimator)):
+            raise ProofFailedError(words)

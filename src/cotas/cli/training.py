@@ -209,10 +209,12 @@ def train_one(
                 prepared = model.fit_prepared(read, y, rows.groups_of_training())
         seconds = time.perf_counter() - began
     words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
-    for one in members_of(model.estimator_):
-        if one.stop_ is Stop.TIME:
-            limit = one.max_time
-            words = (*words, say("The {limit:g} s were up; this is the best so far.", limit=limit))
+    each = members_of(model.estimator_)
+    late = [one.max_time for one in each if one.stop_ is Stop.TIME]
+    if late:
+        limit = settings.max_time or late[0]
+        words = (*words, say("The {limit:g} s were up; this is the best so far.", limit=limit))
+    for one in each:
         if hasattr(one, "callbacks"):
             one.callbacks = None
     early = model.estimator_.stop_ is Stop.INTERRUPTED

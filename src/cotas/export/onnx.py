@@ -165,7 +165,10 @@ def _scores(model: Any, graph: Graph, X: str) -> str:
         columns = [combined(ensemble, graph, X) for ensemble in model.ensembles_]
         values = graph.op("Concat", *columns, axis=1) if len(columns) > 1 else columns[0]
         return _centred(graph, values, len(columns)) if isinstance(model, LogitBoost) else values
-    raise ValueError(f"to_onnx exports models of cotas, and {type(model).__name__} is none.")
+    raise ValueError(
+        f"to_onnx knows no {type(model).__name__}: it exports the linear models, kernel machines "
+        "and boosted models of cotas. Those of a blend can be exported one by one."
+    )
 
 
 def _is_voted(model: KernelClassifier) -> bool:

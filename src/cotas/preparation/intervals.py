@@ -53,14 +53,15 @@ class Intervals:
         """The share of some rows that are marked, with the interval of Clopper and Pearson.
 
         With groups, that of Korn and Graubard (1998): the interval of as many independent rows as
-        vary as much as the groups do.
+        vary as much as the groups do. It is approximate: of few groups, groups of different sizes
+        and rare marks it is too short.
         """
         marks = marks[rows]
         value, n = float(np.mean(marks)), float(len(marks))
         if self.codes is not None:
             codes = np.unique(self.codes[rows], return_inverse=True)[1]
             sizes = np.bincount(codes)
-            if len(sizes) < 2 < n:
+            if len(sizes) < 2 <= n:
                 return Measure(value)
             if len(sizes) < n:
                 n = self._worth(np.bincount(codes, marks) - value * sizes, value, int(n))
@@ -119,8 +120,8 @@ class Intervals:
             chance = stats.binomtest(won, won + lost, alternative="greater").pvalue
             return "better" if chance <= CHANCE else "unclear"
         gain = gain if self.codes is None else np.bincount(self.codes, gain)
-        if len(gain) < 2 or np.ptp(gain) == 0:
-            return "unclear" if len(gain) < 2 else "better"
+        if np.ptp(gain) == 0:  # all alike: the sign of each is a toss of a coin
+            return "better" if 0.5 ** len(gain) <= CHANCE else "unclear"
         chance = stats.ttest_1samp(gain, 0.0, alternative="greater").pvalue
         return "better" if chance <= CHANCE else "unclear"
 

@@ -36,6 +36,8 @@ from cotas.preparation.targets import (
 )
 from cotas.words import say
 
+NO_COLUMN = "No column is left to learn from: all are constant, empty, or left out."
+
 
 def _estimator_has(name: str) -> Any:
     def has(model: PreparedModel) -> bool:
@@ -158,9 +160,7 @@ class PreparedModel(BaseEstimator):
         self.preparation_.fit(table).know_commas(getattr(X, "decimal_commas", ()))
         prepared = self.preparation_.transform(table)
         if prepared.shape[1] == 0:
-            raise ColumnError(
-                say("No column is left to learn from: all are constant, empty, or left out.")
-            )
+            raise ColumnError(say(NO_COLUMN))
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
         self.n_features_in_ = self.preparation_.n_features_in_
         if frame is not None:

@@ -78,7 +78,8 @@ class Sample:
 class Rival:
     """One of several models that were tried: how long it took and how it did.
 
-    With folds, it was judged by so many of them, and trained on so many rows for each.
+    With folds, it was judged by so many of them, and trained on so many rows for each; `squares` is
+    the mean of its squared errors there, for classes Brier's score.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Rival:
     note: str = ""
     folds: int | None = None
     rows: int | None = None
+    squares: float | None = None
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,8 @@ def _in_words(estimator: Any) -> str:
     words = [
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in told.items()
-        if name not in ("random_state", "n_iter_no_change")  # the seed of all, and what is not used
+        # The seed of all, what is not used, and a share of the seconds for all.
+        if name not in ("random_state", "n_iter_no_change", "max_time")
     ]
     return f"{type(estimator).__name__}({', '.join(words)})"
 

@@ -204,7 +204,10 @@ def _calibration(ax: Any, quality: Any) -> None:
     """What was said against what was so, with the interval of each part of the rows."""
     said = np.array([one.said for one in quality.calibration])
     so = np.array([one.found.value for one in quality.calibration])
-    ends = np.array([(one.found.low, one.found.high) for one in quality.calibration]).T
+    # Where there is no interval, as of a single group, the point stands alone.
+    found = [one.found for one in quality.calibration]
+    known = [(one.low, one.high) if one.low is not None else (one.value,) * 2 for one in found]
+    ends = np.array(known, dtype=np.float64).T
     with drawing(ax) as ax:
         ax.plot([0, 1], [0, 1], color=INK, linewidth=1.0, linestyle=":")
         away = np.maximum(np.abs(ends - so), 0.0)

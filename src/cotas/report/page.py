@@ -289,17 +289,12 @@ def _chart(effects: Effects) -> str:
     value = say("value" if effects.per_unit is None else "per unit")
     chart = bars((say("column"), value), some)
     open_ = len(rows) - len(told)
-    more = (
-        paragraph(
-            say(
-                "{count} more that are not told from 0: they are smaller than what the "
-                "gap leaves open.",
-                count=open_,
-            )
-        )
-        if open_
-        else ""
+    words = (
+        "{count} more that are not told from 0: they are smaller than what the gap leaves open."
+        if effects.unsure
+        else "{count} more are 0."
     )
+    more = paragraph(say(words, count=open_)) if open_ else ""
     return heading + chart + _and_more(len(told) - len(some)) + more
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cotas.certificates.certificate import MEAN
 from cotas.preparation.doubt import doubt_of
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.quality import Quality
@@ -96,6 +97,16 @@ def _in_short(record: FitRecord) -> Iterator[str]:
     names = _largest([*_effects(record)])
     if names:
         yield say("What matters most: {names}.", names=", ".join(names))
+        share = getattr(record.model.estimator_, "share_told_", 1.0)
+        if share < 1.0:
+            words = "It is told by models with {percent} of the weight; kernels do not tell it."
+            yield say(words, percent=f"{100 * share:.0f}%")
+    if record.certificate.kind == MEAN:
+        yield from record.certificate.notes[:1]
+        yield say(
+            "It was chosen because the mean of the squared errors on rows kept out of training is "
+            "smaller than that of each of its models, by more than a standard error."
+        )
 
 
 def _largest(effects: Sequence[Effects], most: int = 3) -> list[str]:
@@ -236,6 +247,7 @@ def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
     heading += [
         say("error on training rows"),
         say("validation error"),
+        *[say("mean square")] * judged,
         *[say("folds"), say("rows")] * judged,
         *[say("note")] * noted,
     ]
@@ -248,6 +260,7 @@ def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
             standings[rival.holds],
             "" if rival.training_error is None else number(rival.training_error),
             number(rival.error),
+            *["" if rival.squares is None else number(rival.squares)] * judged,
             *[str(rival.folds), str(rival.rows)] * judged,
             *[rival.note] * noted,
         ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,11 +18,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate
+from cotas.certificates.binding import OTHER_SCORES
 from cotas.certificates.certificate import CHANGED
+from cotas.certificates.verification import UNCHECKED, read_rows
 from cotas.files.state import digest
-from cotas.fitting.certified import INTERRUPTED, NOT_PREDICTING, Certified, outside
+from cotas.fitting.certified import (
+    INTERRUPTED,
+    NOT_PREDICTING,
+    OF_SCIKIT_LEARN,
+    Certified,
+    outside,
+)
+from cotas.fitting.from_source import nameless
+from cotas.source import Source
 from cotas.stops import InterruptedWarning, Stop
 from cotas.words import again, say
+
+# Two ways to compute the same mean differ by less.
+ROUNDED = 1e-9
 
 
 def _classifies(model: Blend) -> bool:
@@ -70,7 +84,7 @@ class Blend(Certified, _BaseComposition):
     True
     """
 
-    def __init__(self, estimators: Sequence[tuple[str, Any]] = (), weights: Any = None) -> None:
+    def __init__(self, estimators: Any = (), weights: Any = None) -> None:
         self.estimators = estimators
         self.weights = weights
 
@@ -103,6 +117,7 @@ class Blend(Certified, _BaseComposition):
             tags.target_tags.multi_output = False
             tags.input_tags.sparse = all(one.input_tags.sparse for one in each)
             tags.input_tags.allow_nan = all(one.input_tags.allow_nan for one in each)
+            tags.input_tags.pairwise = any(one.input_tags.pairwise for one in each)
         return tags
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
@@ -157,20 +172,24 @@ class Blend(Certified, _BaseComposition):
 
     def _checked(self) -> FloatArray:
         """The weights, after a look at the parameters."""
-        if not isinstance(self.estimators, Sequence) or not self.estimators:
+        pairs = self.estimators if isinstance(self.estimators, list) else []
+        if not pairs or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
             raise ValueError("estimators must be a list of (name, estimator), not empty.")
-        self._validate_names([name for name, _ in self.estimators])
-        alien = [name for name, one in self.estimators if not isinstance(one, Certified)]
+        self._validate_names([name for name, _ in pairs])
+        plain = (isinstance(one, Certified) and not isinstance(one, Blend) for _, one in pairs)
+        alien = [name for (name, _), mine in zip(pairs, plain, strict=True) if not mine]
         if alien:
-            raise ValueError(f"estimators must be of cotas, and {', '.join(alien)} is not.")
+            words = "must be estimators of cotas, none a blend itself, and {names} is not"
+            raise ValueError(f"estimators {words.format(names=', '.join(alien))}.")
         if len({is_classifier(one) for _, one in self.estimators}) > 1:
             raise ValueError("estimators must be all classifiers or all regressors.")
         count = len(self.estimators)
-        weights = np.ones(count) if self.weights is None else np.asarray(self.weights, float)
-        sound = weights.shape == (count,) and np.isfinite(weights).all() and (weights >= 0).all()
+        weights = np.ones(count) if self.weights is None else np.asarray(self.weights)
+        sound = weights.shape == (count,) and weights.dtype.kind in "biuf"
+        sound = sound and bool(np.isfinite(weights).all()) and bool((weights >= 0).all())
         if not sound or not weights.any():
             raise ValueError(f"weights must be {count} numbers from 0 on, not all 0.")
-        return np.asarray(weights / weights.max())
+        return np.asarray(weights / weights.max(), dtype=np.float64)
 
     # ---- prediction ----------------------------------------------------------------------------
 
@@ -288,40 +307,84 @@ class Blend(Certified, _BaseComposition):
 
     def _state(self) -> str:
         """The digest of all that predicts, as it is now."""
-        own = {name: value for name, value in vars(self).items() if name not in NOT_PREDICTING}
+        own = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in NOT_PREDICTING and not name.startswith(OF_SCIKIT_LEARN)
+        }
         own |= {"estimators": None, "weights": None, "_claim": None}
         return digest(own | {"estimators_": [one._state() for one in self.estimators_]})
 
     def _current_certificates(self) -> list[Certificate]:
         check_is_fitted(self, "estimators_")
         found = self._named([one._current_certificates() for one in self.estimators_])
-        if (self._state(), self._now()) == (self._seal, self._claim):
-            return found
-        return [certificate.withdrawn(CHANGED) for certificate in found]
+        try:
+            unchanged = (self._state(), self._now()) == (self._seal, self._claim)
+        except UNCHECKED:  # they are not even of the types that they had
+            unchanged = False
+        return found if unchanged else [part.withdrawn(CHANGED) for part in found]
 
     def _proved_again(self, X: Any, y: Any) -> Certificate:
         check_is_fitted(self, "estimators_")
-        fresh = [one._proved_again(X, y).singles for one in self.estimators_]
-        return self._together(self._named(fresh))
+        found = self._named([one._proved_again(X, y).singles for one in self.estimators_])
+        against = self._other_than_the_mean(X if isinstance(X, Source) else read_rows(X))
+        fresh = [part.withdrawn(against[0]) for part in found] if against else found
+        return self._together(fresh)
 
     def _named(self, found: Sequence[Sequence[Certificate]]) -> list[Certificate]:
-        """The certificates of each estimator, with its name."""
-        return [
+        """The certificates of each estimator, with its name; the first looks at the mean, too."""
+        names = self.names_ if len(self.names_) == len(found) else map(str, range(len(found)))
+        first, *others = [
             replace(part, member=name)
-            for name, parts in zip(self.names_, found, strict=True)
+            for name, parts in zip(names, found, strict=True)
             for part in parts
         ]
+        return [replace(first, predictor=_MeanPredictor(self, first.predictor)), *others]
+
+    def _other_than_the_mean(self, X: Any) -> list[str]:
+        """In words, if it predicts something else than the mean of its estimators."""
+        each = [nameless(one) for one in self.estimators_]
+        whole = copy.copy(self)
+        whole.estimators_ = each
+        try:
+            weights = np.asarray(self.weights_, dtype=np.float64)
+            sound = weights.shape == (len(each),) and bool((weights >= 0).all())
+            sound = sound and abs(weights.sum() - 1) < ROUNDED and len({*self.names_}) == len(each)
+            mean = sum(w * answers(one, X) for w, one in zip(weights, each, strict=True))
+            if is_classifier(each[0]):
+                said = np.asarray(whole.predict_proba(X))
+                labels = each[0].classes_[np.asarray(mean).argmax(axis=1)]
+                sound = sound and np.array_equal(whole.predict(X), labels)
+            else:
+                said = np.asarray(whole.predict(X))
+            sound = sound and bool(np.allclose(said, mean, rtol=ROUNDED, atol=0))
+        except UNCHECKED:
+            sound = False
+        return [] if sound else [say(OTHER_SCORES)]
 
     def _together(self, parts: list[Certificate]) -> Certificate:
         whole = Certificate.of_parts(parts, [part.label for part in parts])
         return replace(whole, notes=(self._mean_in_words(), *whole.notes))
 
     def _mean_in_words(self) -> str:
-        shares = zip(self.weights_, self.names_, strict=True)
+        shares = zip(np.ravel(self.weights_), self.names_, strict=False)
         return say(
             "The model is the mean {mean}. Nothing is proved of its weights.",
             mean=" + ".join(f"{weight:.3f}·{name}" for weight, name in shares),
         )
+
+
+@dataclass(frozen=True)
+class _MeanPredictor:
+    """The blend that handed out certificates, beside the estimator that the first is about."""
+
+    blend: Blend
+    first: Any
+
+    def contradictions(self, witness: Any, X: Any, y: Any) -> list[str]:
+        """Where the estimator predicts other than its witness says, or the blend than the mean."""
+        found = [] if self.first is None else self.first.contradictions(witness, X, y)
+        return [*found, *self.blend._other_than_the_mean(X)]
 
 
 def _importances(one: Any) -> FloatArray | None:
@@ -339,7 +402,13 @@ def members_of(model: Any) -> list[Any]:
     """The estimators of a blend, fitted if it is; any other model alone."""
     if not isinstance(model, Blend):
         return [model]
-    return list(vars(model).get("estimators_") or [one for _, one in model.estimators])
+    unfitted = [pair[1] for pair in model.estimators if isinstance(pair, tuple)]
+    return list(vars(model).get("estimators_") or (one for one in unfitted if not _is_word(one)))
+
+
+def _is_word(one: Any) -> bool:
+    """Whether it is no estimator, such as the "drop" of scikit-learn, which `fit` refuses."""
+    return not hasattr(one, "fit")
 
 
 def answers(model: Any, X: Matrix) -> FloatArray:

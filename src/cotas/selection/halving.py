@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -59,6 +59,7 @@ class Trial:
     whole : whether no fit was cut short, or refused
     refusal : why the rows were refused, if they were
     answers : for each part what the model says of the rows that judge it, as a `Blend` counts it
+    squares : the mean of their squared errors, for classes Brier's score
     """
 
     candidate: Candidate
@@ -74,6 +75,7 @@ class Trial:
     whole: bool = True
     refusal: str = ""
     answers: tuple[FloatArray, ...] = field(default=(), repr=False, compare=False)
+    squares: float = math.nan
 
     @property
     def settled(self) -> Any:
@@ -125,6 +127,7 @@ class Halving:
     first : how many of the parts the stages use; the finals use more, as time allows
     beside : settings near by another one, to be tried as long as one of them is better
     blends : whether a weighted mean of those judged by most rows is one of the settings
+    groups : rows with the same value belong together, and count as one draw
     max_time : seconds for all trials; the model that is best so far counts when they are up
     tell : called after each trial; True ends the search
     """
@@ -137,6 +140,7 @@ class Halving:
     first: int | None = None
     beside: Callable[[Candidate], Sequence[Candidate]] | None = None
     blends: bool = True
+    groups: AnyArray | None = None
     trials: list[Trial] = field(default_factory=list)
     interrupted: bool = field(default=False, init=False)
     _began: float = field(default=0.0, init=False)
@@ -152,7 +156,7 @@ class Halving:
         if not candidates:
             raise ValueError("candidates is empty: there is nothing to choose from.")
         self._began, alive = time.perf_counter(), list(candidates)
-        self._judge = Judge(self.y, is_classifier(alive[0].model))
+        self._judge = Judge(self.y, is_classifier(alive[0].model), self.groups)
         *stages, most = self.stages(len(alive))
         for rows in stages:
             alive = [trial.candidate for trial in survivors(self._stage(alive, rows))]
@@ -244,7 +248,8 @@ class Halving:
         ends = np.cumsum([len(own) for own in rows])[:-1]
         errors = map(self._judge.error, np.split(mean, ends), rows)
         used = [(trial, w) for trial, w in zip(rivals, shares, strict=True) if w > 0]
-        self.trials.append(blended(used, float(np.mean([*errors]))))
+        squares = float(self._judge.squares(mean, judges).mean())
+        self.trials.append(replace(blended(used, float(np.mean([*errors]))), squares=squares))
 
     def _left(self) -> float:
         """Seconds that are left for trials."""
@@ -283,6 +288,7 @@ class Halving:
     ) -> Trial:
         """Fit and judge; a setting that these rows do not allow is as bad as can be."""
         began, fitted, errors, told = time.perf_counter(), [], [], []
+        squares: list[float] = []
         seconds = LARGEST_PART * max(self._left(), 0.1) / len(parts)
         for part in parts:
             one, some = _hastened(model, seconds), np.sort(part.train[:rows])
@@ -298,6 +304,7 @@ class Halving:
                 raise KeyboardInterrupt
             both = [self._judge.answers(one, self.X[rows]) for rows in (part.validation, some)]
             told.append(both[0])
+            squares.append(self._judge.squares(both[0], part.validation).mean())
             errors.append(list(map(self._judge.error, both, (part.validation, some))))
             fitted.append(one)
         error, training = np.mean(errors, axis=0)
@@ -316,6 +323,7 @@ class Halving:
             _rounds(fitted),
             not any(one.stop_ is Stop.TIME for one in fitted),
             answers=tuple(told),
+            squares=float(np.mean(squares)),
         )
 
     def _fit(self, model: Any, some: IntArray, validation: IntArray) -> None:
@@ -340,7 +348,8 @@ def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
         np.array([weight for _, weight in used]),
     )
     shares = ", ".join(f"{w:.2f} {name}" for name, (_, w) in zip(names, used, strict=True))
-    gaps = [trial.relative_gap for trial in trials if trial.relative_gap is not None]
+    gaps = [trial.relative_gap for trial in trials]
+    known = [gap for gap in gaps if gap is not None]
     held = [trial.holds for trial in trials if trial.holds is not None]
     return Trial(
         Candidate(BLEND, model, f"blend ({shares})"),
@@ -350,7 +359,7 @@ def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
         error,
         None,
         sum(trial.seconds for trial in trials),
-        max(gaps, default=None),
+        max(known) if len(known) == len(gaps) else None,  # of all, or none
         all(held) if held else None,
     )
 

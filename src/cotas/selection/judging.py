@@ -16,10 +16,14 @@ LEAST_SHARE = 0.02
 
 
 class Judge:
-    """The truth about rows, which answers are compared with: a label or a number for each."""
+    """The truth about rows, which answers are compared with: a label or a number for each.
 
-    def __init__(self, y: AnyArray, classes: bool) -> None:
+    Rows with the same group are one draw.
+    """
+
+    def __init__(self, y: AnyArray, classes: bool, groups: AnyArray | None = None) -> None:
         self._y, self._labels = y, np.unique(y) if classes else None
+        self._groups = groups
 
     def answers(self, model: Any, X: Matrix) -> FloatArray:
         """What a `Blend` would count: numbers, or probabilities of all the labels there are.
@@ -47,10 +51,14 @@ class Judge:
         """
         truth = self._truth(rows)
         off = np.stack([(one - truth).ravel() for one in rivals], axis=1)
+        largest = np.abs(off).max()
+        if largest == 0 or not np.isfinite(largest):  # nothing to choose by
+            return np.asarray(np.eye(len(rivals))[0])
+        off /= largest
         # Σ wⱼ(aⱼ − t) is the error of the mean, since the weights sum to one: the row added to a
         # factor of the squares asks for that, and the shares of what comes out are the solution.
         factor = np.linalg.qr(off, mode="r")
-        asked = max(float(np.abs(factor).max()), np.finfo(np.float64).tiny)
+        asked = float(np.abs(factor).max())
         system = np.vstack([factor, np.full(off.shape[1], asked)])
         found, _ = nnls(system, np.append(np.zeros(len(factor)), asked))
         kept = np.where(found >= LEAST_SHARE * found.sum(), found, 0.0)
@@ -59,13 +67,17 @@ class Judge:
     def is_better(self, new: FloatArray, old: FloatArray, rows: IntArray) -> bool:
         """Whether the squares of new answers are smaller by more than a standard error.
 
-        A row that was answered several times counts once.
+        A row that was answered several times counts once, and so do the rows of a group.
         """
-        gains = (old - self._truth(rows)) ** 2 - (new - self._truth(rows)) ** 2
-        seen, counts = np.unique(rows, return_inverse=True)[1], np.bincount(rows)
-        total = np.bincount(seen, gains.reshape(len(rows), -1).sum(axis=1))
-        each = total / counts[counts > 0]
-        return bool(each.mean() > each.std(ddof=1) / np.sqrt(len(each)))
+        gains = self.squares(old, rows) - self.squares(new, rows)
+        draws = rows if self._groups is None else self._groups[rows]
+        each = np.bincount(np.unique(draws, return_inverse=True)[1], gains)
+        return bool(len(each) > 1 and each.mean() > each.std(ddof=1) / np.sqrt(len(each)))
+
+    def squares(self, answers: FloatArray, rows: IntArray) -> FloatArray:
+        """The squared error of each answer, for classes summed over their probabilities."""
+        off = (answers - self._truth(rows)) ** 2
+        return np.asarray(off.reshape(len(rows), -1).sum(axis=1))
 
     def _truth(self, rows: IntArray) -> FloatArray:
         """The numbers, or a one in the column of the label."""

@@ -391,3 +391,13 @@ def test_a_copied_row_makes_no_feature_of_an_identifier(tmp_path):
     twice = pl.concat([frame, frame[:1], frame[5:7]])
     document = fitted(write(tmp_path / "shop.csv", twice), *TARGET)
     assert remarks(document, "identifier") == ["customer_id"]
+
+
+@pytest.mark.parametrize("model", ["svm", "auto"])
+def test_a_table_without_a_column_to_learn_from(tmp_path, model):
+    lines = [f"{k:x} is a text of its own {k * 7919:o},{'ab'[k % 2]}" for k in range(60)]
+    table = tmp_path / "texts.csv"
+    table.write_text("\n".join(["words,kind", *lines]))
+    done = cotas("fit", table, "--target", "kind", "--model", model)
+    assert done.code == 3
+    assert "No column is left" in done.err

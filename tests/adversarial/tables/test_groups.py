@@ -91,3 +91,32 @@ def test_what_is_said_of_groups_is_so(tmp_path, target, lang):
     counted = f"{quality['groups']} {'groups' if lang == 'en' else 'grupos'}"
     assert counted in said.out
     assert counted in page.read_text()
+
+
+@pytest.mark.parametrize("marks", [[True, False], [True, True], [True]])
+def test_a_single_group_tells_its_share_and_no_interval(marks):
+    marks = np.array(marks)
+    found = Intervals(0.95, np.zeros(5, dtype=int)).share(marks, slice(None, len(marks)))
+    assert found.value == marks.mean()
+    assert (found.low is None) == (len(marks) > 1)
+
+
+@pytest.mark.parametrize(("groups", "verdict"), [(2, "unclear"), (4, "unclear"), (5, "better")])
+def test_a_few_groups_that_agree_are_no_proof_of_a_gain(groups, verdict):
+    codes = np.repeat(np.arange(groups), 3)
+    assert Intervals(0.95, codes).verdict(np.ones(3 * groups, dtype=int)) == verdict
+
+
+def test_a_report_of_groups_is_drawn(tmp_path):
+    """Parts of the calibration that are a single group have no interval to draw."""
+    rng = np.random.default_rng(0)
+    g = np.repeat(np.arange(30), 20)
+    age = rng.normal(50, 15, 30)[g]
+    ill = np.where(age + rng.normal(0, 9, 600) > 50, "yes", "no")
+    lines = [f"p{who},{years:.3f},{word}" for who, years, word in zip(g, age, ill, strict=True)]
+    table = tmp_path / "visits.csv"
+    table.write_text("\n".join(["patient,age,ill", *lines]))
+    given = ("--target", "ill", "--group", "patient", "--model", "logistic")
+    done = cotas("fit", table, *given, "--report", tmp_path / "r.html")
+    assert done.code == 0, done.err
+    assert (tmp_path / "r.html").stat().st_size > 1000

@@ -259,7 +259,8 @@ def test_a_choice_that_was_cut_short_says_so(tmp_path, lang):
     customers(80).write_csv(path)
     words = ("fit", path, "-m", "auto", "--time", "0.001", "--lang", lang)
     said = cotas(*words, "--report", page)
-    [line] = re.findall({"en": r"\d+ of \d+ settings", "es": r"\d+ de \d+ ajustes"}[lang], said.err)
+    told = {"en": r"\d+ of the first \d+ sett", "es": r"\d+ de las primeras \d+ conf"}[lang]
+    [line] = re.findall(told, said.err)
     tried, count = map(int, re.findall(r"\d+", line))
     assert 1 <= tried < count
     assert line in page.read_text()

@@ -177,7 +177,7 @@ VOTED: dict[str, Field] = {**BOOSTER, "voted": Flag().at("_voted")}
 def machines_of(model: Any) -> int:
     """How many machines tell the classes apart: one for two classes, else one each or a pair."""
     k = len(model.classes_)
-    if getattr(model, "_votes", False):
+    if getattr(model, "_votes", False) is True:
         return k * (k - 1) // 2
     return 1 if k == 2 else k
 
@@ -251,15 +251,19 @@ def _batches_fit(batches: Any, d: int, q: int) -> None:
 
 
 def blends_fit(model: Any) -> None:
-    """Models of the same columns and classes, none a blend itself, and weights that sum to one."""
+    """Models of the same data, none a blend itself, and weights that sum to one."""
     first, *others = model.estimators_
     require(abs(model.weights_.sum() - 1) < 1e-9, "weights", "do not sum to one")
+    require(len({*model.names_}) == len(model.names_), "names", "are not unique")
     for each in model.estimators_:
         require(hasattr(each, "_certificates"), "estimators", "are blends themselves")
-    labels = getattr(first, "classes_", np.empty(0))
+        one = hasattr(each, "classes_") or hasattr(each, "kernel_") or np.ndim(each.intercept_) == 0
+        require(one, "estimators", "have several targets")
     for other in others:
         same = other.n_features_in_ == first.n_features_in_
-        same = same and np.array_equal(getattr(other, "classes_", np.empty(0)), labels)
+        for name in ("classes_", "feature_names_in_"):
+            mine, given = (getattr(one, name, np.empty(0)) for one in (first, other))
+            same = same and np.array_equal(mine, given)
         require(same, "estimators", "are of other data")
 
 
