@@ -75,30 +75,19 @@ class Contest:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        # tol asks for P − D ≤ tol·max(1, P), and the table is about P − D ≤ gap·P; P ≤ 1.
-        least = self._least()
-        self.tols = {gap: gap * least for gap in GAPS}
-        self.lower = max(bounds(self.fit(0.2 * min(self.tols.values())))[1], least)
+        self.lower = bounds(self.fit(0.2 * min(GAPS)))[1]
 
     def fit(self, tol: float) -> cotas.LinearSVM:
         return self.problem.ours(tol, LIMIT).fit(self.problem.X, self.problem.y)
 
-    def _least(self) -> float:
-        """A lower bound of the smallest objective, 2 % below it at most."""
-        for tol in (1e-2, 1e-3, 1e-4, 1e-5):
-            upper, lower = bounds(self.fit(tol))
-            if upper - lower <= 0.02 * upper:
-                break
-        return max(lower, 1e-12)
-
     def row(self, gap: float, theirs: Settings, repeats: int) -> None:
         """One row of the table; fits of LIBLINEAR that took long are not run again."""
-        problem, tol, known = self.problem, self.tols[gap], theirs.enough.get(gap)
-        mine = self.fit(tol)
+        problem, known = self.problem, theirs.enough.get(gap)
+        mine = self.fit(gap)
         upper, lower = bounds(mine)
         contestants: dict[str, Callable[[], object]] = {}
         if upper - lower <= gap * upper:
-            contestants["cotas"] = lambda: self.fit(tol)
+            contestants["cotas"] = lambda: self.fit(gap)
         if known is not None and known.seconds <= SLOW:
             contestants["peer"] = lambda: linear_svc(problem, known.tol, known.sweeps)
         times = interleaved(contestants, repeats, untimed=0)  # each has run before

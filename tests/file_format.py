@@ -9,9 +9,29 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cotas.files.kinds import FAMILIES, PARTS
+from cotas.files.kinds import FAMILIES
 from cotas.files.models import FORMAT_VERSION
-from cotas.files.records import Estimator, Family, Record, records_within
+from cotas.files.records import RECORDS, Estimator, Family, Known, Record
+from cotas.files.schema import (
+    LARGEST,
+    Array,
+    Each,
+    Either,
+    Field,
+    Flag,
+    Label,
+    Labels,
+    Mapped,
+    Names,
+    Number,
+    Optional,
+    Plain,
+    RowsField,
+    Sentence,
+    Text,
+    Together,
+    Whole,
+)
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {"en": DOCS / "model-format.md", "es": DOCS / "model-format.es.md"}
@@ -46,7 +66,81 @@ FITTED = {
     "en": "In `fitted`; beside it are its `parameters`.\n",
     "es": "En `fitted`; a su lado están sus `parameters`.\n",
 }
-# What a field says of itself; the longer ones first.
+# Where the name of a class does not say enough.
+TITLES = {"Preparation": "columns", "LinearScore": "line"}
+
+
+def title(record: Record) -> str:
+    """What a record is called where no word tells."""
+    name = record.location.rpartition(".")[2]
+    plain = "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
+    return TITLES.get(name, plain)
+
+
+def words(field: Field) -> str:
+    """What may stand in a field."""
+    match field:
+        case Optional(of):
+            return f"{words(of)}; or null"
+        case Either(fields):
+            return "; or ".join(map(words, fields))
+        case Each(of, _, side):
+            return f"list{f' ({side})' if side else ''} of: {words(of)}"
+        case Together(fields):
+            return "list of " + ", then ".join(map(words, fields))
+        case Mapped(of, numbered):
+            return f"by {'number' if numbered else 'name'}: {words(of)}"
+        case Known():
+            return words(field.of)
+        case Family(word):
+            return f"a [{word}](#{anchor(word)})"
+        case Record():
+            return f"[{title(field)}](#{anchor(title(field))})"
+        case Array():
+            return array_in_words(field)
+    return single_in_words(field)
+
+
+def single_in_words(field: Field) -> str:
+    """A number, a text, a label."""
+    match field:
+        case Whole(low, high, letter):
+            return f"whole number{f', {letter}' if letter else ''}{limits(low, high)}"
+        case Number(low, high, finite):
+            return "number" + (limits(low, high) if finite else ", may be infinite")
+        case Text(choices):
+            return " or ".join(f'"{choice}"' for choice in choices) or "text"
+        case Labels(side, least):
+            return f"labels ({side}), sorted, at least {least}"
+        case Names(side):
+            return f"texts ({side})"
+        case RowsField(sides):
+            return f"float32 or float64 ({', '.join(sides.split())}), dense or CSR"
+    return {
+        Flag: "true or false",
+        Label: "label",
+        Plain: "any value of a parameter",
+        Sentence: "text, or a record of its `english`, its `text` and the `values` in it",
+    }[type(field)]
+
+
+def limits(low: float, high: float) -> str:
+    """The limits of a number, where it has some."""
+    found = f" from {low}" if low > -LARGEST else ""
+    return found + (f" to {high}" if high < LARGEST else "")
+
+
+def array_in_words(array: Array) -> str:
+    """Type, sides and limits."""
+    ends = (("≥", array.low), ("≤", array.high), ("<", array.below))
+    found = [f"{sign} {limit}" for sign, limit in ends if limit is not None]
+    found += ["infinity allowed"] if array.infinite else []
+    found += ["NaN allowed"] if array.nan else []
+    kinds = " or ".join(array.types.split())
+    return ", ".join([f"{kinds} ({', '.join(array.sides.split())})", *found])
+
+
+# What is said of a field, in Spanish; the longer ones first.
 IN_SPANISH = {
     "text, or a record of its `english`, its `text` and the `values` in it": (
         "texto, o un registro de su inglés, `english`, su `text` y los valores que tiene, `values`"
@@ -79,11 +173,11 @@ KEPT = r'"[^"]*"|\[[^\]]*\]\([^)]*\)|\([^)]*\)'  # texts, links and the letters 
 PHRASES = re.compile(f"({KEPT})|(?<!\\w)({'|'.join(map(re.escape, IN_SPANISH))})(?!\\w)")
 
 
-def said(words: str, lang: str) -> str:
-    """What a field says of itself, in a language, with links to sections that are there."""
+def said(text: str, lang: str) -> str:
+    """What is said of a field, in a language, with links to sections that are there."""
     if lang == "es":
-        words = PHRASES.sub(lambda found: found[1] or IN_SPANISH[found[2]], words)
-    return re.sub(r"\(#([^)]*)\)", lambda found: f"(#{SECTION.get(found[1], found[1])})", words)
+        text = PHRASES.sub(lambda found: found[1] or IN_SPANISH[found[2]], text)
+    return re.sub(r"\(#([^)]*)\)", lambda found: f"(#{SECTION.get(found[1], found[1])})", text)
 
 
 def anchor(title: str) -> str:
@@ -93,7 +187,7 @@ def anchor(title: str) -> str:
 
 # A member of a family stands in the section of the family.
 SECTION = {
-    anchor(record.title): anchor(family.word)
+    anchor(title(record)): anchor(family.word)
     for family in FAMILIES
     for record in family.members.values()
 }
@@ -104,7 +198,7 @@ def rows(record: Record, lang: str) -> list[str]:
     found = ["| {} | {} |".format(*FIELDS[lang]), "|---|---|"]
     for name, each in record.fields.items():
         shown = f"`{name}`" if each.required else f"*`{name}`*"
-        found.append(f"| {shown} | {said(each.words(), lang)} |")
+        found.append(f"| {shown} | {said(words(each), lang)} |")
     return found
 
 
@@ -126,11 +220,7 @@ def family_section(family: Family, lang: str) -> Iterator[str]:
 def without_words() -> Iterator[Record]:
     """The records that no word tells apart, each once."""
     named = {record.location for family in FAMILIES for record in family.members.values()}
-    for part in (*PARTS.values(), *FAMILIES):
-        for record in records_within(part):
-            if record.location not in named:
-                named.add(record.location)
-                yield record
+    return (record for location, record in RECORDS.items() if location not in named)
 
 
 def page(lang: str) -> str:
@@ -138,8 +228,8 @@ def page(lang: str) -> str:
     parts = [HEAD[lang]]
     for family in FAMILIES:
         parts += family_section(family, lang)
-    for record in sorted(without_words(), key=lambda record: record.title):
-        parts.append(f"\n## {record.title}\n")
+    for record in sorted(without_words(), key=title):
+        parts.append(f"\n## {title(record)}\n")
         if isinstance(record, Estimator):
             parts.append(FITTED[lang])
         parts.append("\n".join(rows(record, lang)) + "\n")

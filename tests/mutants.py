@@ -1,18 +1,22 @@
 """Change the trusted core in every way, one at a time, and see that an exact law notices.
 
-`make mutants` prints the survivors and the share that was killed. A mutant swaps up and down, above
-and below, largest and smallest; exchanges an operation or turns a comparison round; drops a term, a
-rounding or a refusal; doubles a constant. Counts of roundings (`above(x, 3)`, `gamma(n + 6)`) are
-left alone: one too many is harmless, and that none is too few is proved, not seen. A single `up`
-or `above` less (the last digits) is mostly covered by the next one: these are counted apart.
+`make mutants` prints the survivors and the share that was killed; `SHARE=0.2` takes a part of each
+module, and names of modules only those. A mutant swaps up and down, above and below, largest and
+smallest; exchanges an operation or turns a comparison round; drops a term, a rounding or a refusal;
+doubles a constant. Counts of roundings (`above(x, 3)`, `gamma(n + 6)`) are left alone: one too many
+is harmless, and that none is too few is proved, not seen. A single `up` or `above` less (the last
+digits) is mostly covered by the next one: these are counted apart.
+
+Each law is first asked, seed by seed, which functions of the core it calls; a mutant is judged by
+the laws that call the function it is in, the quickest first, until one notices. Survivors that are
+known to be harmless stand in `harmless.txt` under the reason, line by line, or all of a function
+that only guesses.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
 import importlib
-import importlib.util
 import math
 import multiprocessing
 import os
@@ -22,23 +26,20 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
 
 import scipy.optimize
 import scipy.sparse  # noqa: F401  (loaded once, before the processes part)
 
 import cotas.certificates.core as core
+import cotas.source  # noqa: F401
 
 FOLDER = Path(str(core.__file__)).parent
-MODULES = (
-    "rounding",
-    "bounds",
-    "rows",
-    "gap",
-    "softmax",
-    "curvature",
-    "blocks",
-)
+MODULES = tuple(sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__"))
+HARMLESS = Path(__file__).with_name("harmless.txt")
 SWAPS = {
     "up": "down",
     "above": "below",
@@ -51,6 +52,7 @@ SWAPS = {
 }
 SWAPS |= {b: a for a, b in SWAPS.items()}
 ROUNDED = ("up", "down", "above", "below")
+LAST_DIGITS = (*ROUNDED, "total_up", "total_down")
 OPERATIONS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
 OPERATIONS |= {ast.Pow: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult}
 COMPARISONS = {
@@ -65,10 +67,34 @@ COMPARISONS = {
 }
 # Seconds of processor time after which a mutant is taken for one that never ends.
 SECONDS = 60
-SEEDS = 3
+Change = tuple[str, Callable[[Any], ast.AST]]
+Call = tuple[str, int]  # a law and a seed
 
 
-def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]:
+class Mutant(NamedTuple):
+    """Where the core is changed and how: one of the `changes` of a node of a module's tree."""
+
+    module: str
+    function: int  # the first line of the one that it is in, zero outside of all
+    line: int
+    words: str
+    node: int
+    which: int
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """The module, the change, and the text of the line, which a new line elsewhere spares."""
+        return self.module, self.words, text_of(self.module)[self.line - 1].strip()
+
+    @property
+    def home(self) -> tuple[str, str, str]:
+        """The module and the first line of the function, as the list of harmless ones has it."""
+        text = text_of(self.module)[self.function - 1 :] if self.function else [""]
+        definition = next((line for line in text if "def " in line), "")
+        return self.module, "all", definition.strip().removeprefix("def ").split("(")[0]
+
+
+def changes(node: ast.AST) -> Iterator[Change]:
     """The ways to change one node of the tree."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in SWAPS:
         yield f"{node.id} → {SWAPS[node.id]}", lambda n: ast.Name(SWAPS[n.id], ast.Load())
@@ -129,79 +155,122 @@ def left_alone(tree: ast.AST) -> set[int]:
     return found
 
 
-def mutants(module: str) -> list[tuple[str, int, str, str]]:
-    """Each as the module, the line, what is changed, and the text of the changed module."""
-    text = (FOLDER / f"{module}.py").read_text()
-    tree = ast.parse(text)
-    alone, found = left_alone(tree), []
-    for k, node in enumerate(ast.walk(tree)):
-        if id(node) in alone:
-            continue
-        for words, change in changes(node):
-            other = copy.deepcopy(tree)
-            target = next(n for i, n in enumerate(ast.walk(other)) if i == k)
-            new = ast.copy_location(change(target), target)
-            _replace(other, target, new)
-            line = getattr(node, "lineno", 0)
-            found.append((module, line, words, ast.unparse(ast.fix_missing_locations(other))))
+@cache
+def text_of(module: str) -> list[str]:
+    """The lines of a module of the core."""
+    return (FOLDER / f"{module}.py").read_text().splitlines()
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    """Its tree, which a process that parts may change as it likes."""
+    return ast.parse("\n".join(text_of(module)))
+
+
+def owners(tree: ast.AST) -> dict[int, int]:
+    """The first line of the innermost function that each node is in."""
+    found: dict[int, int] = {}
+
+    def visit(node: ast.AST, owner: int) -> None:
+        found[id(node)] = owner
+        for child in ast.iter_child_nodes(node):
+            # A default, a decorator or an annotation is no part of what a call runs.
+            inside = isinstance(node, ast.FunctionDef) and child in node.body
+            if inside:
+                first = node.decorator_list[0] if node.decorator_list else node
+                visit(child, first.lineno)
+            else:
+                visit(child, owner)
+
+    visit(tree, 0)
     return found
 
 
-def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
+def mutants(module: str) -> list[Mutant]:
+    """All of one module."""
+    tree = tree_of(module)
+    alone, owner = left_alone(tree), owners(tree)
+    return [
+        Mutant(module, owner[id(node)], getattr(node, "lineno", 1), words, k, which)
+        for k, node in enumerate(ast.walk(tree))
+        if id(node) not in alone
+        for which, (words, _) in enumerate(changes(node))
+    ]
+
+
+def changed(mutant: Mutant) -> ast.Module:
+    """The tree with the change; it is changed in place."""
+    tree = tree_of(mutant.module)
+    target = next(n for k, n in enumerate(ast.walk(tree)) if k == mutant.node)
+    change = next(c for k, (_, c) in enumerate(changes(target)) if k == mutant.which)
+    new = ast.copy_location(change(target), target)
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
-            if value is old:
+            if value is target:
                 setattr(parent, name, new)
             elif isinstance(value, list):
-                setattr(parent, name, [new if item is old else item for item in value])
+                setattr(parent, name, [new if item is target else item for item in value])
+    return ast.fix_missing_locations(tree)
 
 
-def survives(module: str, text: str) -> bool:
-    """Whether all laws hold with this text of the module; called in a process of its own."""
+def every_law() -> dict[str, tuple[Callable[[int], list[str]], int]]:
+    """The laws, with the core that is loaded now, and how many seeds of each."""
+    found: dict[str, tuple[Callable[[int], list[str]], int]]
+    found = importlib.import_module("laws.exact.every").LAWS
+    return found
+
+
+def reached() -> dict[tuple[str, int], list[Call]]:
+    """The calls of the laws that reach each function, the quickest first; zero stands for all."""
+    found: dict[tuple[str, int], dict[Call, float]] = {}
+    rounding = importlib.import_module(f"{core.__name__}.rounding")
+    for name, (law, seeds) in every_law().items():
+        for seed in range(seeds):
+            seen: set[tuple[str, int]] = set()
+
+            def look(frame: FrameType, event: str, _: Any, seen: Any = seen) -> None:
+                path = Path(frame.f_code.co_filename)
+                if path.parent == FOLDER:
+                    seen |= {(path.stem, frame.f_code.co_firstlineno), (path.stem, 0)}
+
+            rounding.gamma.cache_clear()
+            rounding._grown.cache_clear()
+            begin = time.process_time()
+            sys.settrace(look)
+            try:
+                failures = law(seed)
+            finally:
+                sys.settrace(None)
+            if failures:
+                raise SystemExit(f"The laws do not hold as it is: {failures}")
+            for place in seen:
+                found.setdefault(place, {})[name, seed] = time.process_time() - begin
+    return {place: sorted(calls, key=calls.__getitem__) for place, calls in found.items()}
+
+
+def survives(mutant: Mutant, calls: list[Call]) -> bool:
+    """Whether all these laws hold of the changed core; called in a process of its own."""
+    code = compile(changed(mutant), str(FOLDER / f"{mutant.module}.py"), "exec")
     for name in [n for n in sys.modules if n.startswith((core.__name__ + ".", "laws."))]:
         del sys.modules[name]
-    order = [m for m in MODULES if m != module]
-    spec = importlib.util.spec_from_loader(f"{core.__name__}.{module}", loader=None)
-    changed = importlib.util.module_from_spec(spec)
-    changed.__file__ = str(FOLDER / f"{module}.py")
-    sys.modules[changed.__name__] = changed
-    setattr(core, module, changed)
-    exec(compile(text, changed.__file__, "exec"), changed.__dict__)
-    for name in order:
-        importlib.import_module(f"{core.__name__}.{name}")
-    rounding = importlib.import_module("laws.exact.rounding_claims").rounding_failures
-    if module == "rounding" and any(rounding(seed) for seed in range(60)):
-        return False
-    own = importlib.import_module("laws.exact.more_claims")
-    if module in ("softmax", "curvature", "rows", "rounding"):
-        for seed in range(150 if module in ("softmax", "curvature") else 30):
-            if own.softmax_failures(seed) and module != "curvature":
-                return False
-            if module != "softmax" and own.squares_failures(seed):
-                return False
-        if module in ("softmax", "curvature"):
-            return True
-    contracts = importlib.import_module("laws.exact.contracts")
-    if any(contracts.contract_failures(seed) for seed in range(60)):
-        return False
-    claims = importlib.import_module("laws.exact.claims")
-    cases = importlib.import_module("laws.exact.cases")
-    pointed = importlib.import_module("laws.exact.pointed")
-    return not pointed.pointed_failures() and not any(
-        claims.failures(seed * 1000 + k, family)
-        for seed in range(SEEDS)
-        for k, family in enumerate(cases.FAMILIES)
-    )
+    made = ModuleType(f"{core.__name__}.{mutant.module}")
+    made.__file__ = str(FOLDER / f"{mutant.module}.py")
+    sys.modules[made.__name__] = made
+    setattr(core, mutant.module, made)
+    exec(code, made.__dict__)
+    laws = every_law()
+    return not any(laws[name][0](seed) for name, seed in calls)
 
 
-def judge(mutant: tuple[str, int, str, str]) -> str:
+def judge(mutant: Mutant) -> str:
     """What becomes of one: killed, survived, or endless (which is noticed as well)."""
+    calls = REACHED.get((mutant.module, mutant.function), [])
     child = os.fork()
     if child == 0:
         code = 1
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-            code = 0 if survives(mutant[0], mutant[3]) else 1
+            code = 0 if survives(mutant, calls) else 1
         except BaseException:
             code = 1
         os._exit(code)
@@ -211,41 +280,56 @@ def judge(mutant: tuple[str, int, str, str]) -> str:
     return "survived" if os.WEXITSTATUS(status) == 0 else "killed"
 
 
-def _judged(found: list[tuple[str, int, str, str]], workers: int) -> Iterator[str]:
-    """The fates in turn, so many at a time."""
-    with multiprocessing.get_context("fork").Pool(workers) as pool:
-        yield from pool.imap(judge, found)
+REACHED: dict[tuple[str, int], list[Call]] = {}
+
+
+def harmless() -> dict[tuple[str, str, str], str]:
+    """The reason why a change makes no bound false, of those that are listed."""
+    reason, found = "", {}
+    for line in HARMLESS.read_text().splitlines() if HARMLESS.exists() else []:
+        if line.startswith("== "):
+            reason = line[3:]
+        elif line and not line.startswith("#"):
+            module, change, text = line.split(" | ", 2)
+            found[module, change, text] = reason
+    return found
+
+
+def drawn(modules: list[str], share: float) -> list[Mutant]:
+    """The same share of each module, in an order that a seed repeats."""
+    order, found = random.Random(os.environ.get("COTAS_SEED", "1")), list[Mutant]()
+    for module in modules:
+        some = mutants(module)
+        order.shuffle(some)
+        found += some[: math.ceil(share * len(some))]
+    order.shuffle(found)
+    return found
 
 
 def main() -> int:
     """All mutants of all modules, or a random share of them, or those of the modules named."""
-    share = float(os.environ.get("SHARE", "1"))
-    seconds = float(os.environ.get("LIMIT", "inf"))
     modules = [m for m in sys.argv[1:] if m in MODULES] or list(MODULES)
-    found = [m for module in modules for m in mutants(module)]
-    random.Random(os.environ.get("COTAS_SEED", "1")).shuffle(found)
-    found = found[: math.ceil(share * len(found))]
-    for module in modules:
-        if judge((module, 0, "", (FOLDER / f"{module}.py").read_text())) != "survived":
-            print(f"The laws do not hold of {module} as it is.")
-            return 2
-    begin, counts = time.monotonic(), dict.fromkeys(("killed", "survived", "endless"), 0)
-    digits = dict(counts)
-    workers = int(os.environ.get("WORKERS", "2"))
-    for k, (mutant, fate) in enumerate(zip(found, _judged(found, workers), strict=False)):
-        last = mutant[2].startswith(ROUNDED)
-        (digits if last else counts)[fate] += 1
-        if fate == "survived":
-            line = (FOLDER / f"{mutant[0]}.py").read_text().splitlines()[mutant[1] - 1].strip()
-            print(f"survived: {mutant[0]}.py:{mutant[1]} {mutant[2]}    {line}", flush=True)
-        if k % 50 == 49:
-            print(f"{k + 1} of {len(found)}: {counts}, last digits {digits}", flush=True)
-        if time.monotonic() - begin > seconds:
-            break
+    found = drawn(modules, float(os.environ.get("SHARE", "1")))
+    begin, seconds = time.monotonic(), float(os.environ.get("LIMIT", "inf"))
+    REACHED.update(reached())
+    print(f"{len(found)} mutants; the laws took {time.monotonic() - begin:.0f} s", flush=True)
+    counts = dict.fromkeys(("killed", "endless", "harmless", "survived"), 0)
+    digits, reasons = dict(counts), harmless()
+    with multiprocessing.get_context("fork").Pool(int(os.environ.get("WORKERS", "2"))) as pool:
+        for k, (mutant, fate) in enumerate(zip(found, pool.imap(judge, found), strict=True)):
+            if fate == "survived" and {mutant.place, mutant.home} & {*reasons}:
+                fate = "harmless"
+            (digits if mutant.words.startswith(LAST_DIGITS) else counts)[fate] += 1
+            if fate == "survived":
+                print("survived:", mutant.line, " | ".join(mutant.place), flush=True)
+            if k % 50 == 49:
+                print(f"{k + 1} of {len(found)}: {counts}, last digits {digits}", flush=True)
+            if time.monotonic() - begin > seconds:
+                break
     for name, kind in (("of the algebra", counts), ("of the last digits", digits)):
         done = max(1, sum(kind.values()))
-        share = 100 * (1 - kind["survived"] / done)
-        print(f"{done} mutants {name}, {share:.1f}% killed: {kind}")
+        killed = 100 * (kind["killed"] + kind["endless"]) / done
+        print(f"{done} mutants {name}, {killed:.1f}% killed: {kind}")
     return 0 if counts["survived"] <= 0.05 * sum(counts.values()) else 1
 
 

@@ -1,11 +1,12 @@
-"""Writes docs/reproduction.es.md: the measured parts of docs/reproduction.md, said in Spanish.
+"""Writes docs/reproduction.md, and docs/reproduction.es.md with the same numbers in Spanish.
 
-python -m cotas.experiments --page docs/reproduction.md   # measures, which takes long
-python tests/reproduction_page.py                         # says the same numbers in Spanish
+python tests/reproduction_page.py --seed 300 --seeds 10   # measures both, which takes long
+python tests/reproduction_page.py                         # the Spanish page alone
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
@@ -134,6 +135,20 @@ def filled(page: str, english: str) -> str:
     return PARTS.sub(lambda found: f"{found[1]}{told[found[2]]}{found[4]}", page)
 
 
+def measure(first: int, many: int) -> None:
+    """Write the parts of the English page that are measured, from so many seeds."""
+    from findings.figures import filled
+
+    text = filled(ENGLISH.read_text("utf-8"), tuple(range(first, first + many)))
+    ENGLISH.write_text(text, "utf-8")
+
+
 if __name__ == "__main__":
+    asked = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    asked.add_argument("--seed", type=int, help="measure, from this seed on")
+    asked.add_argument("--seeds", type=int, default=10, help="so many of them")
+    given = asked.parse_args()
+    if given.seed is not None:
+        measure(given.seed, given.seeds)
     page = filled(SPANISH.read_text(encoding="utf-8"), ENGLISH.read_text(encoding="utf-8"))
     SPANISH.write_text(page, encoding="utf-8")

@@ -20,8 +20,9 @@ NO_NUMBERS = {
     "cotas.words",
     "cotas.certificates.presentation",
 }
-# What computes on a GPU is reached only by who asks for one.
-ON_REQUEST = {"cotas.certificates.device"}
+# What computes on a GPU, or reads rows in blocks, is reached only by who asks for it.
+ON_REQUEST = {"cotas.certificates.device", "cotas.certificates.blocks", "cotas.source"}
+IN_BLOCKS = ["cotas.source", "cotas.certificates.blocks"]
 KINDS = {
     "core only: a linear SVM's bounds": [f"cotas.certificates.core.{m}" for m in ("gap", "rows")],
     "core only: a kernel machine's bounds": ["cotas.certificates.core.gram"],
@@ -34,16 +35,19 @@ KINDS = {
     "robust regression": ["cotas.certificates.residuals"],
     "least squares, ridge": ["cotas.certificates.least_squares"],
     "batches of least squares": ["cotas.certificates.streamed"],
-    "linear models of rows in blocks": ["cotas.certificates.blocks"],
-    "softmax of rows in blocks": ["cotas.certificates.softmax_blocks"],
+    "linear models of rows in blocks": IN_BLOCKS,
+    "softmax of rows in blocks": [*IN_BLOCKS, "cotas.certificates.softmax"],
     "stagewise": ["cotas.certificates.theorems.stagewise"],
     "mistakes": ["cotas.certificates.theorems.mistakes"],
-    "mistakes of mixed runs": ["cotas.certificates.theorems.mixing"],
+    "mistakes of a kernel perceptron": ["cotas.certificates.theorems.kernel_mistakes"],
+    "mistakes of mixed runs": [*IN_BLOCKS, "cotas.certificates.theorems.mixing"],
     "separation": ["cotas.certificates.theorems.separation"],
     "boosting": ["cotas.certificates.theorems.surrogates"],
     "hull": ["cotas.certificates.theorems.hull"],
     "boosted trees for numbers": ["cotas.certificates.theorems.additive"],
-    "boosted models of rows in blocks": ["cotas.certificates.theorems.block_combinations"],
+    "boosted models of rows in blocks": [
+        *IN_BLOCKS, "cotas.certificates.theorems.block_combinations",
+    ],
     "hold-out": ["cotas.certificates.theorems.hold_out"],
     "certified predictions": ["cotas.certificates.consequences.prediction"],
     "paths over λ": ["cotas.certificates.consequences.path"],
@@ -69,6 +73,7 @@ IN_SPANISH = {
     "softmax of rows in blocks": "softmax de filas en bloques",
     "stagewise": "por etapas",
     "mistakes": "errores",
+    "mistakes of a kernel perceptron": "errores de un perceptrón con kernel",
     "mistakes of mixed runs": "errores de ejecuciones mezcladas",
     "separation": "separación",
     "boosting": "boosting",

@@ -4,10 +4,14 @@ import time
 from urllib.parse import parse_qsl
 
 from browser import resize
-from cotas.lab.words import speak
+from cotas.words import LANGUAGES, lang, say
 
 # What each page says when it has its answer.
-ANSWERED = {lang: speak(lang)("answered", milliseconds=0).split("0")[0] for lang in ("en", "es")}
+ANSWERED = {}
+for _spoken in LANGUAGES:
+    with lang(_spoken):
+        _answer = say("Solved, proved and drawn in {milliseconds:.0f} ms", milliseconds=0)
+    ANSWERED[_spoken] = _answer.split("0")[0]
 # What finds a model of Bokeh by its name, and a place of the window by its coordinates.
 TOOLS = """
 window.model = name => Bokeh.documents.map(d => d.get_model_by_name(name)).find(m => m);

@@ -38,8 +38,9 @@ class _Users:
                 self._set(self.before)
 
     def _set(self, threads: list[int]) -> None:
-        for library, count in zip(_libraries(), threads, strict=True):
-            library.set_num_threads(count)
+        for library, before, count in zip(_libraries(), self.before, threads, strict=True):
+            if before != 1:
+                library.set_num_threads(count)
 
 
 _USERS = _Users()

@@ -39,6 +39,11 @@ class ProgressBar:
             return
         self._bar = tqdm(total=total, desc=name, unit=unit, delay=1.0, leave=False)
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is one: figures beside it may take a while to compute."""
+        return self._bar is not None
+
     def step(self, **figures: Any) -> None:
         """One unit further, with figures to show beside the bar; without any the last ones stay."""
         if self._bar is not None:

@@ -244,8 +244,8 @@ def test_what_is_no_file(tmp_path):
     ("changes", "words"),
     [
         ({"format": "onnx"}, "no model file of cotas"),
-        ({"format_version": "4"}, "update cotas"),
-        ({"format_version": "2"}, "fit the model again"),
+        ({"format_version": "5"}, "update cotas"),
+        ({"format_version": "3"}, "fit the model again"),
         ({"format_version": "99999999"}, "update cotas"),
         ({"format_version": "0"}, "no version"),
         ({"format_version": "-1"}, "no version"),
@@ -567,14 +567,10 @@ def test_random_state_beyond_its_table():
 
 def test_a_text_that_would_fill_the_memory():
     def edit(model, tensors):
-        tensors["letters"] = np.zeros(1 << 16, dtype=np.uint8) + 97
-        lengths = np.zeros(1 << 16, dtype=np.int64)
-        lengths[0] = 1 << 16
-        tensors["lengths"] = lengths
+        texts = ["a" * (1 << 16), *[""] * (1 << 16)]
         model["parameters"]["class_weight"] = {
-            "strings": "letters",
-            "lengths": "lengths",
-            "shape": [1 << 16],
+            "objects": texts,
+            "shape": [len(texts)],
             "kind": "str",
         }
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("panel")
 from cotas import lab
-from cotas.lab import foreign, numbers, points
+from cotas.lab import foreign, points, tables
 from cotas.lab.state import Refused
 
 EVIL = "<script>alert(1)</script>"
@@ -52,7 +52,7 @@ def test_a_file_that_is_no_use_gets_a_message(room, table):
 
 
 @pytest.mark.parametrize("table", ["100,000 rows", "NaN", "empty", "no text", "words only"])
-@pytest.mark.parametrize("read", [numbers.from_csv, foreign.from_csv])
+@pytest.mark.parametrize("read", [tables.of_numbers, tables.from_csv])
 def test_tables_of_numbers_are_refused_too(read, table):
     with pytest.raises(Refused):
         read(TABLES[table])
@@ -112,7 +112,7 @@ LINKS = {
 @pytest.mark.parametrize("link", LINKS)
 def test_points_of_a_link_that_are_none_get_a_message(link):
     with pytest.raises(Refused):
-        points.PointsField().read(LINKS[link])
+        points.PointsField("points", None).read(LINKS[link])
 
 
 def test_other_points_than_those_of_the_sample_are_taken_from_the_link():

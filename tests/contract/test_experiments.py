@@ -24,12 +24,12 @@ from cotas.experiments import (
 from cotas.experiments.__main__ import main
 from cotas.experiments.descent import EFFECTS
 from cotas.experiments.figures import FORMATS
-from cotas.experiments.findings import COMMAND, Finding, all_findings, filled, table
-from cotas.experiments.findings.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes
 from cotas.experiments.names import ITEMS, KINDS, listing, other_names, slug
 from cotas.experiments.sheet import SLIDE, SMALLEST
 from cotas.experiments.statistics import plus_minus
 from cotas.words import LANGUAGES, say
+from findings.figures import COMMAND, Finding, all_findings, filled, table
+from findings.figures.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes
 
 VERDICTS = (AGREES, IN_PART, DIFFERS, FLIPS, NO_CLAIM)
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
@@ -310,7 +310,7 @@ def test_command_line(tmp_path, capsys):
     assert "choose another with --out" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([])
-    assert "--all, --list, --report or --page" in capsys.readouterr().err
+    assert "--all or --list" in capsys.readouterr().err
 
 
 def test_a_name_may_make_several_figures_each_once(tmp_path, capsys):
@@ -319,13 +319,6 @@ def test_a_name_may_make_several_figures_each_once(tmp_path, capsys):
     printed = capsys.readouterr().out.split()
     assert [Path(one).stem for one in printed] == [f.name for f in find_all("stochastic")]
     assert {Path(one).suffix for one in printed} == {".svg"}
-
-
-@pytest.mark.parametrize("seeds", ["0", "-1", "x"])
-def test_a_number_of_seeds_that_is_none(seeds, capsys):
-    with pytest.raises(SystemExit):
-        main(["--report", f"--seeds={seeds}"])
-    assert "a number of seeds is 1 or more" in capsys.readouterr().err
 
 
 def test_ctrl_c_keeps_what_was_saved(tmp_path, capsys, monkeypatch):
@@ -418,8 +411,8 @@ def test_the_spanish_page_has_what_the_english_one_says():
 
 
 def test_other_seeds_can_be_said_in_spanish(monkeypatch, findings):
-    monkeypatch.setattr("cotas.experiments.findings.all_findings", lambda seeds: findings)
-    monkeypatch.setattr("cotas.experiments.findings.times_report", lambda: "| algorithm |\n")
+    monkeypatch.setattr("findings.figures.all_findings", lambda seeds: findings)
+    monkeypatch.setattr("findings.figures.times_report", lambda: "| algorithm |\n")
     english = filled(PAGE.read_text("utf-8"), (7,))
     told = reproduction_page.filled(reproduction_page.SPANISH.read_text("utf-8"), english)
     parts, number = reproduction_page.PARTS, reproduction_page.NUMBER
@@ -430,8 +423,8 @@ def test_other_seeds_can_be_said_in_spanish(monkeypatch, findings):
 
 
 def test_the_page_is_filled_between_its_marks(monkeypatch, findings):
-    monkeypatch.setattr("cotas.experiments.findings.all_findings", lambda seeds: findings)
-    monkeypatch.setattr("cotas.experiments.findings.times_report", lambda: "times")
+    monkeypatch.setattr("findings.figures.all_findings", lambda seeds: findings)
+    monkeypatch.setattr("findings.figures.times_report", lambda: "times")
     page = PAGE.read_text("utf-8")
     once = filled(page, (7,))
     assert filled(once, (7,)) == once  # nothing is left of what stood there

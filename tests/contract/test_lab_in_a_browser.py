@@ -16,7 +16,8 @@ from visits import until, visit
 pytest.importorskip("panel")
 from cotas import lab
 from cotas.lab import foreign
-from cotas.lab.words import speak
+from cotas.words import lang as speaking
+from cotas.words import say
 
 pytestmark = NEEDED
 # What answers soon, where the usual state of a room takes seconds.
@@ -61,11 +62,12 @@ def quiet(browser, address):
 
 @pytest.mark.parametrize("room", lab.ROOMS)
 def test_each_room_opens_in_both_languages_on_a_desk_and_a_telephone(browser, address, room):
-    for lang, size in (("en", (1280, 900)), ("es", (390, 844))):
-        visit(browser, address, room, f"lang={lang}&{SOON.get(room, '')}", size)
+    for spoken, size in (("en", (1280, 900)), ("es", (390, 844))):
+        visit(browser, address, room, f"lang={spoken}&{SOON.get(room, '')}", size)
         page = browser.execute_script("return said()")
-        assert speak(lang)(f"title {room}") in page
-        assert speak(lang)("code") in page
+        with speaking(spoken):
+            assert say(getattr(lab, lab.ROOMS[room]).title) in page
+            assert say("Show the code") in page
         width = browser.execute_script("return document.documentElement.scrollWidth")
         assert width <= size[0]
         quiet(browser, address)
@@ -131,7 +133,7 @@ def test_a_step_shows_the_numbers_of_the_trace(browser, address):
     visit(browser, address, "steps", "procedure=perceptron&data=groups&at=1")
     run = list(islice(cotas.trace(cotas.Perceptron(max_iter=20), *two_groups(0, n=40)), 4))
     for step in run[1:]:
-        press(browser, speak("en")("next"))
+        press(browser, "Step")
         until(lambda n=step.number: f"Step {n} of" in browser.execute_script("return said()"))
         page = browser.execute_script("return said()")
         assert f"{step.margin:.6g}" in page

@@ -162,7 +162,8 @@ def test_the_oldest_packages_are_enough_to_read_the_tests_that_are_run_with_them
     for path in read:  # which grows by what the tests share
         for name in (name for node in _at_the_top(path) for name in _imports(node)):
             parts = name.replace(".", "/")
-            ours = [root / folder / f"{parts}.py" for folder in folders]
+            files = (f"{parts}.py", f"{parts}/__init__.py")
+            ours = [root / folder / file for folder in folders for file in files]
             shared = [file for file in ours if file.is_file()]
             read += [file for file in shared if file not in read]
             if not shared and name.split(".")[0] not in known:

@@ -7,6 +7,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import cross_val_score
 
 import cotas
@@ -277,6 +278,14 @@ def test_no_other_mean_has_smaller_squares(seed, classes):
     others += [0.98 * shares + 0.02 * corner for corner in np.eye(6)]
     # Shares that are too small to count are left out, which costs little.
     assert all(squares(other) >= least * (1 - LEAST_SHARE) for other in others)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_squares_of_classes_are_the_score_of_brier(count):
+    rng = np.random.default_rng(count)
+    truth, told = np.arange(60) % count, rng.dirichlet(np.ones(count), size=60)
+    ours = Judge(truth, True).squares(told, np.arange(60)).mean()
+    assert ours == pytest.approx(brier_score_loss(truth, told if count > 2 else told[:, 1]))
 
 
 def test_equal_answers_are_no_better_than_each_other():

@@ -12,8 +12,7 @@ import pytest
 import cotas
 from cotas.loops import loop
 from cotas.loops.cache import SealedCache
-from cotas.loops.garbage import garbage_kept
-from cotas.loops.interrupts import interrupts_deferred
+from cotas.loops.compiled import garbage_kept, interrupts_deferred
 
 
 def triple(x):

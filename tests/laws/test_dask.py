@@ -209,6 +209,24 @@ def test_arrays_beside_a_collection_are_sent_once(cluster):
     np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
+def test_partitions_of_one_worker_are_gone_over_together(cluster):
+    """Fewer tasks, the same bits; and what was persisted lives as long as the source."""
+    X, y, _, _ = problem()
+    rows, labels = da.from_array(X, chunks=(15, D)), da.from_array(y, chunks=15)
+    with distributed.Client(cluster) as client:
+        home = next(iter(client.nthreads()))
+        kept = client.persist([rows, labels], workers=home)
+        distributed.wait(kept)
+        source = from_dask(*kept)
+        del kept
+        assert {len(run) for run in source._runs} == {1}
+        assert len(source._runs) < len(source._blocks)
+        found = made(cotas.Pegasos).fit(source)
+    expected = made(cotas.Pegasos).fit(Arrays(X, y, block_rows=15))
+    same_parameters(found, expected)
+    assert found.certificate_.lower == expected.certificate_.lower
+
+
 def test_partitions_of_all_sorts():
     """Unequal, empty, of unknown size, sparse, and frames: the same model to rounding."""
     X, y, score, weights = problem()

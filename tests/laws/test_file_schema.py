@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+import cotas.files.kinds  # noqa: F401  (declares them)
 from cotas.exceptions import ModelFileError
-from cotas.files.kinds import FAMILIES, PARTS
-from cotas.files.records import records_within
+from cotas.files.records import RECORDS
 from cotas.files.schema import Array, Each, Mapped, Number, Scope, Text, Together, Whole
+from file_format import title, words
 
 LENGTHS = {letter: 3 + i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
 
@@ -14,11 +15,10 @@ LENGTHS = {letter: 3 + i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz"
 def arrays():
     """All arrays of the tables, by where they stand."""
     found = {}
-    for part in (*FAMILIES, *PARTS.values()):
-        for record in records_within(part):
-            for name, field in record.fields.items():
-                for array in inner_arrays(field):
-                    found[f"{record.title}.{name}: {array.words()}"] = array
+    for record in RECORDS.values():
+        for name, field in record.fields.items():
+            for array in inner_arrays(field):
+                found[f"{title(record)}.{name}: {words(array)}"] = array
     return found
 
 

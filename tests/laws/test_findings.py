@@ -16,9 +16,9 @@ from cotas.experiments import (
     promises,
     stagewise,
 )
-from cotas.experiments.findings.boosting import accuracies
 from cotas.experiments.kernel_machines import lifted, linear, polynomial, radial
 from cotas.experiments.samples import half_log_odds, two_gaussians, two_groups
+from findings.figures.boosting import accuracies
 
 SEEDS = range(100, 105)  # not those of the page
 each_seed = pytest.mark.parametrize("seed", SEEDS)

@@ -124,6 +124,18 @@ def test_without_time_the_first_one_is_tried_and_no_other():
     assert len(search.trials) == 1
 
 
+def test_only_what_finalists_answered_is_kept():
+    X, y = noisy_line(8 * FEWEST)
+    parts = [one_part(len(y), seed)[0] for seed in range(3)]
+    search = Halving(X, y, parts, first=1)
+    search.run(ridges(*np.geomspace(1e-6, 1e6, 9)))
+    whole = [trial for trial in search.trials if trial.candidate.name != BLEND]
+    most = max((trial.rows, trial.parts) for trial in whole)
+    last = {trial.label for trial in whole if (trial.rows, trial.parts) == most}
+    assert search._told.keys() == last
+    assert len(last) < len(whole)
+
+
 def test_whoever_is_told_can_end_it():
     X, y = noisy_line(400)
     search = Halving(X, y, one_part(len(y)), tell=lambda trial: True)
@@ -250,7 +262,7 @@ def test_the_rows_held_out_play_no_part_in_the_choice(tmp_path, monkeypatch):
     """Their targets may be anything: the model is the same."""
     from cotas.cli.auto import train_auto
     from cotas.cli.session import Session
-    from cotas.cli.training import Settings, SplitTable
+    from cotas.cli.splitting import Settings, SplitTable
     from cotas.tables import read_table
 
     rng = np.random.default_rng(0)

@@ -133,8 +133,13 @@ def test_blocks_do_not_matter(monkeypatch):
 
 
 def test_classes_are_checked_together_as_alone():
+    """Each with a λ and weights of its own, of which some are zero."""
     data, y = three_clouds(60)
-    points = [point(RBF(2.0), data, y, seed=c, positive=c) for c in range(3)]
+    given = [None, np.linspace(0.5, 2.0, 60), 1.0 * (y > 0)]
+    points = [
+        point(RBF(2.0), data, y, lam=0.1 * (c + 1), seed=c, weights=given[c], positive=c)
+        for c in range(3)
+    ]
     together = KernelDualPoint.check_all(points, data, y)
     for p, certificate in zip(points, together, strict=True):
         alone = p.check(data, y)
@@ -265,3 +270,30 @@ def test_a_matrix_that_is_not_symmetric_is_multiplied_as_it_is(block, monkeypatc
     symmetric, _ = gram.Gram(RBF(1.5).spec(), X).times(factors, wanted)
     np.testing.assert_allclose(symmetric[rows], (RBF(1.5)(X) @ factors)[rows], atol=1e-12)
     assert not found[~rows].any()
+
+
+@pytest.mark.parametrize("max_time", [None, 600.0], ids=["together", "alone"])
+def test_a_pair_says_whether_all_of_its_rows_count(max_time):
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.normal(size=(60, 2)), np.arange(60) % 3, np.zeros(60)
+    weights[:6] = 1.0
+    for each, mean in ((None, " mean"), (weights, " weighted mean"), (np.ones(60), " mean")):
+        model = cotas.KernelSVM(lam=1e-3, max_time=max_time).fit(X, y, sample_weight=each)
+        assert all(f"smaller{mean} hinge" in part.statement for part in model.certificate_.parts)
+        assert model.certificate_.verify(X, y)
+
+
+def test_a_pair_of_some_rows_is_not_said_to_be_of_all():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 3
+    witness = cotas.KernelSVM(lam=1e-3).fit(X, y).certificate_.parts[0].witness
+    few = witness.rows[:4]
+    point = cotas.KernelSVM(witness.kernel, lam=1e-3).fit(X[few], y[few]).certificate_.witness
+    some = replace(
+        witness.point, coef=point.coef, multipliers=point.multipliers, intercept=point.intercept,
+        weights=None,
+    )  # fmt: skip
+    assert "weighted mean" in replace(witness, rows=few, point=some).check(X, y).statement
+    one = np.where(y[witness.rows] == witness.point.positive, 1.0, 0.0)
+    with pytest.raises(ValueError, match="one class only"):
+        replace(witness, point=replace(witness.point, weights=one)).check(X, y)

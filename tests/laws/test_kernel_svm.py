@@ -259,8 +259,8 @@ def test_an_interrupted_fit_returns_the_best_model_so_far(small, monkeypatch):
             raise KeyboardInterrupt
         return original(self, candidate)
 
-    original = KernelCheck.__call__
-    monkeypatch.setattr(KernelCheck, "__call__", interrupt)
+    original = KernelCheck.point
+    monkeypatch.setattr(KernelCheck, "point", interrupt)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = cotas.KernelSVM(RBF(0.3), C=100.0, tol=1e-10).fit(X, y)
     assert model.certificate_.holds

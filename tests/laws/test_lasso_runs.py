@@ -119,6 +119,7 @@ def test_bars_show_the_gap(monkeypatch):
 
     shown = []
     monkeypatch.setattr(reporting.ProgressBar, "step", lambda self, **now: shown.append(now))
+    monkeypatch.setattr(reporting.ProgressBar, "is_shown", True)
     Lasso(lam=1e-3, progress=False).fit(X, Y)
     gaps = [float(now["gap"]) for now in shown]
     assert gaps[-1] <= 1e-6 < gaps[0]

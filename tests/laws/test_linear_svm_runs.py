@@ -8,7 +8,9 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas import LinearSVM
@@ -283,3 +285,27 @@ def test_callbacks_are_told_of_a_hard_margin_once_for_each_class_whatever_the_ti
     with pytest.warns(InterruptedWarning):
         again = LinearSVM(callbacks=press, **options).fit(X, y)
     np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
+@pytest.mark.parametrize("max_iter", [1, 19, 21, 30])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_there_are_no_more_iterations_than_allowed(loss, max_iter):
+    X, y = load_iris(return_X_y=True)
+    model = LinearSVM(lam=1e-6, loss=loss, tol=1e-15, max_iter=max_iter, solver="newton")
+    with pytest.warns(ConvergenceWarning):
+        assert model.fit(X, y).n_iter_ <= max_iter
+
+
+@pytest.mark.parametrize("lam", [1e-6, 1e-9])
+def test_a_small_penalty_is_proved_on_wide_sparse_rows(lam):
+    """Newton's turn comes only where the ascent does not get on: from there it would spoil it."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((600, 500), density=0.02, format="csr", rng=rng)
+    y = X @ rng.normal(size=500) + 0.1 * rng.normal(size=600) > 0
+    model = LinearSVM(lam=lam, max_iter=100).fit(X, y)
+    assert model.certificate_.relative_gap <= model.tol
+
+
+def test_random_state_is_looked_at_whatever_the_solver():
+    with pytest.raises(ValueError, match="RandomState"):
+        LinearSVM(lam=0.1, random_state="foo").fit(*load_iris(return_X_y=True))

@@ -33,9 +33,10 @@ from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import FAMILIES, PARTS
 from cotas.files.kinds.values import KERNEL
 from cotas.files.models import read_model_file, save, witness_hash
-from cotas.files.records import Estimator, records_within
+from cotas.files.records import RECORDS, Estimator
 from cotas.fitting.certified import Certified
 from estimators import every_estimator
+from file_format import words
 from problems import clouds, regression, three_clouds
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -177,15 +178,6 @@ def test_every_estimator_of_the_package_is_tried():
     assert trained == {type(model) for model, _ in CASES.values()}
 
 
-def declared():
-    """All records of the tables, each class once."""
-    found = {}
-    for part in (*FAMILIES, *PARTS.values()):
-        for record in records_within(part):
-            found.setdefault(record.location, record)
-    return list(found.values())
-
-
 def stored_fields(cls):
     """The fields of a dataclass or NamedTuple that a file must hold: all that do not say no."""
     if dataclasses.is_dataclass(cls):
@@ -193,7 +185,7 @@ def stored_fields(cls):
     return set(cls._fields)
 
 
-@pytest.mark.parametrize("record", declared(), ids=lambda record: record.location)
+@pytest.mark.parametrize("record", RECORDS.values(), ids=lambda record: record.location)
 def test_every_field_of_every_object_is_declared(record):
     """A field that is added to a class must be declared, or files would lose it."""
     cls = record.cls
@@ -202,7 +194,7 @@ def test_every_field_of_every_object_is_declared(record):
         plain = issubclass(cls, tuple) or dataclasses.is_dataclass(cls)
         maker = getattr(cls, record.maker) if record.maker else cls
         assert fields == (stored_fields(cls) if plain else set(inspect.signature(maker).parameters))
-    assert all(each.words() for each in record.fields.values())
+    assert all(words(each) for each in record.fields.values())
 
 
 def test_models_are_called_by_their_public_names():
@@ -221,8 +213,8 @@ def test_words_are_few_and_tell_things_apart():
 def test_no_file_names_a_class_or_a_module(tmp_path):
     """So that moving or renaming a class changes no file."""
     public = set(PARTS["model"].members)
-    classes = {record.location.rpartition(".")[2] for record in declared()} - public
-    modules = {record.location.rpartition(".")[0] for record in declared()}
+    classes = {record.location.rpartition(".")[2] for record in RECORDS.values()} - public
+    modules = {record.location.rpartition(".")[0] for record in RECORDS.values()}
     for name in CASES:
         model, _, _ = fitted(name)
         model.save(tmp_path / "model.cotas")
@@ -435,7 +427,7 @@ def test_anyone_can_read_the_file(tmp_path):
     assert stored["fitted"]["certificates"][0]["witness"]["problem"]["loss"] == {"loss": "hinge"}
     assert stored["parameters"]["lam"] == 0.01
     np.testing.assert_array_equal(coef, model.coef_)
-    assert metadata["format_version"] == "3"
+    assert metadata["format_version"] == "4"
 
 
 def test_a_copy_by_the_safetensors_library_is_read(tmp_path):

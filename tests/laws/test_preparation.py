@@ -419,13 +419,15 @@ def test_a_group_is_on_one_side(seed, copies):
 
 def test_copies_are_told_from_twins():
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(40, 3))
-    marks, said = find_copies(Table(np.vstack([rows, rows[:5]]), None, "t", "npz"))
+    rows, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    twice = Table(np.vstack([rows, rows[:5]]), None, "t", "npz")
+    marks, said = find_copies(twice, np.append(y, y[:5]))
     assert (marks[:5] == marks[40:]).all()
     assert "10 rows occur more than once" in str(said[0])
+    assert find_copies(twice, np.append(y, 1 - y[:5])) == (None, [])  # of another class
     few = pl.DataFrame({"class": ["1st", "2nd"] * 20, "id": np.arange(40) + 900})
-    assert find_copies(Table(few, None, "t", "csv"))[0] is None
-    assert find_copies(Table(rows, None, "t", "npz")) == (None, [])
+    assert find_copies(Table(few, None, "t", "csv"), y)[0] is None
+    assert find_copies(Table(rows, None, "t", "npz"), y) == (None, [])
 
 
 def test_the_split_of_copies_does_not_depend_on_the_file(tmp_path):

@@ -9,10 +9,10 @@ import pytest
 
 import cotas
 from cotas.certificates.certificate import no_certificate
+from cotas.certificates.presentation import apart, at_most
 from cotas.report.certificates import standing
 from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures, Picture
 from cotas.report.drawings import drawn
-from cotas.report.markup import bounds, number
 from cotas.report.page import render
 from cotas.words import LANGUAGES
 
@@ -124,8 +124,8 @@ def test_nothing_from_the_data_becomes_markup(content):
 def test_the_page_shows_the_numbers_of_the_model(content, model):
     shown = " ".join(Outline(render(content)).words)
     certificate = model.certificate_
-    ends = bounds(certificate.lower, certificate.upper)
-    for value in (*ends, number(certificate.gap), "0.05", "0.2161", "0.5"):
+    ends = apart(certificate.lower, certificate.upper)
+    for value in (*ends, at_most(certificate.gap), "0.05", "0.2161", "0.5"):
         assert value in shown
     for word in ("houses.csv", "sold", "cotas fit houses.csv", "column 19", "4 models"):
         assert word in shown

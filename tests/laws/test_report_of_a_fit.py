@@ -20,7 +20,7 @@ def told(page):
 
 
 def four_digits(value):
-    return f"{value:.4g}".replace("-", "−")
+    return f"{value:.4g}"
 
 
 @pytest.fixture(scope="module")

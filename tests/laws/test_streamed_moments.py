@@ -84,7 +84,7 @@ def test_any_model_is_measured_as_from_the_rows(data, cut, lam, bias, seed):
     theta, theta0 = rng.normal(size=d), float(rng.normal()) * bias
     point = SquaredLossPoint(theta, theta0, lam, bias)
     stream = Stream.of_rows(data.X[:cut], data.y[:cut], None, [None], map)
-    stream = stream.and_rows(data.X[cut:], data.y[cut:], None, [None], map)
+    stream = Stream.of_rows(data.X[cut:], data.y[cut:], None, [None], map, stream)
     [found], expected = stream.certificates([point]), point.check(data.X, data.y)
     if found.kind == "none":  # collinear columns
         return

@@ -9,6 +9,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass, places
 from cotas.solvers.binning import Scale, make_bins
+from cotas.solvers.bundles import make_bundles
+from cotas.solvers.radix_sort import sorted_numbers
 from cotas.solvers.sparse_binning import make_sparse_bins
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
@@ -126,6 +128,35 @@ def test_a_sparse_matrix_has_the_bins_of_the_dense_one(monkeypatch, sample, gaps
                 np.testing.assert_array_equal(getattr(found, name), getattr(dense, name))
             for a, b in zip(found, dense, strict=True):
                 assert a.dtype == b.dtype
+
+
+def few_values(n=5000, seed=0):
+    """Features of few values, alone and together, gaps, a rare one, and one of many values."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, [2, 3, 5, 9, 17, 40, 2, 250], (n, 8)).astype(float)
+    X[:, 3] = X[:, 4] // 2
+    X[rng.random(n) < 0.1, 2] = np.nan
+    X[:, 6] *= rng.random(n) < 0.1
+    return X, rng.normal(size=n)
+
+
+def test_a_bundle_tells_the_codes_of_its_features_and_every_feature_is_in_one_unit():
+    bins, _ = binned(few_values()[0], categorical=[1])
+    bundles = make_bundles(bins)
+    assert sorted(bundles.members) == list(range(8))
+    units, k = len(bundles.starts) - 1, len(bundles.joint.place)
+    assert 0 < k < units < 8
+    assert sorted(bundles.readings[bundles.readings >= 0]) == list(range(units))
+    for u in range(k):
+        for m in range(bundles.starts[u], bundles.starts[u + 1]):
+            told = bundles.told[m, bundles.joint.codes[u]]
+            np.testing.assert_array_equal(told, codes_of(bins, bundles.members[m]))
+
+
+@given(st.lists(st.floats(allow_nan=False, width=32), max_size=40), st.integers(1, 200))
+def test_numbers_in_order_are_sorted(numbers, repeats):
+    numbers = np.tile(np.array(numbers), repeats)
+    np.testing.assert_array_equal(sorted_numbers(numbers), np.sort(numbers))
 
 
 def brute_force_edge(X, s, categorical=()):
@@ -256,6 +287,23 @@ def test_threads_and_siblings_do_not_change_the_tree(monkeypatch):
     np.testing.assert_allclose(sums, sums2)
 
 
+@pytest.mark.parametrize("depth", [2, 5])
+def test_bundles_and_parts_of_the_rows_do_not_change_the_tree(depth, monkeypatch):
+    X, z = few_values()
+    weak, _ = learner(X, depth, categorical=[1])
+    bundled = weak.least_squares(z, np.ones(len(z)))
+    monkeypatch.setattr("cotas.solvers.exponential_weights.WORTH_A_THREAD", 100)
+    for most in (256, 0):
+        monkeypatch.setattr("cotas.solvers.bundles.LARGEST", most)
+        weak, _ = learner(X, depth, categorical=[1])
+        assert len(weak.grower.parts) == 4
+        assert (len(weak.grower.bundles.joint.place) > 0) == (most > 0)
+        other = weak.least_squares(z, np.ones(len(z)))
+        np.testing.assert_array_equal(bundled.learner.feature, other.learner.feature)
+        np.testing.assert_array_equal(bundled.learner.threshold, other.learner.threshold)
+        np.testing.assert_allclose(bundled.values, other.values, rtol=1e-12)
+
+
 def test_too_many_categories_are_refused():
     X = np.arange(300.0)[:, None]
     with pytest.raises(ValueError, match="Feature 0 has 300 categories"):
@@ -272,3 +320,19 @@ def test_the_checker_finds_the_bin_of_each_value(n_cuts):
     found = places([cuts, other], np.stack([x, x]))
     np.testing.assert_array_equal(found[0], np.searchsorted(cuts, x))
     np.testing.assert_array_equal(found[1], np.searchsorted(other, x))
+
+
+@pytest.mark.parametrize("values", [2, 4, 1000])
+def test_the_checker_finds_the_rows_that_no_test_tells_apart(values, monkeypatch):
+    monkeypatch.setattr("cotas.certificates.theorems.weak_learners.CELLS_AT_A_TIME", 600)
+    rng = np.random.default_rng(values)
+    X = rng.integers(0, values, (300, 7)).astype(float)
+    X[150:] = X[:150][rng.integers(0, 150, 150)]
+    used = np.flatnonzero(rng.random(300) < 0.9)
+    rows, cells = StumpClass(None, np.zeros(7, dtype=bool)).cells(X, used)
+    _, same, counts = np.unique(X[used], axis=0, return_inverse=True, return_counts=True)
+    same = same.ravel()
+    np.testing.assert_array_equal(rows, used[counts[same] > 1])
+    shared = same[counts[same] > 1]
+    assert len(np.unique(np.stack([cells, shared]), axis=1).T) == len(np.unique(shared))
+    assert len(np.unique(cells)) == len(np.unique(shared))

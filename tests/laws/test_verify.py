@@ -215,6 +215,8 @@ def test_the_labels_are_those_of_the_parts():
     rest = fitted(cotas.LinearSVM(), MANY, NAMES)
     names = [f"{name} against the rest" for name in np.unique(NAMES)]
     assert [part.label for part in rest.parts] == names
+    alike = np.array(["a", "b against c", "a against b", "c"])[np.arange(len(NAMES)) % 4]
+    assert fitted(cotas.KernelSVM(max_iter=5), MANY, alike).verify(MANY, alike)
 
 
 @by_classifier
@@ -260,6 +262,9 @@ def test_each_model_of_a_blend_has_all_its_parts(blocks):
         assert not Certificate.of_parts(parts, [part.label for part in parts]).verify(*given)
         alone = replace(whole.parts[k], member="another")
         parts = [*parts, alone]
+        assert not Certificate.of_parts(parts, [part.label for part in parts]).verify(*given)
+    for name, _ in models:
+        parts = [part for part in whole.parts if part.member != name]
         assert not Certificate.of_parts(parts, [part.label for part in parts]).verify(*given)
 
 

@@ -5,11 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import cotas
 from cotas import kernels
 from cotas.fitting.certified import Certified
+from cotas.selection.blend import Blend
 from problems import clouds, regression, three_clouds
 
 pytest.importorskip("onnx")
@@ -95,6 +98,19 @@ CASES = {
     "AnyBoost squared hinge": (cotas.AnyBoost(cost="squared hinge", n_estimators=4), THREE),
     "ConvexAnyBoost": (cotas.ConvexAnyBoost(n_estimators=4), TWO),
 }
+LINE, MACHINE = cotas.LogisticRegression(lam=0.1), cotas.KernelSVM(lam=0.1)
+TREES = cotas.LogitBoost(cotas.Tree(2), n_estimators=4)
+MIXED = [("line", LINE), ("machine", MACHINE), ("trees", TREES)]
+NUMBERS = [
+    ("line", cotas.Ridge()),
+    ("kernel", cotas.KernelRidge()),
+    ("trees", cotas.LSBoost("tree", 5)),
+]
+CASES |= {
+    "blend": (Blend(MIXED, [3, 1, 1]), NAMED),
+    "blend of three classes": (Blend(MIXED), OBJECTS),
+    "blend of numbers": (Blend(NUMBERS, [1, 2, 3]), REAL),
+}
 
 
 def computed(exported, X):
@@ -141,7 +157,7 @@ def test_exported_models_say_the_same(name):
 def test_every_estimator_is_tried():
     public = [getattr(cotas, name) for name in cotas.__all__]
     trained = {c for c in public if isinstance(c, type) and issubclass(c, Certified)}
-    assert trained == {type(model) for model, _ in CASES.values()}
+    assert trained | {Blend} == {type(model) for model, _ in CASES.values()}
 
 
 KERNELS = {
@@ -229,3 +245,17 @@ def test_other_calls_that_make_no_sense():
         cotas.to_onnx(cotas.LinearSVM(lam=0.1).fit(*TWO), dtype=np.int64)
     with pytest.raises(ValueError, match="models of cotas"):
         cotas.to_onnx(DecisionTreeClassifier().fit(*TWO))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("model", [LINE, MACHINE, TREES], ids=["line", "machine", "trees"])
+def test_probabilities_that_were_calibrated_are_exported(model, classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = (X[y < classes], y[y < classes])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = cotas.tables.PreparedModel(clone(model), probabilities=True).fit(X, y)
+    given = whole.prepare(X)
+    exported = cotas.to_onnx(whole.estimator_, calibration=whole.calibration_)
+    found = computed(exported, np.asarray(given))
+    np.testing.assert_allclose(found["probabilities"], whole.predict_proba(X), atol=1e-9)

@@ -9,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from cotas.design import as_design
+from cotas.solvers import dual_coordinate_ascent as ascent
 from cotas.solvers import semismooth_newton as module
+from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
+from cotas.solvers.face_ascent import Face
 from cotas.solvers.interior_point import Start, interior_point
 from cotas.solvers.semismooth_newton import semismooth_newton
 from problems import clouds, labelled
@@ -97,3 +101,68 @@ def test_a_known_start_is_used():
     start = Start(best.alpha, best.theta0, best.theta)
     first = next(semismooth_newton(X, y, weights, 1e-2, 1.0, start=start))
     assert first.primal == pytest.approx(best.primal, rel=1e-12)
+
+
+def sparse_rows(seed, n=400, d=40):
+    """Sparse rows of which few are support vectors, and ±1."""
+    random = np.random.default_rng(seed)
+    X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
+    return X, np.where(X @ random.normal(size=d) + 0.1 * random.normal(size=n) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize(("bias", "bias_scale"), BIASES)
+def test_the_ascent_knows_its_objectives(bias, bias_scale):
+    X, y = sparse_rows(0)
+    weights, lam = np.full(len(y), 1 / len(y)), 1e-3
+    given = (as_design(X), y, weights, lam, bias, np.random.RandomState(0), bias_scale)
+    for found, _ in islice(dual_coordinate_ascent(*given), 6):
+        theta, balance = X.T @ (found.alpha * y) / lam, found.alpha @ y
+        np.testing.assert_allclose(found.theta, theta, atol=1e-9)
+        loss = weights @ np.maximum(0, 1 - y * (X @ theta + found.theta0))
+        primal, dual = loss + lam / 2 * theta @ theta, found.alpha.sum() - lam / 2 * theta @ theta
+        if bias_scale:
+            primal += lam / 2 * (found.theta0 / bias_scale) ** 2
+            dual -= (bias_scale * balance) ** 2 / (2 * lam)
+        elif bias:
+            dual -= abs(balance) * (1 + abs(found.theta0))
+        assert found.primal == pytest.approx(primal, rel=1e-9)
+        assert found.dual == pytest.approx(dual, abs=1e-9)
+        assert ((found.alpha >= 0) & (found.alpha <= weights)).all()
+
+
+@pytest.mark.parametrize("spring", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_on_a_face_raises_the_dual_and_stays_in_the_box(seed, spring):
+    X, y = sparse_rows(seed)
+    random, n = np.random.default_rng(seed), len(y)
+    most = np.full(n, 0.5)
+    alpha = np.clip(random.normal(0.25, 0.3, n), 0.0, most)
+    table = np.column_stack([alpha, most, 1 / (X.multiply(X).sum(axis=1).A1 + spring + 1e-9), y])
+    before, theta = alpha.copy(), X.T @ (alpha * y)
+    theta0 = spring * float(alpha @ y)
+
+    def value(a):
+        pull = X.T @ (a * y)
+        return a.sum() - pull @ pull / 2 - spring / 2 * (a @ y) ** 2
+
+    theta0 = Face(n, X.shape[1]).climb(as_design(X), table, theta, theta0, spring, 1e-9)
+    after = table[:, 0]
+    fixed = (before == 0) | (before == most)
+    assert value(after) > value(before)
+    assert ((after >= 0) & (after <= most)).all()
+    assert (after[fixed] == before[fixed]).all()
+    np.testing.assert_allclose(theta, X.T @ (after * y), atol=1e-12)
+    assert theta0 == pytest.approx(spring * float(after @ y), abs=1e-12)
+
+
+def test_threads_do_not_change_the_ascent(monkeypatch):
+    monkeypatch.setattr(ascent, "A_SPAN", 50)
+    X, y = sparse_rows(1)
+    given = (X, y, np.full(len(y), 1 / len(y)), 1e-4, 1.0)
+    assert module.ascent_comes_first(sparse.csr_matrix((400, 2000)))
+    monkeypatch.setattr(module, "ascent_comes_first", lambda X: True)
+    alone = until(1e-7, semismooth_newton(*given))
+    with ThreadPoolExecutor(2) as pool:
+        shared = until(1e-7, semismooth_newton(*given, each=pool.map))
+    assert (alone.alpha == shared.alpha).all()
+    assert (alone.theta == shared.theta).all()

@@ -13,11 +13,8 @@ from cotas.certificates.kernel import KernelDualPoint, KernelRegion, PairPoint
 from cotas.certificates.least_squares import Descent, SquaredLossPoint
 from cotas.certificates.softmax import SoftmaxPoint
 from cotas.certificates.theorems.hold_out import HeldOut, hold_out_bound
-from cotas.certificates.theorems.mistakes import (
-    KernelPerceptronLedger,
-    PassiveAggressiveLedger,
-    PerceptronLedger,
-)
+from cotas.certificates.theorems.kernel_mistakes import KernelPerceptronLedger
+from cotas.certificates.theorems.mistakes import PassiveAggressiveLedger, PerceptronLedger
 from cotas.certificates.theorems.mixing import PassiveAggressiveMixture, PerceptronMixture
 from cotas.certificates.theorems.separation import Separability, SeparationWitness
 

@@ -18,7 +18,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.sweep import as_rows
 from cotas.certificates.verification import UNCHECKED, positive_of
 from cotas.source import Block, Source
-from cotas.words import say
+from cotas.words import again, say
 
 OTHER_SCORES = "The model does not compute what the certificate speaks of."
 OTHER_LABELS = "The model does not predict the classes that its certificates speak of."
@@ -64,16 +64,17 @@ class Compare:
     def _compared(self, rows: Matrix, y: AnyArray) -> Comparison:
         model, witnesses = self.model, self.witnesses
         if model._foreign_rows(rows):
-            return Comparison((OTHER_ROWS,))
+            return Comparison((say(OTHER_ROWS),))
         scores = model._machine_scores(rows)
         targets = y.shape[1] if y.ndim == 2 else scores.shape[1]
         if scores.shape[1] != targets or not _scores_agree(scores, witnesses, rows):
-            return Comparison((OTHER_SCORES,))
+            return Comparison((say(OTHER_SCORES),))
         if not self.has_labels:
             return Comparison()
         labels = frozenset(np.unique(y).tolist())
         told = _told(model, Classes.of(witnesses), scores)
-        return Comparison((OTHER_LABELS,) if told is None else (), labels, told or frozenset())
+        words = (say(OTHER_LABELS),) if told is None else ()
+        return Comparison(words, labels, told or frozenset())
 
     @property
     def has_labels(self) -> bool:
@@ -83,13 +84,13 @@ class Compare:
     def concluded(self, found: Comparison) -> list[str]:
         """In words, what all the rows together say against the model."""
         if found.words or not self.has_labels:
-            return [*found.words]
+            return [*map(again, found.words)]  # threads have a language of their own
         try:
             labels = Classes.of(self.witnesses).labels_among(sorted(found.labels))
         except UNCHECKED as error:
             return [_not_predicted(error)]
         if labels and any(labels[place] != label for place, label in found.told):
-            return [OTHER_LABELS]
+            return [say(OTHER_LABELS)]
         return []
 
 
@@ -221,7 +222,7 @@ class Classes:
         # Where y has one label for all the others, it is about one class against the rest.
         most = 0 if self.all_known else 1
         if len(others) > most and all(label in there for label in self.known):
-            raise ValueError(f"it does not know {others[-1]!r}")
+            raise ValueError(say("it does not know {label!r}", label=others[-1]))
         if self.all_known:
             return self.known
         return [others[0], *self.known] if others else []

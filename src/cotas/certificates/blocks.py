@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -16,12 +17,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.core.blocks import (
-    Claims,
-    Most,
-    block_bounds,
-    frame_of,
-)
+from cotas.certificates.core.blocks import Claims, Most, block_bounds, frame_of
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredFound
 from cotas.certificates.core.gap import L2, Found, Risk
@@ -36,17 +32,18 @@ from cotas.certificates.least_squares import (
     SquaredLossPoint,
     in_certificate,
 )
-from cotas.certificates.ledger import Parametric
+from cotas.certificates.ledger import Together
 from cotas.certificates.sound import Sound
 from cotas.certificates.sweep import (
-    ROUNDED,
     Sketch,
     as_rows,
     as_sketches,
     project,
+    refuse_other_features,
+    signs_of,
     sketch_sums,
-    targets_of,
 )
+from cotas.certificates.targets import ROUNDED, targets_of
 from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
 from cotas.rounds import Rounds
 from cotas.source import Arrays, Block, Changed, Source, Sums, double
@@ -71,7 +68,7 @@ class Signs:
 
     def __call__(self, block: Block) -> tuple[FloatArray, FloatArray | None]:
         y = np.asarray(block.y)
-        signs = np.stack([np.where(y == p, 1.0, -1.0) for p in self.positives], axis=1)
+        signs = np.stack([signs_of(y, positive) for positive in self.positives], axis=1)
         return signs, weighed(block, self.factors)
 
 
@@ -124,22 +121,16 @@ def in_spans(X: Matrix, function: Callable[[Matrix, slice], FloatArray]) -> Floa
     return np.concatenate([function(double(X[span]), span) for span in spans])
 
 
-@dataclass(frozen=True)
-class WithSketch:
+@np.errstate(all="ignore")
+def with_sketch(function: Callable[[Block], Any], read: Any, block: Block) -> Sums:
     """What a function finds in a block, the sums of which sketches are made, and the scatter."""
-
-    function: Callable[[Block], Any]
-    read: Callable[[Block], tuple[FloatArray, FloatArray | None]]
-
-    @np.errstate(all="ignore")
-    def __call__(self, block: Block) -> Sums:
-        y, s = self.read(block)
-        s = np.ones(len(y)) if s is None else s
-        projected = in_spans(block.X, lambda rows, span: project(rows, gaps=True))
-        sums = sketch_sums(projected, np.column_stack([y, s]), block.start)
-        largest = Sums(tuple(map(Most, np.abs(y).max(axis=0))))
-        ends = Sums(Most(-s.min()), Most(s.max()))
-        return Sums(self.function(block), sums, largest, ends, Scatter.of(y, s))
+    y, s = read(block)
+    s = np.ones(len(y)) if s is None else s
+    projected = in_spans(block.X, lambda rows, span: project(rows, gaps=True))
+    sums = sketch_sums(projected, np.column_stack([y, s]), block.start)
+    largest = Sums(tuple(map(Most, np.abs(y).max(axis=0))))
+    ends = Sums(Most(-s.min()), Most(s.max()))
+    return Sums(function(block), sums, largest, ends, Scatter.of(y, s))
 
 
 class Scatter(NamedTuple):
@@ -198,7 +189,7 @@ class Watched(Changed):
         return self._frame
 
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
-        both: Any = super().map_reduce(WithSketch(function, self.read), each)
+        both: Any = super().map_reduce(partial(with_sketch, function, self.read), each)
         before, self.seen = self.seen, both[1:]
         if before is not None and not self._same_rows(before):
             raise ValueError(
@@ -226,7 +217,6 @@ class Watched(Changed):
         return as_sketches(seen[0][:-1], (self.n_rows, self.n_features), seen[1])
 
     def ends_of_weights(self) -> FloatArray:
-        """The smallest and the largest weight."""
         assert self.seen is not None
         lowest, highest = self.seen[2]
         return np.array([-lowest, highest])
@@ -242,23 +232,25 @@ def _nothing(block: Block) -> int:
     return 0
 
 
+def claims_of(risk: Risk, points: Sequence[Any], watched: Watched, duals: Sequence[Any]) -> Claims:
+    """The models of the points as the core knows them, with dual points for each."""
+    thetas = np.stack([np.asarray(p.coef, np.float64) for p in points], axis=1)
+    biases = tuple(float(p.intercept) for p in points)
+    size = watched.n_rows, watched.n_features
+    return Claims(risk, thetas, biases, watched.read, tuple(duals), *size)
+
+
 # ---- linear classifiers ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class DualOfRounds:
-    """c = −s·y·α of a row, from the rounds of the solver."""
-
-    rounds: Rounds
-
-    @np.errstate(all="ignore")
-    def __call__(self, X: Matrix, y: FloatArray, s: FloatArray) -> FloatArray:
-        parts = in_spans(X, lambda rows, span: self.rounds.parts(rows, y[span]))
-        return np.asarray(-s * y * parts)
+@np.errstate(all="ignore")
+def dual_of_rounds(rounds: Rounds, X: Matrix, y: FloatArray, s: FloatArray) -> FloatArray:
+    """c = −s·y·α of some rows, from the rounds of the solver."""
+    return np.asarray(-s * y * in_spans(X, lambda rows, span: rounds.parts(rows, y[span])))
 
 
 @dataclass(frozen=True)
-class BlockPoint(Parametric):
+class BlockPoint(Together):
     """A linear classifier, and the dual variables of its rows as a function of the row.
 
     Attributes
@@ -284,53 +276,35 @@ class BlockPoint(Parametric):
     factors: FloatArray | None = None
 
     @classmethod
-    def check_all(cls, points: Sequence[Self], source: Source, each: Each = map) -> list[Any]:
+    def check_all(
+        cls, points: Sequence[Self], X: Any, y: Any = None, each: Each = map
+    ) -> list[Certificate]:
         """The certificates of several classes of one fit, the blocks being read for all at once."""
-        one = points[0]
+        one, source = points[0], as_source(X, y)
         factors = class_factors(one.labels, one.factors)
-        read = Signs(tuple(point.positive for point in points), factors)
-        watched = Watched.over(source, read, each)
-        claims = Claims(
-            risk_of(one.problem),
-            np.stack([np.asarray(p.coef, np.float64) for p in points], axis=1),
-            tuple(float(p.intercept) for p in points),
-            read,
-            tuple(p._dual() for p in points),
-            source.n_rows,
-            source.n_features,
-        )
-        if claims.thetas.shape[0] != source.n_features:
-            raise ValueError(
-                f"X has {source.n_features} features; the certificate is about "
-                f"{claims.thetas.shape[0]}."
-            )
+        watched = Watched.over(source, Signs(tuple(p.positive for p in points), factors), each)
+        claims = claims_of(risk_of(one.problem), points, watched, [p._dual() for p in points])
+        refuse_other_features(source.n_features, claims.thetas.shape[0])
         found = block_bounds(watched, claims)
         parts = zip(points, found, watched.sketches(), strict=True)
         weights = watched.ends_of_weights()
         return [one._conclude(bounds.bounds, sketch, weights) for one, bounds, sketch in parts]
 
-    def check(self, X: Any, y: Any = None) -> Certificate:
-        """The certificate of this point, recomputed from a source, or from arrays."""
-        found: Certificate = self.check_all([self], as_source(X, y))[0]
-        return found
-
-    def _dual(self) -> DualOfRounds | None:
+    def _dual(self) -> Callable[..., FloatArray] | None:
         if not len(self.biases):
             return None
         sizes = (np.asarray(self.thetas, np.float64), self.biases, self.smoothings)
         if sizes[0].shape != (len(self.biases), len(self.coef)) or len(sizes[2]) != len(sizes[1]):
             raise ValueError("The rounds of the witness are of another size than its model.")
-        return DualOfRounds(Rounds(*(np.asarray(part, np.float64) for part in sizes)))
+        return partial(dual_of_rounds, Rounds(*(np.asarray(a, np.float64) for a in sizes)))
 
     def _conclude(
         self, found: Bounds | Objection, sketch: Sketch, weights: FloatArray
     ) -> Certificate:
         """In the words of the same classifier whose rows are in memory; these are some weights."""
-        nothing = np.zeros(0)
-        point = DualPoint(
-            self.problem, self.coef, self.intercept, self.positive, nothing, weights=weights
-        )
-        return replace(point._conclude(found, math.nan, sketch), witness=self)
+        about = (self.problem, self.coef, self.intercept, self.positive, np.zeros(0))
+        point = DualPoint(*about, weights=weights)
+        return replace(point._conclude(found, None, sketch), witness=self)
 
 
 # ---- least squares -----------------------------------------------------------------------------
@@ -341,21 +315,12 @@ def squared_certificates(
 ) -> list[Certificate]:
     """The certificates of several targets of one fit from blocks, in one pass."""
     one = points[0]
-    read = Columns(tuple(point.column for point in points))
-    watched = Watched.over(source, read, each)
+    watched = Watched.over(source, Columns(tuple(point.column for point in points)), each)
     sigma = None if one.penalty_scale is None else np.asarray(one.penalty_scale, np.float64)
-    claims = Claims(
-        Risk(Squared(), L2(float(one.lam), sigma), bool(one.free_bias)),
-        np.stack([np.asarray(p.coef, np.float64) for p in points], axis=1),
-        tuple(float(p.intercept) for p in points),
-        read,
-        (None,) * len(points),
-        source.n_rows,
-        source.n_features,
-    )
+    risk = Risk(Squared(), L2(float(one.lam), sigma), bool(one.free_bias))
+    claims = claims_of(risk, points, watched, [None] * len(points))
     found, constants = _squared_bounds(watched, claims)
-    sketches = watched.sketches()
-    some = watched.ends_of_weights()
+    sketches, some = watched.sketches(), watched.ends_of_weights()
     return [
         replace(in_certificate(replace(point, weights=some), *part), witness=point)
         for point, *part in zip(points, found, constants, sketches, strict=True)
@@ -381,21 +346,11 @@ def _squared_bounds(watched: Watched, claims: Claims) -> tuple[list[SquaredFound
 # ---- the Lasso ---------------------------------------------------------------------------------
 
 
-def lasso_certificates(
-    points: Sequence[LassoPoint], source: Source, each: Each = map
-) -> list[Certificate]:
-    """The certificates of several models of one target each, from blocks."""
-    return [_lasso_certificate(point, source, each) for point in points]
-
-
-def _lasso_certificate(point: LassoPoint, source: Source, each: Each) -> Certificate:
-    read = Columns((point.column,))
-    watched = Watched.over(source, read, each)
+def lasso_certificate(point: LassoPoint, source: Source, each: Each = map) -> Certificate:
+    """The certificate of a model of one target, from blocks."""
+    watched = Watched.over(source, Columns((point.column,)), each)
     try:
-        risk = point.problem.risk(point.penalty_scale)
-        coef = np.asarray(point.coef, np.float64)[:, None]
-        size = (source.n_rows, source.n_features)
-        claims = Claims(risk, coef, (float(point.intercept),), read, (None,), *size)
+        claims = claims_of(point.problem.risk(point.penalty_scale), [point], watched, [None])
         found = block_bounds(watched, claims)[0]
     except Objection as objection:
         found = Found(objection)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.certificates.presentation import OPTIMIZATION, against_the_rest, as_html, as_text
+from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.presentation import (
+    OPTIMIZATION,
+    against_the_rest,
+    as_html,
+    as_text,
+    in_words,
+)
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import (
     UNCHECKED,
@@ -182,7 +189,7 @@ class Certificate:
         named = tuple(p._but(label=label) for p, label in zip(parts, labels, strict=True))
         if any(part.member for part in named):
             return _of_a_mean(named)
-        worst = max(named, key=_badness)
+        worst = max(named, key=badness)
         whole = conclude(
             worst.kind,
             worst.lower,
@@ -419,6 +426,22 @@ def conclude(
     return made
 
 
+def conclude_bounds(
+    found: Bounds | Objection, *, kind: str = "duality", objection: str = "",
+    vacuous: bool | None = None, **said: Any,
+) -> Certificate:  # fmt: skip
+    """Make a certificate of the bounds that the core has found, or of what it objects.
+
+    Unless told otherwise it is vacuous if it does not exclude a model with an objective a hundred
+    times smaller.
+    """
+    sides = (kind, found.lower, found.upper)
+    vacuous = found.lower <= 0.01 * found.upper if vacuous is None else vacuous
+    said |= {"vacuous": vacuous, "charge": found.charge, "moved": found.moved}
+    objection = in_words(found) if isinstance(found, Objection) else objection
+    return conclude(*sides, objection=objection, **said)
+
+
 def no_certificate(
     reason: str, remarks: Sequence[str] = (), witness: Witness | None = None
 ) -> Certificate:
@@ -443,7 +466,8 @@ def _label(witness: Any) -> str:
     return against_the_rest(witness.positive) if hasattr(witness, "positive") else ""
 
 
-def _badness(part: Certificate) -> tuple[bool, bool, float]:
+def badness(part: Certificate) -> tuple[bool, bool, float]:
+    """How bad a part of a composite is: whether it fails, is vacuous, and how much it leaves."""
     size = part.relative_gap if part.kind in OPTIMIZATION else part.upper
     return not part.holds, part.vacuous, size
 
@@ -451,12 +475,10 @@ def _badness(part: Certificate) -> tuple[bool, bool, float]:
 def _said_by(parts: Sequence[Certificate]) -> dict[str, Any]:
     """What a composite repeats of its parts: why it does not hold, and what is said besides."""
     against = [in_one([part.title, part.objection], ": ") for part in parts if not part.holds]
-    return {
-        "objection": in_one(against) if against else "",
-        "remarks": _each_once(remark for part in parts for remark in part.remarks),
-        "trusted": _each_once(trusted for part in parts for trusted in part.trusted),
-        "notes": _each_once(note for part in parts for note in part.notes),
-    }
+    said: dict[str, Any] = {"objection": in_one(against) if against else ""}
+    for name in ("remarks", "trusted", "notes"):  # each once
+        said[name] = tuple(dict.fromkeys(text for part in parts for text in getattr(part, name)))
+    return said
 
 
 def _of_a_mean(parts: tuple[Certificate, ...]) -> Certificate:
@@ -483,7 +505,3 @@ def _of_a_mean(parts: tuple[Certificate, ...]) -> Certificate:
         **_said_by(parts),
     )
     return whole._but(parts=parts)
-
-
-def _each_once(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(words))

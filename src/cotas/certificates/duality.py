@@ -10,56 +10,35 @@ from typing import Any, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core import gap
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.rounding import above, below
-from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import ElasticNet
-from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import ends, in_words, other_rows
-from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
+from cotas.certificates.ledger import Parametric, Together
+from cotas.certificates.presentation import (
+    OPTIMIZATION_ONLY,
+    bias_in_words,
+    ends,
+    mean_of,
+)
+from cotas.certificates.problems import LOSSES
+from cotas.certificates.sweep import (
+    Facts,
+    class_sketches,
+    gather_facts,
+    refuse_other_rows,
+    rows_of,
+    signs_of,
+)
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.words import say
 
 SECTION = "weak duality, section 3.7 of Fuentes Cabrera"
-OPTIMIZATION_ONLY = "It certifies the optimization, not the error on new data."
-LOSSES = {
-    "hinge": gap.Hinge(),
-    "squared hinge": gap.SquaredHinge(),
-    "modified Huber": gap.ModifiedHuber(),
-    "logistic": gap.Logistic(),
-    "exponential": gap.Exponential(),
-}
-
-
-def mean_of(point: Any) -> str:
-    """The mean that is minimized, in words: whether some rows count more than others.
-
-    Of a pair of classes it is that over their rows, and the others have no weight.
-    """
-    weights = point.weights
-    if weights is not None and getattr(point, "subject", None):
-        weights = weights[weights > 0]
-    return mean_in_words(weights)
-
-
-def mean_in_words(weights: FloatArray | None) -> str:
-    """The mean with these weights."""
-    equal = weights is None or (weights == weights[:1]).all()
-    return say("mean" if equal else "weighted mean")
-
-
-def bias_in_words(free: bool, scale: float = 0.0) -> str:
-    """What is asked of the bias."""
-    if scale:
-        return say("the bias penalized as one more weight")
-    return say("the bias is free" if free else "without bias")
 
 
 def risk_of(problem: RegularizedRisk) -> Risk:
-    """The problem as the core knows it."""
     loss = LOSSES.get(problem.loss.name)
     if loss is None or not math.isfinite(problem.bias_scale):
         raise ValueError("The loss must be one of the core's, and bias_scale a finite number.")
@@ -77,7 +56,6 @@ def regularizer_of(problem: RegularizedRisk | SoftmaxRisk) -> L2 | ElasticNet:
 
 
 def penalty_in_words(problem: RegularizedRisk | SoftmaxRisk, theta: str = "θ") -> str:
-    """The penalty as it is written."""
     if not problem.l1_ratio:
         return f"(λ/2)‖{theta}‖²"
     if problem.l1_ratio == 1.0:
@@ -91,26 +69,6 @@ def penalty_figures(problem: RegularizedRisk | SoftmaxRisk, coef: FloatArray) ->
         return {"λ": problem.lam}
     used = float(np.count_nonzero(coef))
     return {"λ": problem.lam, "ρ": problem.l1_ratio, "coefficients that are not zero": used}
-
-
-def conclude_duality(
-    found: Bounds | Objection, *, vacuous: bool | None = None, **said: Any
-) -> Certificate:
-    """Make a certificate of the bounds that the core has found, or of what it objects.
-
-    Unless told otherwise it is vacuous if it does not exclude a model with an objective a hundred
-    times smaller.
-    """
-    return conclude(
-        kind="duality",
-        lower=found.lower,
-        upper=found.upper,
-        objection=in_words(found),
-        vacuous=found.lower <= 0.01 * found.upper if vacuous is None else vacuous,
-        charge=found.charge,
-        moved=found.moved,
-        **said,
-    )
 
 
 @dataclass(frozen=True)
@@ -131,7 +89,7 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class DualPoint(Parametric):
+class DualPoint(Together):
     """A linear classifier and the dual point αᵢ = sᵢ · multipliersᵢ / per that measures it.
 
     For PEGASOS the multipliers count how often each example violated its margin, and `per` is
@@ -170,51 +128,46 @@ class DualPoint(Parametric):
         """
         first = points[0]
         rows = rows_of(X, first.problem.free_bias, facts, each)
+        for point in points:
+            refuse_other_rows(rows.n, point.multipliers, weights=point.weights)
         facts = facts or gather_facts(X, y, [point.positive for point in points], each=each)
-        claims = [point._claim(np.asarray(y), rows.n) for point in points]
+        claims = [point._claim(np.asarray(y)) for point in points]
         parts = zip(points, all_bounds(rows, claims, first.weights), facts.sketches, strict=True)
-        longest = facts.longest(first.weights)
-        return [one._conclude(found.bounds, longest, sketch) for one, found, sketch in parts]
+        return [one._conclude(found.bounds, facts, sketch) for one, found, sketch in parts]
 
-    def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """The certificate of this point, recomputed from the data."""
-        return self.check_all([self], X, y)[0]
-
-    def _claim(self, y: AnyArray, n: int) -> Claim:
+    def _claim(self, y: AnyArray) -> Claim:
         signs, shares = signs_of(y, self.positive), np.asarray(self.multipliers, np.float64)
-        for given in (shares, self.weights):
-            if given is not None and np.shape(given) != (n,):
-                raise other_rows(n, np.size(given))
         with np.errstate(all="ignore"):
             c = -signs * (shares / self.per)
             c = c if self.weights is None else c * self.weights
         theta = np.asarray(self.coef, np.float64)
         return Claim(risk_of(self.problem), signs, theta, float(self.intercept), c)
 
-    def _conclude(self, found: Bounds | Objection, longest: float, sketch: Any) -> Certificate:
-        """Put both values and what follows from them into words."""
+    def _conclude(self, found: Bounds | Objection, facts: Facts | None, sketch: Any) -> Certificate:
         problem = self.problem
         lower, upper = found.lower, found.upper
         figures = penalty_figures(problem, self.coef)
         figures["‖θ‖"] = float(np.linalg.norm(self.coef))
-        remarks, trusted, mean = [], [], mean_of(self)
-        if self.expectation is not None:
-            figures["R (longest row)"] = longest
+        remarks, trusted = [], []
+        if self.expectation is not None and facts is not None:
+            figures["R (longest row)"] = longest = facts.longest(self.weights)
             figures["mean gap in theory, at most"] = self.expectation.gap(problem.lam, longest)
             remarks.append("The theory bounds the mean over all random draws, not this run.")
             trusted.append("The number of draws is what the run says of itself.")
-        return conclude_duality(
+        return conclude_bounds(
             found,
             statement=lambda: say(
                 "No classifier has a smaller {mean} {loss} loss + {penalty} ({bias}) than {lower}; "
                 "this one has {upper}.",
-                mean=mean,
+                mean=mean_of(self),
                 loss=say(problem.loss.name),
                 penalty=penalty_in_words(problem),
                 bias=bias_in_words(problem.free_bias, problem.bias_scale),
                 **ends(lower, upper),
             ),
-            reference=SECTION if problem.gain_is_linear else "weak duality, theory/logistic.md",
+            reference=SECTION
+            if problem.loss.name == "hinge"
+            else "weak duality, theory/logistic.md",
             figures=figures,
             remarks=(*remarks, OPTIMIZATION_ONLY),
             trusted=trusted,
@@ -239,24 +192,21 @@ class HardMarginPoint(Parametric):
     alpha: FloatArray = field(repr=False)
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """Both bounds, recomputed from the data."""
         rows, signs = rows_of(X, self.free_bias), signs_of(np.asarray(y), self.positive)
-        if np.shape(self.alpha) != (rows.n,):
-            raise other_rows(rows.n, len(self.alpha))
+        refuse_other_rows(rows.n, self.alpha)
         c = -signs * np.asarray(self.alpha, np.float64)
         risk = Risk(gap.HardMargin(), L2(1.0), self.free_bias)
         theta, bias = np.asarray(self.coef, np.float64), float(self.intercept)
         found = all_bounds(rows, [Claim(risk, signs, theta, bias, c)])[0].bounds
-        sketch = gather_facts(X, y, [self.positive]).sketches[0]
+        sketch = class_sketches(X, y, [self.positive])[0]
         lower, upper = found.lower, found.upper
         figures = {}
         if isinstance(found, Bounds):
-            figures["distance of the nearest row to the boundary"] = below(
-                1.0 / math.sqrt(2 * upper), 4
-            )
+            distance = below(1.0 / math.sqrt(2 * upper), 4)
+            figures["distance of the nearest row to the boundary"] = distance
         if lower > 0:
             figures["no separator keeps a distance above"] = above(1.0 / math.sqrt(2 * lower), 4)
-        return conclude_duality(
+        return conclude_bounds(
             found,
             statement=say(
                 "No separator with all margins at least 1 has ½‖θ‖² below {lower}; this one, "
@@ -269,11 +219,3 @@ class HardMarginPoint(Parametric):
             witness=self,
             sketch=sketch,
         )
-
-
-def rows_of(X: Matrix, movable: bool, facts: Facts | None = None, each: Each = map) -> Rows:
-    """X for the core; the rows of the facts, if they are the ones that are needed."""
-    known = None if facts is None else facts.rows
-    if known is not None and known.movable == movable:
-        return known
-    return Rows(as_rows(X), movable, each)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import numpy as np
-
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.duality import DualPoint
@@ -51,16 +49,13 @@ class FeaturePoint:
 
     @property
     def intercept(self) -> float:
-        """θ₀"""
         return self.point.intercept
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """The certificate of this point, recomputed from the data."""
         if self.remark not in REMARKS.values():
             raise ValueError("The witness describes its features in words that nobody proves.")
-        labels, given = np.asarray(y), self.point.weights
-        used = labels if given is None else labels[np.asarray(given) > 0]
-        refuse_another_subject(self.subject, used, self.point.positive)
+        point = self.point
+        refuse_another_subject(self.subject, y, point.positive, point.weights)
         return self.check_features(self.features.transform(X), y)
 
     def check_features(self, Z: FloatArray, y: AnyArray) -> Certificate:
@@ -71,7 +66,6 @@ class FeaturePoint:
         return replace(found, witness=self, remarks=remarks, trusted=trusted, label=label)
 
     def about(self, coef: FloatArray, intercept: float) -> FeaturePoint:
-        """The same dual point, said to measure other parameters."""
         return replace(self, point=self.point.about(coef, intercept))
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,18 +17,36 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.consequences.prediction import best_biases, outer
+from cotas.certificates.certificate import Certificate, conclude, conclude_bounds
+from cotas.certificates.consequences.biases import best_biases, outer
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.gap import Claim, Hinge, Weights, feasible
+from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of, proved_shift
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
-from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, mean_of, risk_of
-from cotas.certificates.ledger import Parametric
+from cotas.certificates.ledger import Together
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
-from cotas.certificates.presentation import against, against_the_rest, ends, in_words, other_rows
-from cotas.certificates.sweep import Facts, as_rows, gather_facts, signs_of
+from cotas.certificates.presentation import (
+    OPTIMIZATION_ONLY,
+    against,
+    against_the_rest,
+    bias_in_words,
+    ends,
+    mean_in_words,
+    not_examined,
+    on_trust,
+    other_rows,
+    proof_of,
+)
+from cotas.certificates.problems import LOSSES
+from cotas.certificates.sweep import (
+    Facts,
+    Sketch,
+    as_rows,
+    class_sketches,
+    refuse_other_rows,
+    signs_of,
+)
 from cotas.problem import RegularizedRisk
 from cotas.words import english, in_one, say
 
@@ -68,7 +86,7 @@ class KernelRegion:
 
 
 @dataclass(frozen=True)
-class KernelDualPoint(Parametric):
+class KernelDualPoint(Together):
     """A kernel machine and the dual point αᵢ = sᵢ · multipliersᵢ / per that measures it.
 
     Any multipliers give a valid bound: the checker moves α into the feasible set before it uses
@@ -105,29 +123,36 @@ class KernelDualPoint(Parametric):
     ) -> list[Certificate]:
         """The certificates of several classes of one fit, from one computation of the kernel.
 
-        The points share the problem, the kernel and the weights. `facts` are those of the same
-        data, if they have been gathered already.
+        The points share the kernel. `facts` are those of the same data, if they have been gathered
+        already.
         """
-        survey = KernelSurvey(points, X, y, facts, each)
+        survey = KernelSurvey(points, X, y, None if facts is None else facts.sketches, each)
         return [survey.conclude(c) for c in range(len(points))]
 
     def survey(
-        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+        self,
+        X: Matrix,
+        y: AnyArray,
+        facts: Facts | None = None,
+        each: Each = map,
+        complete: bool = True,
     ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
         """The certificate, Kβ as it was computed for it, and where the optimum is, if known.
 
-        Of rows without weight Kβ is zero.
+        Of rows without weight Kβ is zero. Of two classes all the rows are here, or not.
         """
-        survey = KernelSurvey([self], X, y, facts, each)
+        sketches = None if facts is None else facts.sketches
+        survey = KernelSurvey([self], X, y, sketches, each, complete)
         return survey.conclude(0), survey.scores[:, 0], survey.regions[0]
 
-    def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """The certificate of this point, recomputed from the data."""
+    def whole(self) -> KernelDualPoint:
+        """The same: it is about all the rows."""
+        return self
+
+    def check(self, X: Any, y: Any = None) -> Certificate:
         if self.subject:
-            labels, given = np.asarray(y), self.weights
-            used = labels if given is None else labels[np.asarray(given) > 0]
-            refuse_another_subject(self.subject, used, self.positive)
-        return self.check_all([self], X, y)[0]
+            refuse_another_subject(self.subject, y, self.positive, self.weights)
+        return super().check(X, y)
 
     def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
         """Where an optimum lies if these bounds, claimed elsewhere, are right."""
@@ -142,27 +167,29 @@ class KernelDualPoint(Parametric):
 
 
 class KernelSurvey:
-    """K times β and times the dual point, for all classes of one fit, and what follows."""
+    """K times β and times the dual points of all classes of one fit, and what follows."""
 
     def __init__(
         self,
-        points: Sequence[KernelDualPoint],
+        points: Sequence[Any],
         X: Matrix,
         y: AnyArray,
-        facts: Facts | None,
+        sketches: Sequence[Sketch] | None,
         each: Each,
+        complete: bool = True,
     ) -> None:
-        X, y, positives = as_rows(X), np.asarray(y), [point.positive for point in points]
-        self.points, self.problem, self.n = points, points[0].problem, int(X.shape[0])
+        X, y = as_rows(X), np.asarray(y)
+        self.y, self.complete = y, complete
+        self.points, self.n, kernel = points, int(X.shape[0]), points[0].kernel
+        self.spec, self.formula = kernel.spec(), f"k(x, x′) = {kernel}"
+        self.trusted = on_trust(self.spec)
         if y.shape != (self.n,):
-            raise ValueError(f"y must have one label for each of the {self.n} rows of X.")
-        for vector in [v for p in points for v in (p.coef, p.multipliers)]:
-            if np.shape(vector) != (self.n,):
-                raise other_rows(self.n, len(vector))
-        self.facts = facts or gather_facts(X, y, positives, each=each)
+            raise ValueError(f"y must have one entry for each of the {self.n} rows of X.")
+        refuse_other_rows(self.n, *(point.coef for point in points))
         self.scores = np.zeros((self.n, len(points)))
         self.regions: list[KernelRegion | None] = [None] * len(points)
         self.objection: Objection | None = None
+        self.sketches = sketches or self._sketches(X, y, each)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 self._read(y)
@@ -170,40 +197,46 @@ class KernelSurvey:
         except Objection as error:
             self.objection = error
 
+    def _sketches(self, X: Matrix, y: AnyArray, each: Each) -> list[Sketch]:
+        return class_sketches(X, y, [point.positive for point in self.points], each)
+
     def _read(self, y: AnyArray) -> None:
         """Refuse what is no point of the problem; move the dual points into the feasible set."""
-        points, lam = self.points, float(self.problem.lam)
-        self.risk = replace(risk_of(self.problem), regularizer=SquaredLength(lam))
-        if self.risk.bias_scale:
-            raise Objection("parameters")
-        self.weights = Weights.of(points[0].weights, self.n)
+        points = self.points
+        refuse_other_rows(self.n, *(point.multipliers for point in points))
+        self.risks = [_risk(point.problem) for point in points]
+        self.weights = [Weights.of(point.weights, self.n) for point in points]
         self.betas = np.array([p.coef for p in points], np.float64).T
         self.biases = np.array([float(p.intercept) for p in points])
-        self.signs = np.array([signs_of(y, p.positive) for p in points]).T
-        for model in zip(self.signs.T, self.betas.T, self.biases.tolist(), strict=True):
-            Claim(self.risk, *model).refuse(self.n, self.n)
-        s = self.weights.s
-        self.given = -self.signs * s[:, None] * np.array([_shares(p) for p in points]).T
+        self.targets = np.array([signs_of(y, p.positive) for p in points]).T
+        models = zip(self.risks, self.targets.T, self.betas.T, self.biases.tolist(), strict=True)
+        for model in models:
+            Claim(*model).refuse(self.n, self.n)
+        s, self.room = np.array([w.s for w in self.weights]).T, np.zeros((self.n, 1))
+        self.given = -self.targets * s * np.array([_shares(p) for p in points]).T
         moved = [
-            feasible(self.risk.loss, sign, c, s, self.risk.free_bias)
-            for sign, c in zip(self.signs.T, self.given.T, strict=True)
+            feasible(risk.loss, y, c, w, risk.free_bias)
+            for risk, y, c, w in zip(self.risks, self.targets.T, self.given.T, s.T, strict=True)
         ]
         self.duals = np.array(moved).T
 
     def _multiply(self, X: Matrix, each: Each) -> None:
         """K times β and c; where K is examined, of the rows that have a part in it only."""
         factors = np.stack([self.betas, self.duals], axis=2).reshape(self.n, -1)
-        self.gram, self.evidence = gram_of(self.points[0].kernel.spec(), X, each), None
-        rows = ((self.weights.s > 0) | factors.any(axis=1)).nonzero()[0]
+        self.gram, self.evidence = gram_of(self.spec, X, each), None
+        wanted = np.logical_or.reduce([w.s > 0 for w in self.weights])
+        rows = (wanted | factors.any(axis=1)).nonzero()[0]
         self.examined = not self.gram.positive and len(rows) <= LARGEST_EXAMINED
         if self.examined:
             self.gram, self.evidence = examined(self.gram, rows)
-            for name in ("signs", "betas", "duals", "given"):
+            for name in ("targets", "betas", "duals", "given", "room"):
                 setattr(self, name, getattr(self, name)[rows])
-            self.weights, factors = replace(self.weights, s=self.weights.s[rows]), factors[rows]
-        values, off = self.gram.times(factors, self.weights.s > 0)
+            self.weights = [replace(w, s=w.s[rows]) for w in self.weights]
+            factors, wanted = factors[rows], wanted[rows]
+        values, off = self.gram.times(factors, wanted)
         self.values = values.reshape(len(values), -1, 2)
         self.off = off.reshape(self.values.shape)
+        self.off[:, :, 0] += self.room
         self.scores[rows if self.examined else slice(None)] = self.values[:, :, 0]
 
     def conclude(self, c: int) -> Certificate:
@@ -215,25 +248,59 @@ class KernelSurvey:
         if evidence is not None:
             return self._stationary(c, evidence)
         beta, dual, values, off = parts
-        y, bias = self.signs[:, c], float(self.biases[c])
+        claim = Claim(self.risks[c], self.targets[:, c], beta, float(self.biases[c]), dual)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                claim = Claim(self.risk, y, beta, bias, dual)
-                found, theta = bounds(claim, self.gram, self.weights, values, off)
+                found, theta = bounds(claim, self.gram, self.weights[c], values, off)
         except Objection as error:
             return self._certificate(c, error, 0.0)
-        self.regions[c] = self._region(c, found)
         return self._certificate(c, found, math.sqrt(max(0.0, theta.square)))
 
+    def _negative(
+        self, beta: FloatArray, dual: FloatArray, values: FloatArray, off: FloatArray
+    ) -> Definiteness | None:
+        """‖θ‖² < 0 for β or for the dual point, if it is."""
+        for k, a in enumerate((beta, dual)):
+            length = self.gram.length(a, values[:, k], off[:, k])
+            if length.square + length.off < 0:
+                norm = float(np.linalg.norm(a))
+                return shown_by(a / norm, length.square / norm**2)
+        return None
+
+    def _about_the_kernel(self) -> tuple[str, ...]:
+        """What was found out about K, where its formula does not tell."""
+        if self.examined:
+            return (proof_of(self.gram.shift),)
+        return () if self.gram.positive else (not_examined(LARGEST_EXAMINED),)
+
+    def _mean(self, point: KernelDualPoint) -> str:
+        """The mean that is minimized, of two classes that over all of their rows, if they are here.
+
+        The others have no weight.
+        """
+        if not self.complete:
+            return say("weighted mean")
+        y, weights = self.y, point.weights
+        if point.subject and weights is not None:
+            others = y[(weights > 0) & (y != point.positive)]
+            if len(others) and (others == others[0]).all():
+                weights = weights[(y == point.positive) | (y == others[0])]
+        return mean_in_words(weights)
+
     def _certificate(self, c: int, found: Bounds | Objection, length: float) -> Certificate:
-        point, problem, objection = self.points[c], self.problem, in_words(found)
+        point, problem, conditional = self.points[c], self.points[c].problem, False
         lower, upper = found.lower, found.upper
-        condition, remarks = ("", ()) if objection else self._about_the_kernel()
-        mean, subject = mean_of(point), point.subject
+        remarks: tuple[str, ...] = (OPTIMIZATION_ONLY,)
+        if isinstance(found, Bounds):
+            self.regions[c] = self._region(c, found)
+            conditional = not (self.examined or self.gram.positive)
+            remarks = (*self._about_the_kernel(), *remarks)
+        mean = self._mean(point)  # at once: weights that are no numbers are found out by it
 
         def statement() -> str:
-            before = [in_one([subject, ": "], "")] if subject else []
-            before += [condition] if condition else []
+            before = [in_one([point.subject, ": "], "")] if point.subject else []
+            if conditional:
+                before.append(say("If the Gram matrix is positive semi-definite, "))
             return say(
                 "{before}no θ in the feature space of k has a smaller {mean} {loss} loss "
                 "+ (λ/2)‖θ‖² ({bias}) than {lower}; this one has {upper}."
@@ -247,76 +314,43 @@ class KernelSurvey:
                 **ends(lower, upper),
             )
 
-        figures, sides = {"‖θ‖": length}, ("duality", lower, upper)
-        more = (*remarks, OPTIMIZATION_ONLY)
-        said = (sides, statement, REFERENCE, figures, more, objection)
-        return self._said(c, *said, found.charge, found.moved)
+        said = self._said(c, {"‖θ‖": length}, remarks)
+        return conclude_bounds(found, statement=statement, reference=REFERENCE, **said)
 
-    def _said(
-        self, c: int, sides: tuple[str, float, float], statement: Any, reference: str,
-        figures: dict[str, float], remarks: tuple[str, ...], objection: str, charge: float,
-        moved: tuple[float, float] = (0.0, 0.0),
-    ) -> Certificate:  # fmt: skip
+    def _said(self, c: int, figures: dict[str, float], remarks: tuple[str, ...]) -> dict[str, Any]:
+        """What is said of every machine besides: its kernel, and how many rows it is made of."""
         point = self.points[c]
         support = float(np.count_nonzero(point.coef))
-        return conclude(
-            *sides,
-            statement=statement,
-            reference=reference,
-            figures={"λ": self.problem.lam, **figures, "support vectors": support},
-            objection=objection,
-            vacuous=sides[0] == "duality" and sides[1] <= 0.01 * sides[2],
-            remarks=(f"k(x, x′) = {point.kernel}", *remarks),
-            trusted=on_trust(point.kernel.spec()),
-            charge=charge,
-            moved=moved,
-            witness=point,
-            sketch=self.facts.sketches[c],
-        )
+        return {
+            "figures": {"λ": point.problem.lam, **figures, "support vectors": support},
+            "remarks": (self.formula, *remarks),
+            "trusted": self.trusted,
+            "witness": point,
+            "sketch": self.sketches[c],
+        }
 
     def _region(self, c: int, found: Bounds) -> KernelRegion | None:
         """The ball around θ and the interval that enclose every best (θ*, θ₀*).
 
         See `consequences/prediction.py`; ‖φ(x)‖ = √k(x, x) takes the place of ‖x‖.
         """
-        radius = self.risk.regularizer.radius(found.gap)
-        if not self.risk.free_bias:
+        risk, y, s = self.risks[c], self.targets[:, c], self.weights[c].s
+        radius = risk.regularizer.radius(found.gap)
+        if not risk.free_bias:
             return KernelRegion(radius, 0.0, 0.0)
-        if not isinstance(self.risk.loss, Hinge):
+        if not isinstance(risk.loss, Hinge):
             return None  # the best bias of another loss is no quantile
-        y, s = self.signs[:, c], self.weights.s
         corners = y - self.values[:, c, 0]
         room = radius * np.sqrt(self.gram.squares) + self.off[:, c, 0] + 4 * U * np.abs(corners)
         room = room * (1.0 + 16 * U) + TINY
         given = None if self.points[c].weights is None else s
         return KernelRegion(radius, *best_biases(*outer(corners, room), y > 0, given))
 
-    def _about_the_kernel(self) -> tuple[str, tuple[str, ...]]:
-        """A condition to begin the statement with, and what was found out about K."""
-        if not self.examined:
-            if self.gram.positive:
-                return "", ()
-            return say("If the Gram matrix is positive semi-definite, "), (not_examined(),)
-        return "", (proof_of(self.gram.shift),)
-
     def _rebuilds(self, c: int) -> bool:
         """Whether the model has the coefficients αy/λ of the multipliers."""
-        beta = -self.given[:, c] / (self.problem.lam * self.weights.high)
+        beta = -self.given[:, c] / (self.points[c].problem.lam * self.weights[c].high)
         scale = float(np.abs(beta).max(initial=0.0))
         return float(np.abs(self.betas[:, c] - beta).max(initial=0.0)) <= 1e-9 * scale
-
-    # ---- where there is no feature space -------------------------------------------------------
-
-    def _negative(
-        self, beta: FloatArray, dual: FloatArray, values: FloatArray, off: FloatArray
-    ) -> Definiteness | None:
-        """‖θ‖² < 0 for β or for the dual point, if it is."""
-        for k, a in enumerate((beta, dual)):
-            length = self.gram.length(a, values[:, k], off[:, k])
-            if length.square + length.off < 0:
-                norm = float(np.linalg.norm(a))
-                return shown_by(a / norm, length.square / norm**2)
-        return None
 
     def _stationary(self, c: int, evidence: Definiteness) -> Certificate:
         """How far α is from the KKT conditions of the dual problem, which it may meet by chance.
@@ -325,8 +359,8 @@ class KernelSurvey:
         conditions is stationary, and others may be better.
         """
         point, dual = self.points[c], self.given[:, c]
-        value, rest = sharp_total(dual) if self.risk.free_bias else (0.0, 0.0)
-        violation = above(max(self._violation(c), (abs(value) + rest) / self.weights.low), 4)
+        value, rest = sharp_total(dual) if self.risks[c].free_bias else (0.0, 0.0)
+        violation = above(max(self._violation(c), (abs(value) + rest) / self.weights[c].low), 4)
         statement = say(
             "{subject}: the kernel is not positive semi-definite, so nothing bounds the best "
             "objective; the multipliers meet the KKT conditions of the dual problem up to "
@@ -341,8 +375,9 @@ class KernelSurvey:
         figures = {"cᵀKc for some c of length 1": evidence.value}
         mercer = say("It is no Mercer kernel: {evidence}.", evidence=evidence.in_words)
         remarks = (mercer, "A stationary point need not be the best.")
-        sides, charge = ("stationary", 0.0, violation), violation * 1e-9 + 64 * U
-        return self._said(c, sides, statement, INDEFINITE, figures, remarks, why, charge)
+        said = {"reference": INDEFINITE, "objection": why, **self._said(c, figures, remarks)}
+        charge = violation * 1e-9 + 64 * U
+        return conclude("stationary", 0.0, violation, statement=statement, charge=charge, **said)
 
     def _violation(self, c: int) -> float:
         """How far the corners yᵢ − f(xᵢ) are from what the multipliers would need, rounded up.
@@ -350,9 +385,9 @@ class KernelSurvey:
         With a free bias some θ₀ must lie above all corners of the examples that can move up along
         y and below all those that can move down; without one θ₀ is zero.
         """
-        s, w, y, dual = self.weights.s, self.weights, self.signs[:, c], self.given[:, c]
+        w, y, dual = self.weights[c], self.targets[:, c], self.given[:, c]
+        s, unit = w.s, self.points[c].problem.lam * w.low
         values, off = (part[:, 0] for part in self.gram.times(dual[:, None], s > 0))
-        unit = self.problem.lam * w.low
         scores = -values / unit
         room = off / unit + np.abs(scores) * (w.high / w.low - 1.0 + 8 * U) + 4 * U
         corners, room = y - scores, room * (1.0 + 16 * U)
@@ -362,9 +397,18 @@ class KernelSurvey:
         least = np.where(y > 0, falls, rises)
         highest = float((corners + room)[most].max(initial=-math.inf))
         lowest = float((corners - room)[least].min(initial=math.inf))
-        if not self.risk.free_bias:
+        if not self.risks[c].free_bias:
             return max(0.0, highest, -lowest)
         return max(0.0, up(highest - lowest))
+
+
+def _risk(problem: RegularizedRisk) -> Risk:
+    """What is minimized in feature space."""
+    if problem.bias_scale or problem.l1_ratio or problem.loss.name not in LOSSES:
+        raise Objection("parameters")
+    if not 0 < problem.lam < math.inf:
+        raise Objection("penalty")
+    return Risk(LOSSES[problem.loss.name], SquaredLength(float(problem.lam)), problem.free_bias)
 
 
 def _shares(point: KernelDualPoint) -> FloatArray:
@@ -406,26 +450,10 @@ def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness |
     return definiteness(gram.block(A, A, rows)[0], SINGLE)
 
 
-def not_examined() -> str:
-    """Why nothing is said about K."""
-    text = "It was not examined, there being more than {most} rows."
-    return say(text, most=LARGEST_EXAMINED)
-
-
-def proof_of(shift: float) -> str:
-    """How K, with `shift` on its diagonal, was proved positive semi-definite."""
-    if not shift:
-        return say("K is positive semi-definite, as a Cholesky factorization proves.")
-    return say(
-        "K is positive semi-definite up to rounding: K + {shift:.3g}·I is, as a Cholesky "
-        "factorization proves, and the bounds are about that matrix.",
-        shift=shift,
-    )
-
-
-def refuse_another_subject(subject: str, y: AnyArray, positive: Any) -> None:
+def refuse_another_subject(subject: str, y: AnyArray, positive: Any, weights: Any = None) -> None:
     """Raise where a witness is said to be about other classes than those of its rows."""
-    others = y[y != positive]
+    used = np.asarray(y) if weights is None else np.asarray(y)[np.asarray(weights) > 0]
+    others = used[used != positive]
     if not len(others):
         raise ValueError("The rows with a weight are of one class only.")
     about = {against_the_rest(positive)}
@@ -433,18 +461,6 @@ def refuse_another_subject(subject: str, y: AnyArray, positive: Any) -> None:
         about |= {"", against(others[0], positive), against(positive, others[0])}
     if english(subject) not in map(english, about):
         raise ValueError(f"The witness says that it is about {subject!r}, and it is not.")
-
-
-def on_trust(spec: Any) -> tuple[str, ...]:
-    """What of a kernel is a function of the user's own."""
-    match spec:
-        case ("custom", _):
-            return ("the kernel, a function whose values are taken as they come",)
-        case ("features", _):
-            return ("the feature map, a function whose values are taken as they come",)
-        case tuple():
-            return tuple(dict.fromkeys(t for part in spec for t in on_trust(part)))
-    return ()
 
 
 @dataclass(frozen=True)
@@ -472,12 +488,10 @@ class PairPoint:
 
     @property
     def intercept(self) -> float:
-        """θ₀"""
         return self.point.intercept
 
     @property
     def kernel(self) -> KernelFunction:
-        """k"""
         return self.point.kernel
 
     @property
@@ -486,7 +500,6 @@ class PairPoint:
         return self.point.subject
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """The certificate of this point, recomputed from the data."""
         y, rows, n = np.asarray(y), np.asarray(self.rows), np.shape(X)[0]
         if n != self.n_rows:
             raise other_rows(n, self.n_rows)
@@ -496,9 +509,9 @@ class PairPoint:
         others = y[rows][y[rows] != self.point.positive]
         if len(others) and not (others == others[0]).all():
             raise ValueError("The rows of a pair are of two classes, and these are of more.")
-        refuse_another_subject(self.subject, y[rows], self.point.positive)
-        facts = gather_facts(X, y, [self.point.positive])
-        return self.survey(self._some(X), y[rows], facts)[0]
+        refuse_another_subject(self.subject, y[rows], self.point.positive, self.point.weights)
+        facts = Facts(class_sketches(X, y, [self.point.positive]))
+        return self.survey(self._some(X), y, facts)[0]
 
     def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
         """As `KernelDualPoint.region`, of the rows that take part."""
@@ -512,8 +525,11 @@ class PairPoint:
     def survey(
         self, some: Matrix, y: AnyArray, facts: Facts, each: Each = map
     ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
-        """As `KernelDualPoint.survey`, from the rows that take part; the facts are of all rows."""
-        certificate, scores, region = self.point.survey(some, y, facts, each)
+        """As `KernelDualPoint.survey`, from the rows that take part; y and facts are of all."""
+        own = y[self.rows]
+        labels = [self.point.positive, *own[own != self.point.positive][:1]]
+        complete = sum(np.count_nonzero(y == label) for label in labels) == len(own)
+        certificate, scores, region = self.point.survey(some, own, facts, each, complete)
         return certificate._but(witness=self), scores, region
 
     def whole(self) -> KernelDualPoint:
@@ -524,14 +540,23 @@ class PairPoint:
         return replace(point, coef=coef, multipliers=multipliers, weights=weights)
 
     def about(self, coef: FloatArray, intercept: float) -> KernelDualPoint:
-        """The same dual point, said to measure other coefficients."""
         return self.whole().about(coef, intercept)
 
     def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
         return self.whole().to_dict()
 
     def _spread(self, values: Any) -> FloatArray:
         everywhere = np.zeros(self.n_rows)
         everywhere[self.rows] = values
         return everywhere
+
+
+def survey_together(
+    points: Sequence[KernelDualPoint | PairPoint], X: Matrix, y: AnyArray, facts: Facts
+) -> list[tuple[Certificate, KernelRegion | None]]:
+    """The certificate of each and where its optimum is, from K of all the rows, computed once."""
+    survey = KernelSurvey([point.whole() for point in points], X, y, facts.sketches, map)
+    return [
+        (survey.conclude(c)._but(witness=point), survey.regions[c])
+        for c, point in enumerate(points)
+    ]

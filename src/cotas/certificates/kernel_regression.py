@@ -10,30 +10,23 @@ positive semi-definite, K is examined as in `kernel.py`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Risk, Weights, feasible
-from cotas.certificates.core.gram import Gram, SquaredLength, bounds
+from cotas.certificates.core.gram import SquaredLength
 from cotas.certificates.core.residuals import EpsilonInsensitive, Squared
 from cotas.certificates.core.rounding import U
-from cotas.certificates.duality import OPTIMIZATION_ONLY, bias_in_words, conclude_duality, mean_of
-from cotas.certificates.kernel import (
-    LARGEST_EXAMINED,
-    KernelFunction,
-    examined,
-    not_examined,
-    on_trust,
-    proof_of,
-)
+from cotas.certificates.kernel import KernelFunction, KernelSurvey
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import ends, other_rows
-from cotas.certificates.sweep import ROUNDED, Sketch, as_rows, constant_model, sketches_of
+from cotas.certificates.positivity import Definiteness
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
+from cotas.certificates.sweep import Sketch
+from cotas.certificates.targets import ROUNDED, constant_model, sketches_of
 from cotas.words import say
 
 
@@ -46,7 +39,6 @@ class KernelRegression:
     epsilon: float | None = None
 
     def risk(self) -> Risk:
-        """The problem as the core knows it."""
         if not 0 < self.lam < math.inf:
             raise Objection("penalty")
         loss = Squared() if self.epsilon is None else EpsilonInsensitive(self.epsilon)
@@ -83,106 +75,64 @@ class KernelRegressionPoint(Parametric):
     weights: FloatArray | None = field(default=None, repr=False)
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """The certificate of this point, recomputed from the data."""
         return self.survey(X, y)[0]
 
     def survey(
         self, X: Matrix, y: AnyArray, sketch: Sketch | None = None, each: Each = map
     ) -> tuple[Certificate, FloatArray]:
         """The certificate, and Kβ as it was computed for it; `sketch` is that of the same data."""
-        X, y = as_rows(X), np.asarray(y, dtype=np.float64)
-        if y.shape != (X.shape[0],):
-            raise ValueError(f"y must have one number for each of the {X.shape[0]} rows of X.")
-        if np.shape(self.coef) != y.shape:
-            raise other_rows(len(y), len(self.coef))
-        found = _RegressionSurvey(self, X, y, each)
-        return found.conclude(sketch or sketches_of(X, y[:, None], each)[0]), found.scores
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types; the kernel as its formula."""
-        return {**super().to_dict(), "kernel": str(self.kernel)}
+        y, sketches = np.asarray(y, dtype=np.float64), None if sketch is None else [sketch]
+        found = _RegressionSurvey([self], X, y, sketches, each)
+        return found.conclude(0), found.scores[:, 0]
 
 
-class _RegressionSurvey:
-    """K times β and times the dual point, and the bounds that follow."""
+class _RegressionSurvey(KernelSurvey):
+    """The same for one target, from which a number near all of it may have been taken off."""
 
-    def __init__(self, point: KernelRegressionPoint, X: Matrix, y: FloatArray, each: Each) -> None:
-        self.point, self.scores, self.length = point, np.zeros(len(y)), 0.0
-        self.remarks: tuple[str, ...] = ()
-        self.found: Bounds | Objection
-        try:
-            with np.errstate(all="ignore"):
-                self.found = self._bounds(X, y, each)
-                self.constant = self._constant(y)
-        except Objection as objection:
-            self.found, self.constant = objection, 0.0
+    constant = 0.0  # the objective of the constant model, and what the rounding of y leaves
 
-    def _bounds(self, X: Matrix, y: FloatArray, each: Each) -> Bounds:
-        point, n = self.point, len(y)
+    def _sketches(self, X: Matrix, y: FloatArray, each: Each) -> list[Sketch]:
+        return sketches_of(X, y[:, None], each)
+
+    @np.errstate(all="ignore")
+    def _read(self, y: FloatArray) -> None:
+        point, n = self.points[0], self.n
         risk, w = point.problem.risk(), Weights.of(point.weights, n)
+        loss, lam, self.risks, self.weights = risk.loss, risk.regularizer.lam, [risk], [w]
         given = Claim(risk, y, np.array(point.coef, np.float64), float(point.intercept))
         given.refuse(n, n)
         claim, middle = given.moved(w)
-        c = feasible(risk.loss, claim.y, -risk.regularizer.lam * w.high * given.theta, w.s,
-                     risk.free_bias)  # fmt: skip
-        claim = claim._replace(bias=given.bias - middle, c=c)
-        gram, rows = Gram(point.kernel.spec(), X, each), np.arange(n)
-        if not gram.positive:
-            gram, rows = self._examine(gram, np.flatnonzero((w.s > 0) | (given.theta != 0)))
-            claim = claim._replace(y=claim.y[rows], theta=given.theta[rows], c=c[rows])
-            w = replace(w, s=w.s[rows])
-        values, off = gram.times(np.stack([claim.theta, claim.c], axis=1), w.s > 0)
-        self.scores[rows] = values[:, 0]
-        if middle:  # targets and a bias that were moved have been rounded
-            off[:, 0] += 2 * U * (np.abs(y[rows]) + abs(given.bias) + abs(middle))
-        lengths = [gram.length(a, values[:, k], off[:, k])
-                   for k, a in enumerate((claim.theta, claim.c))]  # fmt: skip
-        if any(length.square + length.off < 0 for length in lengths):
-            raise Objection("indefinite")
-        found, theta = bounds(claim, gram, w, values, off)
-        self.length = math.sqrt(max(0.0, theta.square))
-        return found
+        c = feasible(loss, claim.y, -lam * w.high * given.theta, w.s, risk.free_bias)
+        self.targets, self.betas, self.duals = (a[:, None] for a in (claim.y, given.theta, c))
+        self.given, self.biases = self.duals, np.array([given.bias - middle])
+        # Targets and a bias that were moved have been rounded.
+        room = 2 * U * (np.abs(y) + abs(given.bias) + abs(middle)) if middle else np.zeros(n)
+        self.room = room[:, None]
+        value, square = constant_model(y, point.weights, risk.free_bias, loss)
+        self.constant = value + ROUNDED * square
 
-    def _examine(self, gram: Gram, rows: Any) -> tuple[Gram, Any]:
-        """K of the rows that have a part in it, with a proof that it is positive semi-definite."""
-        if len(rows) > LARGEST_EXAMINED:
-            self.remarks = ("The bounds hold if K is positive semi-definite.", not_examined())
-            return gram, np.arange(gram.n)
-        gram, evidence = examined(gram, rows)
-        if evidence is not None:
-            raise Objection("indefinite")
-        self.remarks = (proof_of(gram.shift),)
-        return gram, rows
+    def _stationary(self, c: int, evidence: Definiteness) -> Certificate:
+        return self._certificate(c, Objection("indefinite"), 0.0)
 
-    def _constant(self, y: FloatArray) -> float:
-        """The objective of the constant model, and what the rounding of the targets leaves."""
-        point, loss = self.point, self.point.problem.risk().loss
-        value, square = constant_model(y, point.weights, point.problem.free_bias, loss)
-        return value + ROUNDED * square
-
-    def conclude(self, sketch: Sketch) -> Certificate:
-        """Put both values and what follows from them into words."""
-        point, found = self.point, self.found
-        lower, upper = found.lower, found.upper
-        return conclude_duality(
+    def _certificate(self, c: int, found: Bounds | Objection, length: float) -> Certificate:
+        point, remarks = self.points[c], (OPTIMIZATION_ONLY,)
+        if isinstance(found, Bounds):
+            sure = self.examined or self.gram.positive
+            condition = () if sure else ("The bounds hold if K is positive semi-definite.",)
+            remarks = (*condition, *self._about_the_kernel(), *remarks)
+        said = self._said(c, {"‖θ‖": length}, remarks)
+        constant = self.constant if isinstance(found, Bounds) else 0.0
+        said["figures"]["objective of the constant model"] = constant
+        return conclude_bounds(
             found,
-            vacuous=lower < 0.01 * upper,
+            vacuous=found.lower < 0.01 * found.upper,
             statement=say(
                 "No θ in the feature space of k has a smaller {objective} than {lower}; this one "
                 "has {upper}.",
                 objective=point.problem.in_words(mean_of(point)),
-                **ends(lower, upper),
+                **ends(found.lower, found.upper),
             ),
             reference="weak duality in feature space, Fuentes-Pineda",
-            figures={
-                "λ": point.problem.lam,
-                "‖θ‖": self.length,
-                "support vectors": float(np.count_nonzero(point.coef)),
-                "objective of the constant model": self.constant,
-            },
-            remarks=(f"k(x, x′) = {point.kernel}", *self.remarks, OPTIMIZATION_ONLY),
-            trusted=on_trust(point.kernel.spec()),
-            scale=self.constant,
-            witness=point,
-            sketch=sketch,
+            scale=constant,
+            **said,
         )

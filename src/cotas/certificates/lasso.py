@@ -16,29 +16,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
-from cotas.certificates.duality import (
-    OPTIMIZATION_ONLY,
-    bias_in_words,
-    conclude_duality,
-    mean_of,
-    rows_of,
-)
-from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import ends, other_rows
-from cotas.certificates.sweep import (
-    ROUNDED,
-    Sketch,
-    constant_model,
-    sketches_in_passing,
-    targets_of,
-)
+from cotas.certificates.ledger import Together
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
+from cotas.certificates.sweep import Sketch, refuse_other_rows, rows_of
+from cotas.certificates.targets import ROUNDED, constant_model, sketches_in_passing, targets_of
 from cotas.source import Source
 from cotas.words import in_one, say
 
@@ -77,7 +65,6 @@ class LassoProblem:
         )
 
     def risk(self, scale: FloatArray | None) -> Risk:
-        """The problem as the core knows it."""
         if scale is not None:
             scale = np.asarray(scale, np.float64)
             if not (np.isfinite(scale).all() and (scale >= 0).all() and scale.any()):
@@ -94,7 +81,7 @@ class LassoProblem:
 
 
 @dataclass(frozen=True)
-class LassoPoint(Parametric):
+class LassoPoint(Together):
     """A linear model, and the Lasso problem it is meant to solve. Its residual is the dual point.
 
     Attributes
@@ -124,15 +111,11 @@ class LassoPoint(Parametric):
         The problems may differ in λ and δ only. X may be a source of row blocks, which has y.
         """
         if isinstance(X, Source):
-            from cotas.certificates.blocks import lasso_certificates
+            from cotas.certificates.blocks import lasso_certificate
 
-            return lasso_certificates(points, X, each)
+            return [lasso_certificate(point, X, each) for point in points]
         survey = _LassoSurvey(points, X, y, each)
         return [survey.conclude(k) for k in range(len(points))]
-
-    def check(self, X: Matrix, y: Any = None) -> Certificate:
-        """The certificate of this point, recomputed from the data."""
-        return self.check_all([self], X, y)[0]
 
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
         """For each feature, whether its coefficient is zero at every exact optimum."""
@@ -145,11 +128,9 @@ class _LassoSurvey:
     def __init__(self, points: Sequence[LassoPoint], X: Matrix, y: AnyArray, each: Each) -> None:
         self.points, first = points, points[0]
         self.rows: Rows = rows_of(X, first.problem.free_bias, each=each)
+        refuse_other_rows(self.rows.n, weights=first.weights)
         targets = targets_of(self.rows.n, y, [first.column])
         self.y = np.ascontiguousarray(targets[:, 0])
-        if first.weights is not None and np.shape(first.weights) != self.y.shape:
-            size = np.size(first.weights)
-            raise other_rows(self.rows.n, size)
         # The same for every point of a path.
         self.constant = constant_model(self.y, first.weights, first.problem.free_bias)[0]
         sketches = sketches_in_passing(self.rows, targets)
@@ -158,16 +139,14 @@ class _LassoSurvey:
 
     def _bounds(self) -> list[Found]:
         try:
-            claims = [
-                Claim(p.problem.risk(p.penalty_scale), self.y, _double(p.coef), float(p.intercept))
-                for p in self.points
-            ]
+            risks = [p.problem.risk(p.penalty_scale) for p in self.points]
         except Objection as objection:
             return [Found(objection)] * len(self.points)
+        models = [(np.asarray(p.coef, np.float64), float(p.intercept)) for p in self.points]
+        claims = [Claim(risk, self.y, *model) for risk, model in zip(risks, models, strict=True)]
         return all_bounds(self.rows, claims, self.points[0].weights)
 
     def conclude(self, k: int) -> Certificate:
-        """Put both values and what follows from them into words."""
         point, weights = self.points[k], Weights.of(self.points[0].weights, self.rows.n)
         # What the rounding of the targets leaves of the objective, in units of the scale.
         floor = float(ROUNDED * (self.y @ self.y) / self.rows.n)
@@ -204,11 +183,7 @@ class _LassoSurvey:
 
 
 def in_certificate(
-    point: LassoPoint,
-    proved: Found,
-    total: float,
-    constant: tuple[float, float],
-    sketch: Sketch,
+    point: LassoPoint, proved: Found, total: float, constant: tuple[float, float], sketch: Sketch
 ) -> Certificate:
     """Put both values and what follows from them into words.
 
@@ -217,18 +192,16 @@ def in_certificate(
     """
     problem, found = point.problem, proved.bounds
     lower, upper = found.lower, found.upper
-    mean = mean_of(point)
-    return conclude_duality(
+    on_the_ball = "Proposition 2.2.2 of Rugeles Ospina"
+    return conclude_bounds(
         found,
         vacuous=lower < 0.01 * upper,
         statement=lambda: say(
             "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
-            objective=problem.in_words(mean, point.penalty_scale is not None),
+            objective=problem.in_words(mean_of(point), point.penalty_scale is not None),
             **ends(lower, upper),
         ),
-        reference="Proposition 2.2.2 of Rugeles Ospina"
-        if problem.delta is not None
-        else "weak duality of the penalized Lasso",
+        reference="weak duality of the penalized Lasso" if problem.delta is None else on_the_ball,
         figures={
             **_about_the_dual(point, proved.pull, total, sketch.n_rows),
             "‖β‖₁": float(np.abs(_in_units_of_the_penalty(point)).sum()),
@@ -262,7 +235,3 @@ def _about_the_dual(
         return {"λ": float(problem.lam or 0.0), "largest correlation": max(top, 0.0)}
     omega = max(top, 0.0) - float(q @ _in_units_of_the_penalty(point)) / problem.delta
     return {"δ": problem.delta, "ω_δ": n_rows * omega}
-
-
-def _double(a: Any) -> FloatArray:
-    return np.asarray(a, dtype=np.float64)

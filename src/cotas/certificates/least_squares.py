@@ -11,21 +11,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
-from cotas.certificates.duality import OPTIMIZATION_ONLY, mean_of, rows_of
-from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_least, ends, in_words, other_rows
-from cotas.certificates.sweep import (
-    EPS,
-    ROUNDED,
-    Sketch,
-    constant_model,
-    sketches_in_passing,
-    targets_of,
-)
+from cotas.certificates.ledger import Together
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
+from cotas.certificates.sweep import EPS, Sketch, refuse_other_rows, rows_of
+from cotas.certificates.targets import ROUNDED, constant_model, sketches_in_passing, targets_of
 from cotas.problem import AS_GOOD_AS_ZERO
 from cotas.source import Source
 from cotas.words import say
@@ -71,7 +64,7 @@ class Descent:
 
 
 @dataclass(frozen=True)
-class SquaredLossPoint(Parametric):
+class SquaredLossPoint(Together):
     """A linear model of one target, and the problem it is measured by.
 
         P(θ, θ₀) = ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)²/S + (λ/2) Σ (σⱼθⱼ)²
@@ -117,10 +110,6 @@ class SquaredLossPoint(Parametric):
             return squared_certificates(points, X, each)
         return SquaredSurvey(X, y, points, each).certificates(points)
 
-    def check(self, X: Matrix, y: Any = None) -> Certificate:
-        """The certificate of this model, computed from the data."""
-        return self.check_all([self], X, y)[0]
-
 
 class SquaredSurvey:
     """The data of one fit and what is known of their curvature, for any models of one problem."""
@@ -130,11 +119,11 @@ class SquaredSurvey:
     ) -> None:
         one = points[0]
         self.rows = rows_of(X, one.free_bias, each=each)
+        refuse_other_rows(self.rows.n, weights=one.weights)
         self.targets = targets_of(self.rows.n, y, [p.column for p in points])
-        if one.weights is not None and np.shape(one.weights) != (self.rows.n,):
-            size = np.size(one.weights)
-            raise other_rows(self.rows.n, size)
-        self.constants = [constant_objective(y, one) for y in self.targets.T]
+        constants = (constant_model(y, one.weights, one.free_bias) for y in self.targets.T)
+        # P of the best constant model, and what rounding may hide of it.
+        self.constants = [spread + ROUNDED * square for spread, square in constants]
         self.sketches = cache(sketches_in_passing(self.rows, self.targets))
         self.risk: SquaredRisk | Objection
         try:
@@ -144,27 +133,24 @@ class SquaredSurvey:
             self.risk = objection
 
     def certificates(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
-        """One for each target."""
-        found = self._bounds(points)
-        return [self._conclude(c, point, found[c]) for c, point in enumerate(points)]
+        said = []
+        for c, (point, found) in enumerate(zip(points, self._bounds(points), strict=True)):
+            about = (self.constants[c], self.sketches()[c], *self._spectrum(c, point, found))
+            said.append(in_certificate(point, found, *about))
+        return said
 
     def _bounds(self, points: Sequence[SquaredLossPoint]) -> list[SquaredFound]:
         if isinstance(self.risk, Objection):
             return [SquaredFound(self.risk)] * len(points)
         claims = [
-            Claim(self.risk.risk, self.targets[:, c], _double(p.coef), float(p.intercept))
-            for c, p in enumerate(points)
+            Claim(self.risk.risk, y, np.asarray(p.coef, np.float64), float(p.intercept))
+            for y, p in zip(self.targets.T, points, strict=True)
         ]
         if self.rows.d <= LARGEST_HESSIAN or not points[0].lam:
             near = [ENOUGH * AS_GOOD_AS_ZERO * constant for constant in self.constants]
             return self.risk.bounds(claims, ENOUGH, near)
         dual = all_bounds(self.rows, claims, points[0].weights)
         return [SquaredFound(found.bounds, "duality") for found in dual]
-
-    def _conclude(self, c: int, point: SquaredLossPoint, found: SquaredFound) -> Certificate:
-        constant = self.constants[c]
-        figures, against = self._spectrum(c, point, found)
-        return in_certificate(point, found, constant, self.sketches()[c], figures, against)
 
     def _spectrum(
         self, c: int, point: SquaredLossPoint, found: SquaredFound
@@ -174,10 +160,9 @@ class SquaredSurvey:
         With what speaks against so many steps of it.
         """
         descent, rows, bounds = point.descent, self.rows, found.bounds
-        if descent is None or rows.d > LARGEST_SPECTRUM or isinstance(self.risk, Objection):
+        if descent is None or rows.d > LARGEST_SPECTRUM or isinstance(bounds, Objection):
             return {}, ""
-        if isinstance(bounds, Objection):
-            return {}, ""
+        assert not isinstance(self.risk, Objection)  # or there would be no bounds
         s = self.risk.w.s / self.risk.w.high
         X = rows.read(slice(0, rows.n))
         X = (X.toarray() if rows.sparse else X) + (0.0 if rows.shift is None else rows.shift)
@@ -202,12 +187,6 @@ class SquaredSurvey:
         return figures, TOO_FAR if known and not nearer else ""
 
 
-def constant_objective(y: FloatArray, point: SquaredLossPoint) -> float:
-    """P of the best constant model, and what rounding may hide of it."""
-    spread, square = constant_model(y, point.weights, point.free_bias)
-    return spread + ROUNDED * square
-
-
 def in_certificate(
     point: SquaredLossPoint,
     found: SquaredFound,
@@ -216,14 +195,12 @@ def in_certificate(
     spectral: Mapping[str, float] | None = None,
     against: str = "",
 ) -> Certificate:
-    """Put both values and what follows from them into words."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
-    lower, upper, mean = bounds.lower, bounds.upper, mean_of(point)
-    return conclude(
+    lower, upper = bounds.lower, bounds.upper
+    return conclude_bounds(
+        bounds,
         kind="gradient",
-        lower=lower,
-        upper=upper,
-        objection=in_words(bounds) or against,
+        objection=against,
         # P ≥ 0 was known before, and this objective is not near zero.
         vacuous=lower <= 0.01 * upper and upper > AS_GOOD_AS_ZERO * constant,
         statement=lambda: say(
@@ -233,7 +210,7 @@ def in_certificate(
             else "No linear model within ρ = {rho} has a smaller ½ {mean} squared error{penalty} "
             "than {lower}; this one has {upper}.",
             rho=at_least(within),
-            mean=mean,
+            mean=mean_of(point),
             penalty=penalty_in_words(point),
             **ends(lower, upper),
         ),
@@ -248,8 +225,6 @@ def in_certificate(
             *((SPECTRUM,) if spectral else ()),
             OPTIMIZATION_ONLY,
         ),
-        charge=bounds.charge,
-        moved=bounds.moved,
         scale=constant,
         witness=point,
         sketch=sketch,
@@ -262,7 +237,3 @@ def penalty_in_words(point: SquaredLossPoint) -> str:
     weight = " + (λ/2)‖θ‖²" if point.penalty_scale is None else " + (λ/2)Σ(σⱼθⱼ)²"
     weight = weight if point.lam else ""
     return weight if point.free_bias else say("{weight} (without bias)", weight=weight)
-
-
-def _double(a: Any) -> FloatArray:
-    return np.asarray(a, dtype=np.float64)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from cotas.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from cotas.certificates.certificate import Certificate
 
 
 def plain_fields(witness: Any) -> dict[str, Any]:
@@ -16,11 +19,13 @@ def plain_fields(witness: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and lists for arrays, names for losses, and fields for what has them."""
+    """Numbers and lists for arrays, names for losses, formulas for kernels, fields for the rest."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if hasattr(value, "slope"):
         return value.name
+    if hasattr(value, "spec"):
+        return str(value)
     return plain_fields(value) if is_dataclass(value) else value
 
 
@@ -37,3 +42,14 @@ class Parametric:
     def to_dict(self) -> dict[str, Any]:
         """The witness in plain Python types."""
         return plain_fields(self)
+
+
+class Together(Parametric):
+    """A witness about one class or target of several, which are checked together."""
+
+    check_all: ClassVar[Any]  # (witnesses of one fit, X, y) → their certificates
+
+    def check(self, X: Any, y: Any = None) -> Certificate:
+        """The certificate of this witness alone, every number of it computed from the data."""
+        found: Certificate = self.check_all([self], X, y)[0]
+        return found

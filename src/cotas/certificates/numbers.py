@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -122,3 +123,8 @@ def _refuse_inexact_sums(X: Any, name: str) -> None:
                 "be rounded, and what is proved would be about other data. Call sum_duplicates() "
                 "first if the last digits do not matter."
             )
+
+
+def whole(value: Any) -> bool:
+    """Whether a count is one: a whole number that is not negative."""
+    return isinstance(value, Integral) and int(value) >= 0

@@ -6,17 +6,18 @@ import html
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.words import say
 
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
-from typing import Any
 
-from cotas.certificates.core.bounds import Bounds, Objection
-
+OPTIMIZATION_ONLY = "It certifies the optimization, not the error on new data."
 OPTIMIZATION = ("duality", "gradient")  # the kinds whose bounds enclose the best objective
+# A notebook would take what stands between two dollars, as in the names of classes, for a formula.
+NO_FORMULAS = "<div class='tex2jax_ignore mathjax_ignore'>"
 BOUNDS = {
     "duality": ("best objective is at least", "objective of this model"),
     "stagewise": ("training error above the best, at most", "the theorem allows, unless open"),
@@ -119,32 +120,12 @@ def _gap(certificate: Certificate) -> str:
 
 def as_text(certificate: Certificate) -> str:
     """Several lines for a terminal."""
-    if certificate.parts:
-        return _composite_text(certificate)
-    if certificate.kind == "none":
-        body = [certificate.statement, *certificate.remarks, *certificate.notes]
-        return "\n".join([say("Certificate: none"), *(f"  {line}" for line in body)])
-    return "\n".join(
-        [
-            _title(certificate),
-            f"  {certificate.statement}",
-            *(f"  {line}" for line in _aligned(lines(certificate))),
-            *(f"  {remark}" for remark in remarks(certificate)),
-        ]
-    )
-
-
-def _composite_text(certificate: Certificate) -> str:
-    heading, *rows = _aligned([_heading(), *map(_part, certificate.parts)])
-    return "\n".join(
-        [
-            _title(certificate),
-            f"  {certificate.statement}",
-            f"  {heading}",
-            *(f"  {row}" for row in rows),
-            *(f"  {remark}" for remark in remarks(certificate)),
-        ]
-    )
+    title, body = say("Certificate: none"), [*certificate.remarks, *certificate.notes]
+    if certificate.kind != "none" or certificate.parts:
+        parts = [_heading(), *map(_part, certificate.parts)]
+        title, table = _title(certificate), parts if certificate.parts else lines(certificate)
+        body = [*_aligned(table), *remarks(certificate)]
+    return "\n".join([title, *(f"  {line}" for line in (certificate.statement, *body))])
 
 
 def _title(certificate: Certificate) -> str:
@@ -187,7 +168,7 @@ def as_html(certificate: Certificate) -> str:
     )
     title = html.escape(_title(certificate))
     return (
-        f"<div><b>{title}</b><p>{html.escape(certificate.statement)}</p><table>{table}</table>"
+        f"{NO_FORMULAS}<b>{title}</b><p>{html.escape(certificate.statement)}</p><table>{table}</table>"
         f"{f'<ul>{notes}</ul>' if notes else ''}{details}</div>"
     )
 
@@ -225,8 +206,9 @@ OBJECTIONS = {
 
 
 def against(one: Any, other: Any) -> str:
-    """What a part about two of the classes is called."""
-    return say("{one} against {other}", one=str(one), other=str(other))
+    """What a part about two of the classes is called; no two pairs are called the same."""
+    first, second = (repr(k) if " against " in k else k for k in (str(one), str(other)))
+    return say("{one} against {other}", one=first, other=second)
 
 
 def against_the_rest(label: Any) -> str:
@@ -244,3 +226,50 @@ def in_words(objection: Bounds | Objection) -> str:
     if isinstance(objection, Bounds):
         return ""
     return say(OBJECTIONS.get(objection.code, objection.code), **objection.details)
+
+
+def mean_of(point: Any) -> str:
+    """The mean that is minimized, in words: whether some rows count more than others."""
+    return mean_in_words(point.weights)
+
+
+def mean_in_words(weights: Any) -> str:
+    """The mean with these weights."""
+    equal = weights is None or (weights == weights[:1]).all()
+    return say("mean" if equal else "weighted mean")
+
+
+def bias_in_words(free: bool, scale: float = 0.0) -> str:
+    """What is asked of the bias."""
+    if scale:
+        return say("the bias penalized as one more weight")
+    return say("the bias is free" if free else "without bias")
+
+
+def not_examined(most: int) -> str:
+    """Why nothing is said about K."""
+    text = "It was not examined, there being more than {most} rows."
+    return say(text, most=most)
+
+
+def proof_of(shift: float) -> str:
+    """How K, with `shift` on its diagonal, was proved positive semi-definite."""
+    if not shift:
+        return say("K is positive semi-definite, as a Cholesky factorization proves.")
+    return say(
+        "K is positive semi-definite up to rounding: K + {shift:.3g}·I is, as a Cholesky "
+        "factorization proves, and the bounds are about that matrix.",
+        shift=shift,
+    )
+
+
+def on_trust(spec: Any) -> tuple[str, ...]:
+    """What of a kernel is a function of the user's own."""
+    match spec:
+        case ("custom", _):
+            return ("the kernel, a function whose values are taken as they come",)
+        case ("features", _):
+            return ("the feature map, a function whose values are taken as they come",)
+        case tuple():
+            return tuple(dict.fromkeys(t for part in spec for t in on_trust(part)))
+    return ()

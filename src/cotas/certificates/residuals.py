@@ -7,20 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber
-from cotas.certificates.duality import (
-    OPTIMIZATION_ONLY,
-    bias_in_words,
-    conclude_duality,
-    mean_of,
-    rows_of,
-)
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import ends, other_rows
-from cotas.certificates.sweep import Sketch, constant_model, sketches_in_passing, targets_of
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
+from cotas.certificates.sweep import Sketch, refuse_other_rows, rows_of
+from cotas.certificates.targets import constant_model, sketches_in_passing, targets_of
 from cotas.words import say
 
 # By name, and the letter of the threshold.
@@ -54,14 +48,10 @@ class ResidualPoint(Parametric):
     column: int | None = None
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
-        """The certificate of this point, recomputed from the data."""
         rows = rows_of(X, self.free_bias, each=each)
         targets = targets_of(rows.n, y, [self.column])
         target = np.ascontiguousarray(targets[:, 0])
-        for given in (self.slopes, self.weights):
-            if given is not None and np.shape(given) != target.shape:
-                size = np.size(given)
-                raise other_rows(rows.n, size)
+        refuse_other_rows(rows.n, *(a for a in (self.slopes, self.weights) if a is not None))
         sketches = sketches_in_passing(rows, targets)
         loss = LOSSES[self.loss][0](self.threshold)
         risk = Risk(loss, L2(self.lam), bool(self.free_bias))
@@ -75,9 +65,8 @@ class ResidualPoint(Parametric):
         return self._conclude(found, constant, sketches()[0])
 
     def _conclude(self, found: Bounds | Objection, constant: float, sketch: Sketch) -> Certificate:
-        """Put both values and what follows from them into words."""
         letter, lower, upper = LOSSES[self.loss][1], found.lower, found.upper
-        return conclude_duality(
+        return conclude_bounds(
             found,
             vacuous=lower < 0.01 * upper,
             statement=say(

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate
+from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
+from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.blocks import Claims, Whole
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Margin, Risk
 from cotas.certificates.core.softmax import softmax_bounds
-from cotas.certificates.duality import (
-    OPTIMIZATION_ONLY,
-    conclude_duality,
-    mean_in_words,
-    penalty_figures,
-    penalty_in_words,
-    regularizer_of,
-    rows_of,
-)
+from cotas.certificates.duality import penalty_figures, penalty_in_words, regularizer_of
 from cotas.certificates.ledger import Parametric, plain_fields
-from cotas.certificates.presentation import ends, other_rows
-from cotas.certificates.sweep import GOLDEN_RATIO, Facts, Sketch, gather_facts, signs_of
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, ends, mean_in_words, other_rows
+from cotas.certificates.sweep import (
+    GOLDEN_RATIO,
+    Facts,
+    Sketch,
+    class_sketches,
+    refuse_other_features,
+    rows_of,
+    signs_of,
+)
 from cotas.problem import SoftmaxRisk
 from cotas.words import say
 
@@ -56,7 +57,7 @@ class SoftmaxPair(Parametric):
         problem = self.problem
         bias = say("the biases are free" if problem.free_bias else "without biases")
         lower, upper = found.lower, found.upper
-        return conclude_duality(
+        return conclude_bounds(
             found,
             statement=say(
                 "No softmax regression has a smaller {mean} log loss + {penalty} ({bias}) than "
@@ -93,8 +94,8 @@ class SoftmaxPair(Parametric):
             return objection
 
     def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return {**super().to_dict(), "problem": plain_softmax(self.problem)}
+        problem = {"loss": "softmax", **plain_fields(self.problem)}
+        return {**super().to_dict(), "problem": problem}
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,33 @@ class SoftmaxPoint(SoftmaxPair):
             raise ValueError("y holds labels that the certificate does not know.")
         signs = np.stack([signs_of(y, label) for label in classes], axis=1)
         found = self._bounds(Whole(rows, signs, self.weights), (rows.n, rows.d))
-        sketch = joint_sketch((facts or gather_facts(X, y, classes)).sketches)
+        sketch = joint_sketch(facts.sketches if facts else class_sketches(X, y, classes))
         return self._conclude(found, sketch, self.weights)
 
 
-def plain_softmax(problem: SoftmaxRisk) -> dict[str, Any]:
-    """The problem in plain Python types."""
-    return {"loss": "softmax", **plain_fields(problem)}
+@dataclass(frozen=True)
+class SoftmaxInBlocks(SoftmaxPair):
+    """A softmax regression whose rows come in blocks, and its dual point.
+
+    Attributes
+    ----------
+    factors : the weight that each class has besides those of its rows; None for ones
+    """
+
+    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
+
+    factors: FloatArray | None = None
+
+    def check(self, X: Any, y: Any = None, each: Each = map) -> Certificate:
+        source = as_source(X, y)
+        classes = self.classes.tolist()
+        refuse_other_features(source.n_features, self.coef.shape[-1])
+        if len({*classes}) < len(classes):
+            raise ValueError("The certificate names a class twice.")
+        factors = () if self.factors is None else class_factors(self.classes, self.factors)
+        watched = Watched.over(source, Signs(tuple(classes), factors), each)
+        found = self._bounds(watched, (watched.n_rows, watched.n_features))
+        return self._conclude(found, joint_sketch(watched.sketches()), watched.ends_of_weights())
 
 
 def joint_sketch(sketches: Sequence[Sketch]) -> Sketch:

@@ -34,10 +34,10 @@ from cotas.certificates.core.rounding import (
     up,
 )
 from cotas.certificates.core.rows import SAMPLE, pairwise
-from cotas.certificates.duality import rows_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.presentation import in_words
-from cotas.certificates.sweep import ROUNDED, Sketch, sketches_of, targets_of
+from cotas.certificates.sweep import Sketch, rows_of
+from cotas.certificates.targets import ROUNDED, sketches_of, targets_of
 
 GONE = (
     "The rows of earlier batches are gone; the numbers are from products that the checker added up "
@@ -68,15 +68,10 @@ class Stream:
 
     @classmethod
     def of_rows(
-        cls,
-        X: Matrix,
-        y: AnyArray,
-        weights: FloatArray | None,
-        columns: Sequence[int | None],
-        each: Each = map,
-        before: Self | None = None,
-    ) -> Self:
-        """The products of one batch; its rows are counted from those `before` in the sketch."""
+        cls, X: Matrix, y: AnyArray, weights: FloatArray | None, columns: Sequence[int | None],
+        each: Each = map, before: Self | None = None,
+    ) -> Self:  # fmt: skip
+        """The products of one batch, with those of the batches `before` it."""
         rows = rows_of(X, False, each=each)
         n, d = rows.n, rows.d
         targets = targets_of(n, y, columns)
@@ -102,27 +97,13 @@ class Stream:
         tallest = max(span.stop - span.start for span in rows.spans)
         start = 0 if before is None else before.n_rows
         value, off = total(s)
-        return cls(
-            batches=1,
-            n_rows=n,
-            weight=(down(value - off), up(value + off)),
-            centre=centre,
-            gram=gram,
-            roundings=tallest + additions + 8,
-            sketches=sketches_of(rows.X, targets, each, start),
-            weights=weights,
-        )
+        weight, roundings = (down(value - off), up(value + off)), tallest + additions + 8
+        sketches = sketches_of(rows.X, targets, each, start)
+        one = cls(1, n, weight, centre, gram, roundings, sketches, weights)
+        return one if before is None else before._and(one)
 
-    def and_rows(
-        self,
-        X: Matrix,
-        y: AnyArray,
-        weights: FloatArray | None,
-        columns: Sequence[int | None],
-        each: Each = map,
-    ) -> Self:
+    def _and(self, other: Self) -> Self:
         """These batches and one more."""
-        other = self.of_rows(X, y, weights, columns, each, self)
         low, high = (a + b for a, b in zip(self.weight, other.weight, strict=True))
         return replace(
             self,
@@ -213,11 +194,7 @@ class Stream:
 
 def _both(one: Sketch, other: Sketch) -> Sketch:
     """The sketch of two batches; the second has counted the rows of the first already."""
-    return Sketch(
-        other.n_rows,
-        one.n_features,
-        one.entries + other.entries,
-        one.labels + other.labels,
-        one.scale + other.scale,
-        max(one.label_scale, other.label_scale),
-    )
+    sums = {
+        name: getattr(one, name) + getattr(other, name) for name in ("entries", "labels", "scale")
+    }
+    return replace(other, **sums, label_scale=max(one.label_scale, other.label_scale))

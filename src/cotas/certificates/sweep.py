@@ -1,4 +1,4 @@
-"""One pass over the data for the checker: blocks of rows in double precision, and their sketch.
+"""One pass over the data for the checker: blocks of rows, how long they are, and their sketch.
 
 The blocks are small enough for the cache and the pass keeps nothing of the size of X, whatever
 the precision of the data. Each block is read on its own and the results are merged, so the order
@@ -7,8 +7,8 @@ in which blocks are read does not matter.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -17,9 +17,9 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.rows import Rows, flipped, made_of
-from cotas.certificates.enclosures import row_lengths
+from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
+from cotas.certificates.core.rows import Rows, flipped, made_of, row_sums
+from cotas.certificates.presentation import other_rows
 
 # A block in double precision already is a view; others have to be converted. What SciPy does for
 # each block, however few its entries are, is worth longer ones.
@@ -28,6 +28,7 @@ EPS = float(np.finfo(np.float64).eps)
 # Fractional parts of their multiples never repeat, which makes them weights for a sketch.
 GOLDEN_RATIO, SQUARE_ROOT_OF_TWO = 0.6180339887498949, 0.41421356237309515
 MISSING = 0.7548776662466927  # stands for a missing value in a sketch
+MORE = 8  # roundings of rows that were shifted, and of a bound itself
 
 # What a block contributes: each name begins with how to merge it, "sum", "max" or "min".
 Tally: TypeAlias = dict[str, Any]
@@ -60,13 +61,8 @@ class Sketch:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The sketch in plain Python types."""
-        return {
-            "n_rows": self.n_rows,
-            "n_features": self.n_features,
-            "entries": self.entries,
-            "labels": self.labels,
-        }
+        shown = ("n_rows", "n_features", "entries", "labels")
+        return {name: getattr(self, name) for name in shown}
 
 
 @dataclass(frozen=True)
@@ -101,11 +97,8 @@ class Sweep:
         self.y = np.asarray(y)
         self.positives = list(positives)
         self.directions = np.ascontiguousarray(directions)
-        n, d = self.X.shape
-        if self.y.ndim != 1 or len(self.y) != n:
-            raise ValueError(f"y must have one label for each of the {n} rows of X.")
-        if directions.shape[0] != d:
-            raise ValueError(f"X has {d} features; the certificate is about {directions.shape[0]}.")
+        refuse_other_labels(self.X, self.y)
+        refuse_other_features(self.X.shape[1], directions.shape[0])
 
     def tally(self, read: Callable[[Block], Tally], each: Each = map) -> Tally:
         """What `read` finds in all the blocks together; `each` may read blocks in threads."""
@@ -117,59 +110,142 @@ class Sweep:
         return total
 
     def _spans(self) -> list[slice]:
-        return _spans(self.X)
+        return spans_of(self.X)
 
     def _block(self, span: slice) -> Block:
-        rows = _rows(self.X, span)
+        rows = read_span(self.X, span)
         with np.errstate(over="ignore", invalid="ignore"):
             return Block(span, rows, self._signs(span), _times(rows, self.directions))
 
     def _signs(self, span: slice) -> FloatArray:
-        labels = self.y[span]
-        return np.array([signs_of(labels, p) for p in self.positives]).T
+        return class_signs(self.y[span], self.positives)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What can be said of the data before there is a model: how long rows are, and the sketches."""
+    """What can be said of the data before there is a model: the sketches, and how long rows are."""
 
-    lengths: FloatArray  # of the rows, rounded up
     sketches: list[Sketch]
+    lengths: FloatArray | None = None  # of the rows, rounded up, if anybody asked
     rows: Rows | None = None  # X for the core, with what it knows of it already
+
+    @property
+    def measured(self) -> FloatArray:
+        """The lengths, where they were asked for."""
+        assert self.lengths is not None
+        return self.lengths
 
     def longest(self, weights: FloatArray | None = None) -> float:
         """The length of the longest row, of those with a weight."""
-        used = self.lengths if weights is None else self.lengths[np.asarray(weights) > 0]
+        used = self.measured if weights is None else self.measured[np.asarray(weights) > 0]
         return float(used.max(initial=0.0))
 
 
 def gather_facts(X: Matrix, y: AnyArray, positives: Sequence[Any], each: Each = map) -> Facts:
     """One pass for the lengths of the rows and for the sketches."""
     X = as_rows(X)
-    sweep, lengths = Sweep(X, y, positives, np.zeros((X.shape[1], 0))), np.empty(X.shape[0])
+    lengths = np.empty(X.shape[0])
 
-    def read(block: Block) -> Tally:
-        lengths[block.span] = row_lengths(block.rows)
-        return {"sum sketch": sketch_sums(project(block.rows), block.signs, block.span.start)}
+    def measure(span: slice, rows: Matrix) -> None:
+        lengths[span] = row_lengths(rows)
 
-    return Facts(lengths, as_sketches(sweep.tally(read, each)["sum sketch"], X.shape))
+    return Facts(class_sketches(X, y, positives, each, measure), lengths)
+
+
+def class_sketches(
+    X: Matrix,
+    y: AnyArray,
+    positives: Sequence[Any],
+    each: Each = map,
+    also: Callable[[slice, Matrix], None] | None = None,
+) -> list[Sketch]:
+    """One for each label that counts as +1, in one pass, which `also` sees each block of."""
+    X, y = as_rows(X), np.asarray(y)
+    refuse_other_labels(X, y)
+
+    def read(span: slice) -> FloatArray:
+        rows = read_span(X, span)
+        if also is not None:
+            also(span, rows)
+        return sketch_sums(project(rows), class_signs(y[span], positives), span.start)
+
+    return as_sketches(np.asarray(sum(each(read, spans_of(X)))), X.shape)
+
+
+def refuse_other_labels(X: Matrix, y: AnyArray) -> None:
+    """Raise where there is not one label for each row."""
+    if y.ndim != 1 or len(y) != X.shape[0]:
+        raise ValueError(f"y must have one label for each of the {X.shape[0]} rows of X.")
+
+
+def class_signs(labels: AnyArray, positives: Sequence[Any]) -> FloatArray:
+    """±1 for each label, a column for each of those that count as +1."""
+    return np.array([signs_of(labels, p) for p in positives]).T
+
+
+def outwards(a: FloatArray) -> FloatArray:
+    """Numbers above what a ≥ 0 stand for after at most `MORE` rounded operations."""
+    above = np.asarray(a * (1.0 + (MORE + 2) * U))
+    above += TINY
+    return above
+
+
+def row_lengths(rows: Matrix) -> FloatArray:
+    """‖x‖ of each row, rounded up, whatever the size of the entries."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares, unit = _squares(rows), 1.0
+        if not 1e-200 < squares.max(initial=0.0) < math.inf:
+            # Squares that vanish or overflow: measure in a power of two as large as the entries.
+            values = rows.data if sparse.issparse(rows) else rows
+            top = float(np.abs(values).max(initial=0.0))
+            if not 0.0 < top < math.inf:
+                return np.full(rows.shape[0], 0.0 if top == 0.0 else math.inf)
+            unit = math.ldexp(1.0, math.frexp(top)[1] - 1)
+            squares = _squares(rows / unit)
+        lengths = unit * np.sqrt(squares) * (1.0 + gamma(rows.shape[1] + MORE))
+        # An entry lost to underflow has a square below 2⁻¹⁰⁷⁴, in that unit.
+        return np.where(np.isfinite(lengths), lengths + unit * 2.0**-500 + TINY, math.inf)
+
+
+def _squares(rows: Matrix) -> FloatArray:
+    if sparse.issparse(rows):
+        return row_sums(rows, np.square(rows.data))
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
+def as_double(X: Matrix) -> Matrix:
+    """Rows in double precision, an array or a CSR matrix."""
+    if sparse.issparse(X):
+        return X.tocsr().astype(np.float64, copy=False)
+    return np.asarray(X, dtype=np.float64)
+
+
+def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """θ·x of each row, a column for each θ, and how far each may be off; infinite where unknown."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        values = np.asarray(rows @ theta)
+        sizes = np.array([norm_up(column) for column in theta.T])
+        off = outwards(gamma(len(theta) + MORE) * lengths[:, None] * sizes)
+    lost = ~(np.isfinite(values) & np.isfinite(off))
+    return np.where(lost, 0.0, values), np.where(lost, math.inf, off)
+
+
+def refuse_other_features(d: int, others: int) -> None:
+    """Raise if the data have another number of columns than the witness."""
+    if d != others:
+        raise ValueError(f"X has {d} features; the certificate is about {others}.")
+
+
+def refuse_other_rows(n: int, *needed: Any, weights: Any = None) -> None:
+    """Raise unless all that a witness has for each row is about n rows; it may have no weights."""
+    for given in needed if weights is None else (*needed, weights):
+        if np.shape(given) != (n,):
+            raise other_rows(n, np.size(given))
 
 
 def signs_of(y: AnyArray, positive: Any) -> FloatArray:
     """±1 for each label."""
     return np.where(y == positive, 1.0, -1.0)
-
-
-def sketches_of(X: Matrix, targets: FloatArray, each: Each = map, first: int = 0) -> list[Sketch]:
-    """One for each column of the targets, in one pass; X are the rows after the `first` ones."""
-    X = as_rows(X)
-
-    def read(span: slice) -> FloatArray:
-        return sketch_sums(project(_rows(X, span)), targets[span], first + span.start)
-
-    n, d = X.shape
-    sums = np.asarray(sum(each(read, _spans(X))))
-    return as_sketches(sums, (first + n, d), np.abs(targets).max(axis=0))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -249,7 +325,15 @@ def as_rows(X: Matrix) -> Matrix:
     return rows
 
 
-def _spans(X: Matrix) -> list[slice]:
+def rows_of(X: Matrix, movable: bool, facts: Facts | None = None, each: Each = map) -> Rows:
+    """X for the core; the rows of the facts, if they are the ones that are needed."""
+    known = None if facts is None else facts.rows
+    if known is not None and known.movable == movable:
+        return known
+    return Rows(as_rows(X), movable, each)
+
+
+def spans_of(X: Matrix) -> list[slice]:
     """Blocks of rows that stay in the cache."""
     n, d = X.shape
     entries, size = d, VIEWED_BYTES if X.dtype == np.float64 else CONVERTED_BYTES
@@ -259,7 +343,7 @@ def _spans(X: Matrix) -> list[slice]:
     return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
-def _rows(X: Matrix, span: slice) -> Matrix:
+def read_span(X: Matrix, span: slice) -> Matrix:
     """Rows of X in double precision; of double precision data no entry is copied."""
     if not sparse.issparse(X):
         return X[span].astype(np.float64, copy=False)
@@ -276,53 +360,3 @@ def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
     for k, direction in enumerate(np.ascontiguousarray(directions.T)):
         found[:, k] = rows @ direction
     return found
-
-
-# Times the mean square of the targets it is added to the objective of the constant model, so that
-# what their rounding leaves of an objective, EPS² of it, is a relative gap of 1e-6 at most.
-ROUNDED = 1e15 * EPS**2
-
-
-def constant_model(
-    y: FloatArray, weights: Any, free_bias: bool, loss: Any = None
-) -> tuple[float, float]:
-    """The mean loss of the mean of y, or of zero without a bias, and Σ sᵢyᵢ²/S.
-
-    A loss of the core; that of squares, ½(y − z)², if none is given.
-    """
-    s = np.ones(len(y)) if weights is None else np.asarray(weights)
-    with np.errstate(all="ignore"):
-        share = s / np.add.reduce(s)
-        about = y - share @ y if free_bias else y
-        losses = 0.5 * about**2 if loss is None else loss.value(about, np.zeros_like(y), 0.0)
-        return float(share @ losses), float(share @ y**2)
-
-
-def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray:
-    """The targets of n rows in double precision: the columns of y that certificates speak of."""
-    y = np.asarray(y, dtype=np.float64)
-    if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
-        raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")
-    if y.ndim == 2 and max(c or 0 for c in columns) >= y.shape[1]:
-        raise ValueError(f"y has {y.shape[1]} targets; the certificate is about another one.")
-    if len(y) != n:
-        raise ValueError(f"y must have one target for each of the {n} rows of X.")
-    return y[:, None] if y.ndim == 1 else y[:, [int(c or 0) for c in columns]]
-
-
-def sketches_in_passing(rows: Rows, targets: FloatArray) -> Callable[[], list[Sketch]]:
-    """Have the first pass of the core project the rows, and make the sketches after it."""
-    projected = np.full(rows.n, np.nan)
-
-    def note(span: slice, block: Matrix) -> None:
-        projected[span] = project(block)
-
-    def sketches() -> list[Sketch]:
-        with suppress(Objection):
-            rows.lengths  # noqa: B018  # the pass, if there was none
-        whole = projected if rows.shift is None else projected + project(rows.shift[None])
-        sums = sketch_sums(whole, targets, 0)
-        return as_sketches(sums, (rows.n, rows.d), np.abs(targets).max(axis=0))
-
-    rows.also = note
-    return sketches

@@ -60,7 +60,6 @@ def read_rows(X: Any) -> Matrix:
 
 
 def read_labels(y: Any) -> AnyArray:
-    """y as an array."""
     refuse_masked(y, "y")
     return _native(y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y))
 
@@ -91,7 +90,7 @@ def contradictions(claimed: Certificate, fresh: Certificate) -> list[str]:
     found = [*_data(claimed, fresh)]
     if not fresh.holds:
         found.append(fresh.objection)
-    if not claimed.holds:
+    if not claimed.holds or claimed.objection:
         said = "The certificate itself says: {objection}"
         found.append(say(said, objection=claimed.objection))
     return [*found, *_words(claimed, fresh), *_bounds(claimed, fresh), *_figures(claimed, fresh)]
@@ -110,10 +109,13 @@ def _data(claimed: Certificate, fresh: Certificate) -> list[str]:
 def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
     """What is said in words, or is true or false; the numbers in it to the digits printed."""
     found = []
-    for name in ("kind", "vacuous", "reference"):
+    for name in ("kind", "reference"):
         said, right = getattr(claimed, name), getattr(fresh, name)
         if english(said) != english(right):
-            found.append(_differs(name, repr(right), repr(said)))
+            found.append(_differs(say(name), say(right), say(said)))
+    if claimed.vacuous != fresh.vacuous:
+        text = "The bound is vacuous." if fresh.vacuous else "The bound is not vacuous."
+        found.append(say(text))
     if english(claimed.label) != english(fresh.label):
         text = "It is about {right}, and not about {said}."
         nothing = say("all of y")
@@ -279,11 +281,14 @@ def same(a: Any, b: Any) -> bool:
 def left_out(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
     """In words, what of y no part of a composite is about, or two are; each part is proved.
 
-    Of a blend each model has parts of its own.
+    Of a blend each model has parts of its own, and every part knows the models that there are.
     """
     models = dict.fromkeys(part.member for part in parts)
     groups = ([part for part in parts if part.member == member] for member in models)
-    return [words for group in groups for words in _lacking(group, X, y)]
+    found = [words for group in groups for words in _lacking(group, X, y)]
+    wanted = dict.fromkeys(m for part in parts for m in getattr(part.predictor, "members", ()))
+    lacking = [member for member in wanted if member not in models]
+    return found + [say("There is no part about {label}.", label=member) for member in lacking]
 
 
 def _lacking(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:

@@ -14,12 +14,22 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError, refuse
-from cotas.cli.models import DEFAULTS, build, parameters, task_of
-from cotas.cli.options import MOST, NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
+from cotas.cli.models import DEFAULTS, build, check_suits, parameters, task_of
+from cotas.cli.options import (
+    MOST,
+    NO_WISHES,
+    Columns,
+    Data,
+    Group,
+    HoldOut,
+    Param,
+    Seed,
+    Target,
+    Task,
+)
 from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
-from cotas.cli.splitting import grouped
-from cotas.cli.training import Settings, looked_at, split
+from cotas.cli.splitting import Settings, grouped, split_and_told
 from cotas.files.remarks import gathered
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
@@ -58,8 +68,7 @@ def path(
     y, task = target_of(table, task)
     preparation = preparation_of(table, columns)
     settings = Settings(None, task, {}, seed, hold_out, preparation=preparation)
-    rows, few = split(table, y, settings)
-    session.remark(*gathered([*looked_at(rows, settings), *few]))
+    rows, _ = split_and_told(session, table, y, settings)
     (X, y_train), (X_test, y_test) = rows.take(rows.train), rows.take(rows.test)
     preparation.fit(X)
     Z = preparation.transform(X)
@@ -93,9 +102,7 @@ def curve(
     lams: Lams = None,
     folds: Annotated[int | None, typer.Option(help="Folds, in the place of one split.")] = None,
     task: Task = "auto",
-    param: Annotated[
-        list[str] | None, typer.Option("--param", "-p", help="Other parameters: name=value.")
-    ] = None,
+    param: Param = None,
     group: Group = None,
     picture: Picture = None,
     seed: Seed = 0,
@@ -112,15 +119,14 @@ def curve(
         task = task_of(model)
     y, task = target_of(table, task)
     name = model or DEFAULTS[task]
-    if task_of(name) != task:
-        raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
+    check_suits(name, task)
     given = parameters(param or [])
     if "lam" in given:
         raise UsageError(say("cotas curve is about λ: give values of it by --lams."))
     estimator, _ = build(name, y, seed, given)
     if "lam" not in estimator.get_params():
         raise UsageError(say("{name} has no λ; cotas curve is about λ.", name=name))
-    table, groups, said = grouped(table, Settings(None, task, {}, seed=seed, group=group))
+    table, groups, said = grouped(table, y, Settings(None, task, {}, seed=seed, group=group))
     preparation = preparation_of(table, columns)
     keep = (*preparation.keep, *preparation.unix_seconds)
     session.remark(*gathered([*inspect_table(table, y, task, keep=keep), *said]))

@@ -10,10 +10,9 @@ import typer
 
 import cotas
 from cotas.cli.codes import MEANINGS, NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
-from cotas.cli.help import SpokenGroup
 from cotas.cli.loading import loading
 from cotas.cli.streams import NotWrittenError, PipeClosedError, standard_streams
-from cotas.cli.usage import command_meant, in_words
+from cotas.cli.usage import SpokenGroup, command_meant, in_words
 from cotas.words import say
 
 # The module and function of each command, and the first line of its help: with these at hand

@@ -19,10 +19,11 @@ from cotas.boosting.weak_learners import DEEPEST
 from cotas.cli.exits import UsageError
 from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
 from cotas.cli.session import Session
-from cotas.cli.training import Settings, SplitTable, Trained, train_one
+from cotas.cli.splitting import Settings, SplitTable
+from cotas.cli.training import Trained, train_one
 from cotas.preparation.columns import ColumnError
 from cotas.preparation.prepared_model import NO_COLUMN
-from cotas.preparation.record import Rival
+from cotas.preparation.record import OPTIMISTIC, Rival, short
 from cotas.selection.halving import BLEND, Candidate, Halving, Subsample, Trial, in_turns
 from cotas.words import say
 
@@ -67,7 +68,8 @@ def train_auto(
     if best.refusal:
         raise UsageError(say("no setting can be trained on these rows: {why}", why=best.refusal))
     board = [leader_of(trial) for trial in search.leaderboard()]
-    _show(session, board[:LEADERS], settings)
+    members = [name for name, _ in getattr(best.model, "estimators", ())]
+    _show(session, [*board[:LEADERS], *_others(board[LEADERS:], members)], settings)
     if best.candidate.name == BLEND:
         words = "The mean comes first: its squares are smaller by more than a standard error."
         session.note(say(words))
@@ -77,6 +79,11 @@ def train_auto(
     said = (*one.warnings, *_cut_short(search, wanted, settings.time))
     early = one.interrupted or search.interrupted
     return replace(one, interrupted=early, warnings=said), board
+
+
+def _others(board: list[Rival], members: list[str]) -> Iterator[Rival]:
+    """The models of a blend that are not among the first."""
+    return (rival for rival in board if rival.name in members)
 
 
 def _cut_short(search: Halving, wanted: list[Candidate], seconds: float) -> Iterator[str]:
@@ -139,7 +146,7 @@ def _candidate(name: str, given: dict[str, Any], y: AnyArray, seed: int) -> Cand
     told = given
     if "weak_learner" in given:  # the rounds are not known yet
         told = {"depth": given["weak_learner"].depth, "learning_rate": given["learning_rate"]}
-    words = ", ".join(f"{key}={_short(value)}" for key, value in told.items())
+    words = ", ".join(f"{key}={short(value)}" for key, value in told.items())
     return Candidate(name, build(name, y, seed, given)[0], f"{name} ({words})", given)
 
 
@@ -293,8 +300,5 @@ def _show(session: Session, board: list[Rival], settings: Settings) -> None:
         lines,
         say("The best settings, judged by parts of the training rows:"),
     )
+    session.say(say(OPTIMISTIC))
     session.note(*(f"{rival.name}: {rival.note}" for rival in board if rival.note))
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

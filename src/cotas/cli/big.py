@@ -15,21 +15,16 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.cli.data import target_name
 from cotas.cli.exits import UsageError
-from cotas.cli.judging import quality_lines, show_classes
-from cotas.cli.models import DEFAULTS, build, task_of
+from cotas.cli.judging import proofs, show_classes
+from cotas.cli.models import DEFAULTS, build, check_suits
 from cotas.cli.options import Columns
-from cotas.cli.outcome import proofs, shown_parameters
+from cotas.cli.outcome import model_lines, shape, told
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.sizes import TooBig
+from cotas.cli.splitting import FEWEST_TO_SPLIT, Settings, check_share
 from cotas.cli.streams import writing
-from cotas.cli.training import (
-    FEWEST_TO_SPLIT,
-    Settings,
-    blaming,
-    check_share,
-    without_frequent_values,
-)
+from cotas.cli.training import blaming, without_frequent_values
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark, gathered
@@ -43,8 +38,7 @@ from cotas.preparation.quality import Quality, quality_of_classes, quality_of_nu
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.streamed import learn, rows_to_learn_from
 from cotas.preparation.targets import tell_task
-from cotas.report.alarms import alarms_of
-from cotas.report.figures import span, upwards
+from cotas.report.figures import alarms_of
 from cotas.scale.decoding import Reading, decoded_bytes, kind_of
 from cotas.scale.pages import Pages, open_as
 from cotas.source import Block, NotInBlocksError
@@ -310,37 +304,23 @@ def _report(
 ) -> None:
     """The result in a few lines, or as a document: as it is said of a table in memory."""
     pages, model, quality = found.learned.pages, found.model, found.quality
-    errors = dict(found.errors(settings.task))
-    lines = [
-        (say("data"), f"{name}: {_shape(found.learned)}"),
-        (say("model"), f"{settings.model or DEFAULTS[settings.task]} ({shown_parameters(model)})"),
-        (
-            say("trained on"),
-            say(
-                "{rows} rows in {seconds:.2g} s", rows=found.training.n_rows, seconds=found.seconds
-            ),
-        ),
-        *((say("proved"), words) for words in proofs(model.certificate_, model)),
-        (say("training error"), _in_words(errors["training"])),
-    ]
-    if found.held_out is not None:
-        measure = quality.measures["error" if quality.classes else "RMSE"]
-        words = f"{_in_words(errors['hold_out'])}; {span(measure, quality.confidence)}"
-        lines.append((say("held-out error"), words))
-    # What was trained on says little about how good the model is.
-    lines += quality_lines(quality)[: None if found.held_out is not None else 1]
-    if found.bound is not None:
-        words = say(
-            "at most {bound:.4f} with {confidence:.0f}% confidence",
-            bound=upwards(found.bound.upper),
-            confidence=100 * settings.confidence,
+    errors, learned = dict(found.errors(settings.task)), found.learned
+    columns = pages.n_features if learned.some_rows is None else learned.some_rows.width
+    session.say(
+        *told(
+            f"{name}: {shape(pages.n_rows, columns, learned.target)}",
+            model_lines(settings.model or DEFAULTS[settings.task], model),
+            found.seconds,
+            proofs(model.certificate_, model),
+            errors,
+            quality,
+            found.bound,
         )
-        lines.append((say("error on future rows"), words))
+    )
+    if found.bound is not None:
         _note(session, say(INDEPENDENT))
     if out is not None:
-        lines.append((say("saved"), str(out)))
-    width = max(len(name) for name, _ in lines)
-    session.say(*(f"{name:<{width}}  {words}" for name, words in lines))
+        session.say(f"{say('saved')}: {out}")
     if found.held_out is not None:
         show_classes(session, quality)
     alarms = alarms_of(quality)
@@ -367,20 +347,6 @@ def _report(
     )
 
 
-def _shape(learned: Learned) -> str:
-    columns = learned.pages.n_features
-    if learned.some_rows is not None:
-        columns = learned.some_rows.width
-    return say(
-        "{rows} rows, {columns} columns, target {target}"
-        if columns != 1
-        else "{rows} rows, 1 column, target {target}",
-        rows=learned.pages.n_rows,
-        columns=columns,
-        target=learned.target,
-    )
-
-
 @dataclass(frozen=True)
 class Wrong:
     """Whether each row of a block is predicted wrongly."""
@@ -397,8 +363,7 @@ def _train(
     """The model, in no more threads than have room, and the seconds that it took."""
     task = settings.task
     name = settings.model or DEFAULTS[task]
-    if task_of(name) != task:
-        raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
+    check_suits(name, task)
     given = dict(settings.given)
     if settings.max_time is not None:
         given["max_time"] = settings.max_time
@@ -429,12 +394,3 @@ def _errors(model: Any, pages: Pages, task: str) -> dict[str, Any]:
         rms, r2 = squared_error(model, pages)
         return {"rows": pages.n_rows, "error": rms, "r2": r2}
     return {"rows": pages.n_rows, "error": 1.0 - model.score(pages), "r2": None}
-
-
-def _in_words(errors: dict[str, Any]) -> str:
-    if errors["r2"] is not None:
-        words = "{rms:.4g} (root mean square), R² = {r2:.4f}"
-        return say(words, rms=errors["error"], r2=errors["r2"])
-    share, rows = errors["error"], errors["rows"]
-    wrong = round(share * rows)
-    return say("{share:.4f} ({wrong} of {rows} rows)", share=share, wrong=wrong, rows=rows)

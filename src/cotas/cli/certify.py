@@ -11,10 +11,11 @@ import typer
 import cotas
 from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
+from cotas.certificates.certificate import MEAN
 from cotas.cli.big import open_prepared, text_of
 from cotas.cli.data import labels_or_numbers, open_table
 from cotas.cli.exits import ProofFailedError, UsageError, refuse
-from cotas.cli.judging import short_of
+from cotas.cli.judging import short_of, whole_in_lines
 from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
@@ -63,20 +64,21 @@ def certify(
             words = "the model predicts {known!r}; --target cannot be another column."
             raise UsageError(say(words, known=known))
         found = _from_pages(saved, data, text)
-        _show(session, found, tol)
+        _show(session, found, tol, saved.estimator)
         return
     table = open_table(data, target, Columns(**vars(text)), **_as_it_was_read(saved, data))
     table = table.in_words()  # models of others know no codes
     rows = _training_rows(saved, table)
     y = labels_or_numbers(table, saved.task)[rows]
-    _show(session, proofs(saved, table, rows, y, max_time), tol)
+    _show(session, proofs(saved, table, rows, y, max_time), tol, saved.estimator)
 
 
-def _show(session: Session, found: Proofs, tol: float | None) -> None:
+def _show(session: Session, found: Proofs, tol: float | None, estimator: Any) -> None:
     """Say what is proved, and what contradicts it."""
-    for certificate in found.certificate.singles:
-        session.say(*([f"{certificate.title}:"] if found.certificate.parts else []))
-        session.say(str(certificate))
+    whole = found.certificate
+    for certificate in (whole,) if whole.kind == MEAN else whole.singles:
+        session.say(*([f"{certificate.title}:"] if certificate is not whole else []))
+        session.say(*whole_in_lines(certificate, estimator))
     if found.objections:
         session.say("", say("What was stored does not agree:"))
         session.say(*(f"  {words}" for words in found.objections))

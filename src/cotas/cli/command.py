@@ -13,8 +13,8 @@ import typer
 
 from cotas import words
 from cotas.cli.exits import UsageError, guarded
-from cotas.cli.help import SpokenCommand
 from cotas.cli.session import Session
+from cotas.cli.usage import SpokenCommand
 from cotas.files.asking import on_the_command_line
 from cotas.words import LANGUAGES, SETTING, say
 

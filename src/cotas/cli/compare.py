@@ -10,24 +10,15 @@ import typer
 from cotas.certificates import Certificate
 from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
-from cotas.cli.judging import baseline_line
-from cotas.cli.models import sensible, task_of
+from cotas.cli.models import check_suits, sensible
 from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
 from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
-from cotas.cli.splitting import bound_of
-from cotas.cli.training import (
-    Settings,
-    SplitTable,
-    looked_at,
-    rival_of,
-    sample_of,
-    split,
-    train_one,
-)
-from cotas.files.remarks import gathered
+from cotas.cli.splitting import Settings, SplitTable, bound_of, split_and_told
+from cotas.cli.training import rival_of, sample_of, train_one
 from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
+from cotas.report.figures import baseline_line, upwards
 from cotas.words import say
 
 
@@ -61,8 +52,7 @@ def compare(
         preparation=preparation_of(table, columns),
         group=group,
     )
-    rows, few = split(table, y, settings)
-    session.remark(*gathered([*looked_at(rows, settings), *few]))
+    rows, _ = split_and_told(session, table, y, settings)
     if not len(rows.test):
         raise UsageError(say("comparing needs rows to judge by: at least 30, and a --hold-out."))
     names = _names(models, task, rows)
@@ -96,17 +86,15 @@ def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
     if "auto" in names:
         raise UsageError(say("--models takes the names of models; auto is for cotas fit."))
     for name in names:
-        if task_of(name) != task:
-            raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
+        check_suits(name, task)
     return list(dict.fromkeys(names))
 
 
 def _bound(sample: Sample, rows: SplitTable, tried: int, settings: Settings) -> Certificate | None:
     if settings.task == "regression":
         return None
-    groups = None if rows.groups is None else rows.groups[rows.test]
     wrong = sample.predictions != sample.truth
-    return bound_of(wrong, groups, settings.confidence, settings.group, tried)
+    return bound_of(wrong, rows.groups, settings.confidence, tried)
 
 
 def _show(
@@ -115,13 +103,13 @@ def _show(
     kind = say("error" if task == "classification" else "rms error")
     names = [say("model"), say("seconds"), say("relative gap")]
     names += [say("training {kind}", kind=kind), say("held-out {kind}", kind=kind)]
-    names += [say("at most, on future rows")] if task == "classification" else []
+    names += [say("at most, on future rows")] if bounds[0] is not None else []
     lines = []
     for rival, bound in zip(rivals, bounds, strict=True):
         gap = "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}"
         cells = [rival.name, f"{rival.seconds:.2f}", gap]
         cells += [f"{rival.training_error:.4g}", f"{rival.error:.4g}"]
-        lines.append([*cells, f"{bound.upper:.4f}"] if bound is not None else cells)
+        lines.append([*cells, f"{upwards(bound.upper):.4g}"] if bound is not None else cells)
     session.table(names, lines)
     for rival in rivals:
         if rival.note:

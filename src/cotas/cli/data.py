@@ -105,7 +105,14 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
     if target is not None or table.target is not None or not table.has_names:
         return table, target
     dropped = set(names_among(drop, table.names))
-    names = [name for name in table.names if name not in dropped]
+    # The last column of lines that end in a separator has neither a name nor values.
+    nameless = {f"column_{k}" for k in range(1, len(table.names) + 1)}
+    names = [
+        name
+        for name in table.names
+        if name not in dropped
+        and not (name in nameless and table.features[name].null_count() == table.n_rows)
+    ]
     called = [name for name in names if name.lower() in _TARGETS]
     if len(names) < 2:
         raise DataFileError(

@@ -9,10 +9,11 @@ import typer
 
 from cotas.certificates import Certificate
 from cotas.cli.exits import refuse
+from cotas.cli.judging import whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
-from cotas.preparation.doubt import doubt_of
+from cotas.preparation.doubt import doubts_of
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.words import say
 
@@ -36,7 +37,10 @@ def explain(
     facts = facts_of(saved)
     session.say(*(f"{name}: {value}" for name, value in facts.items()))
     weights = weights_of(saved)
-    doubts, said = doubts_of(saved), shown_names(saved)
+    n_rows = 1 if saved.recipe is None else saved.recipe.n_rows
+    # Of a kernel's own features there are coefficients, but none of a column.
+    doubts = doubts_of(saved.estimator, saved.model.certificate_, n_rows) if weights else []
+    said = shown_names(saved)
     for (label, whole), doubt in zip(weights.items(), doubts, strict=True):
         table = [entry for k, entry in enumerate(whole) if k == 0 or abs(entry[2]) > doubt]
         shown = table[: top or None]
@@ -71,8 +75,11 @@ def explain(
         rows = [[said[name], f"{share:.4f}"] for name, share in importances[: top or None]]
         session.say("")
         session.table([say("column"), say("importance")], rows)
+        if len(importances) > len(rows):
+            more = len(importances) - len(rows)
+            session.say(say("… and {count} more (--top 0 shows all)", count=more))
     certificate = saved.model.certificate_
-    session.say("", str(certificate))
+    session.say("", *whole_in_lines(certificate, saved.estimator))
     bound = None if saved.recipe is None else saved.recipe.hold_out
     if bound is not None:
         session.say("", str(bound))
@@ -138,7 +145,7 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
     if isinstance(model, PreparedModel):
         originals = model.in_original_units()
     else:
-        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(rows.shape[1])])
+        names = saved.names
         biases = np.broadcast_to(np.atleast_1d(estimator.intercept_), len(rows))
         pairs = zip(rows, biases, strict=True)
         originals = [(dict(zip(names, row, strict=True)), float(b)) for row, b in pairs]
@@ -155,21 +162,9 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
 
 def shown_names(saved: Saved) -> dict[str, str]:
     """What the columns are called in the language of the moment."""
-    if isinstance(saved.model, PreparedModel):
-        prepared = saved.model.preparation_
-        return dict(zip(prepared.get_feature_names_out(), prepared.shown_names(), strict=True))
-    count = saved.estimator.n_features_in_
-    names = getattr(saved.model, "feature_names_in_", [f"x{j}" for j in range(count)])
-    return {name: name for name in names}
-
-
-def doubts_of(saved: Saved) -> list[float]:
-    """For each row of coefficients, up to what size they are not told from zero."""
-    rows = np.atleast_2d(getattr(saved.estimator, "coef_", np.empty((0, 0))))
-    whole = saved.model.certificate_
-    each = whole.singles if len(whole.singles) == len(rows) else (whole,) * len(rows)
-    n = saved.recipe.n_rows if saved.recipe is not None else 1
-    return [doubt_of(saved.estimator, proof, row, n) for row, proof in zip(rows, each, strict=True)]
+    prepared = isinstance(saved.model, PreparedModel)
+    shown = saved.model.preparation_.shown_names() if prepared else saved.names
+    return dict(zip(saved.names, shown, strict=True))
 
 
 def _standardized(saved: Saved) -> bool:
@@ -183,11 +178,7 @@ def importances_of(saved: Saved) -> list[tuple[str, float]]:
     values = getattr(saved.estimator, "feature_importances_", None)
     if values is None:
         return []
-    if isinstance(saved.model, PreparedModel):
-        names = saved.model.preparation_.get_feature_names_out().tolist()
-    else:
-        names = [f"x{j}" for j in range(len(values))]
-    pairs = [(name, float(v)) for name, v in zip(names, values, strict=True) if v > 0]
+    pairs = [(name, float(v)) for name, v in zip(saved.names, values, strict=True) if v > 0]
     return sorted(pairs, key=lambda pair: -pair[1])
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from cotas.cli.data import writable
+from cotas.cli.exits import UsageError
 from cotas.cli.explain import shown_names
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
@@ -43,7 +44,12 @@ def export(
     refuse_foreign(saved, "export")
     estimator, names, prepared = _ready(saved)
     with writing(onnx):
-        to_onnx(estimator, onnx, dtype=np.float32 if single else np.float64)
+        try:
+            dtype = np.float32 if single else np.float64
+            calibration = getattr(saved.model, "calibration_", None)
+            to_onnx(estimator, onnx, dtype=dtype, calibration=calibration)
+        except ValueError as error:  # what the model holds has no place in ONNX
+            raise UsageError(str(error)) from error
     what = say("prepared columns") if prepared else say("columns as they are")
     session.say(
         f"{say('saved')}: {onnx}",
@@ -60,12 +66,10 @@ def _shown(saved: Saved, names: list[str]) -> list[str]:
 
 def _ready(saved: Saved) -> tuple[Any, list[str], bool]:
     """The estimator to write, the names of its columns, and whether they must be prepared."""
-    model = saved.model
+    model, names = saved.model, saved.names
     if not isinstance(model, PreparedModel):
-        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
-        return model, [str(name) for name in names], False
+        return model, names, False
     preparation = model.preparation_
-    names = preparation.get_feature_names_out().tolist()
     plain = preparation.layout_ == "sparse" or names == preparation.number_names_
     linear = isinstance(model.estimator_, LinearClassifier | LinearRegressor)
     if not (plain and linear):

@@ -12,7 +12,7 @@ from cotas.cli.data import known_task, open_table, writable
 from cotas.cli.exits import UsageError, refuse
 from cotas.cli.loading import loading
 from cotas.cli.models import parameters, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
+from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Param, Seed, Target, Task
 from cotas.cli.session import Session, command_line
 from cotas.cli.sizes import too_big
 from cotas.words import say
@@ -41,9 +41,7 @@ def fit(
     select: Annotated[
         str | None, typer.Option(help="Choose this parameter by validation: lam, n_estimators, …")
     ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option("--param", "-p", help="Any other parameter: name=value.")
-    ] = None,
+    param: Param = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the model here.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
     hold_out: HoldOut = 0.2,
@@ -109,7 +107,8 @@ def fit(
     with loading():
         from cotas.cli.data import preparation_of, target_of
         from cotas.cli.outcome import finish, store, tell
-        from cotas.cli.training import Settings, train
+        from cotas.cli.splitting import Settings
+        from cotas.cli.training import train
 
     settings = Settings(
         model=model,

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from cotas.certificates import Certificate
+from cotas.certificates.certificate import MEAN, badness
 from cotas.certificates.presentation import OPTIMIZATION, percent
 from cotas.cli.session import Session
 from cotas.preparation.quality import Quality
 from cotas.report.figures import (
-    MEASURES,
     about_calibration,
-    about_groups,
     calibration_headings,
     calibration_rows,
     found,
-    number,
-    span,
 )
 from cotas.words import in_one, say
 
@@ -25,34 +25,6 @@ from cotas.words import in_one, say
 MOST_CLASSES = 8
 # Of so many classes each has a line; of more, those with the most rows.
 SHOWN_CLASSES = 20
-
-
-def quality_lines(quality: Quality) -> list[tuple[str, str]]:
-    """What answering always the same would give, and what was measured beside the error."""
-    lines = [baseline_line(quality.answer, quality.baseline.value, bool(quality.classes))]
-    for name, measure in quality.measures.items():
-        if name not in ("error", "RMSE", "R²"):
-            lines.append(
-                (say(MEASURES[name]), f"{number(measure.value)} ({_about(name, quality)})")
-            )
-    return lines + [(say("intervals"), words) for words in about_groups(quality)]
-
-
-def baseline_line(answer: str, error: float, classes: bool) -> tuple[str, str]:
-    """What answering always the same gives."""
-    meaning = say("the baseline: the most frequent class" if classes else "the baseline: the mean")
-    return say("always “{answer}”", answer=answer), f"{number(error)} ({meaning})"
-
-
-def _about(name: str, quality: Quality) -> str:
-    """The interval of a measure, and which of two classes it is about."""
-    said = span(quality.measures[name], quality.confidence)
-    if name == "average precision" and quality.positive is not None:
-        said += f"; {say('class “{label}”', label=quality.positive)}"
-    if name == "Brier score" and quality.guess is not None:
-        guess = number(quality.guess.value)
-        said += f"; {say('giving each class its share: {value}', value=guess)}"
-    return said
 
 
 def show_calibration(session: Session, quality: Quality) -> None:
@@ -109,6 +81,42 @@ def proof(certificate: Certificate, estimator: Any) -> str:
             asked=asked,
         )
     return f"{say('the {kind} certificate holds', kind=kind)}: {certificate.statement}"
+
+
+def proofs(whole: Certificate, estimator: Any) -> list[str]:
+    """A line for each certificate; where there are several, they begin with what they are about.
+
+    Of many, those that prove least; of a blend what each of its models proves at least.
+    """
+    if not whole.parts:
+        return [proof(whole, estimator)]
+    if whole.kind == MEAN:
+        return [*_proofs_of_members(whole, estimator)]
+    gaps = [part.relative_gap if part.holds else math.inf for part in whole.parts]
+    worst = np.argsort(-np.nan_to_num(gaps, nan=np.inf), kind="stable")[:SHOWN_CLASSES]
+    some = [whole.parts[k] for k in np.sort(worst)]
+    lines = [f"{part.title}: {proof(part, estimator)}" for part in some]
+    more = len(gaps) - len(lines)
+    return [*lines, say("{count} more, none of them worse", count=more)] if more else lines
+
+
+def whole_in_lines(whole: Certificate, estimator: Any) -> list[str]:
+    """A certificate in full; of a blend a line for each of its models, with its weight."""
+    if whole.kind != MEAN:
+        return [str(whole)]
+    shares = zip(estimator.weights_, proofs(whole, estimator), strict=False)
+    return [whole.statement, *(f"  {weight:.3f}·{line}" for weight, line in shares)]
+
+
+def _proofs_of_members(whole: Certificate, estimator: Any) -> Iterator[str]:
+    for name in dict.fromkeys(part.member for part in whole.parts):
+        parts = [part for part in whole.parts if part.member == name]
+        one = max(parts, key=badness)
+        words = f"{name}: {proof(one, estimator)}"
+        if len(parts) > 1:
+            worst = say("the worst of {count} parts: {label}", count=len(parts), label=one.label)
+            words = f"{words}; {worst}"
+        yield words
 
 
 def tol_of(certificate: Certificate, estimator: Any) -> float | None:

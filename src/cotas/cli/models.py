@@ -69,6 +69,12 @@ def task_of(name: str) -> str:
     return "classification" if name in CLASSIFIERS else "regression"
 
 
+def check_suits(name: str, task: str) -> None:
+    """Raise for a model that is for the other task."""
+    if task_of(name) != task:
+        raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
+
+
 def sensible(task: str, n_rows: int, n_columns: int) -> list[str]:
     """The models that suit the task and data of this shape, to be compared."""
     kernels, trees = n_rows <= MOST_ROWS_FOR_KERNELS, n_columns <= MOST_COLUMNS_FOR_TREES

@@ -35,6 +35,9 @@ Group = Annotated[
     str | None,
     typer.Option("--group", help="Rows with the same value here are on one side of the split."),
 ]
+Param = Annotated[
+    list[str] | None, typer.Option("--param", "-p", help="Any other parameter: name=value.")
+]
 # The largest number that NumPy takes for a seed, and the most rows or values in one piece.
 MOST_SEED, MOST = 2**32 - 1, 2**31 - 1
 Seed = Annotated[

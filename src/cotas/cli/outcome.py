@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cotas.certificates import Certificate
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError
-from cotas.cli.judging import (
-    SHOWN_CLASSES,
-    proof,
-    quality_lines,
-    short_of,
-    show_calibration,
-    show_classes,
-    tol_of,
-)
+from cotas.cli.judging import proofs, short_of, show_calibration, show_classes, tol_of
 from cotas.cli.options import NO_WISHES, TextOptions
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, writing
+from cotas.preparation.quality import Quality
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.record import FitRecord, telling_parameters
-from cotas.report.alarms import alarms_of
-from cotas.report.figures import span, upwards
+from cotas.preparation.record import FitRecord, short, telling_parameters
+from cotas.report.figures import alarms_of, quality_lines, span, upwards
+from cotas.selection.blend import Blend
 from cotas.stops import Stop
 from cotas.words import in_one, say
 
@@ -107,96 +98,99 @@ def recipe(record: FitRecord, zero_based: bool | None, text: TextOptions = NO_WI
 
 def summary(record: FitRecord) -> list[str]:
     """The result in a few lines."""
-    table = record.table
-    columns = {"rows": table.n_rows, "columns": table.n_columns, "target": table.target}
-    shape = say(
-        "{rows} rows, {columns} columns, target {target}"
-        if table.n_columns != 1
-        else "{rows} rows, 1 column, target {target}",
-        **columns,
-    )
-    lines = [
-        (say("data"), f"{Path(table.source).name}: {shape}"),
-        (say("model"), f"{record.model_name} ({shown_parameters(record.model.estimator_)})"),
-        (
-            say("trained on"),
-            say(
-                "{rows} rows in {seconds:.2g} s",
-                rows=len(record.training.rows),
-                seconds=record.seconds,
-            ),
-        ),
-    ]
+    table, certificate = record.table, record.certificate
+    model = model_lines(record.model_name, record.model.estimator_)
     if record.choice is not None:
-        lines.append((say("chosen"), _choice(record.choice)))
-    lines += [
-        (say("proved"), words) for words in proofs(record.certificate, record.model.estimator_)
+        best = f"{record.choice.over} = {short(record.choice.best_value)}"
+        model.append((say("chosen"), f"{best}; {record.choice.ranking}"))
+    errors = {name: each for name, each in record.errors().items() if each is not None}
+    return told(
+        f"{Path(table.source).name}: {shape(table.n_rows, table.n_columns, table.target)}",
+        model,
+        record.seconds,
+        proofs(certificate, record.model.estimator_),
+        errors,
+        record.quality,
+        record.bound,
+    )
+
+
+def told(
+    data: str,
+    model: list[tuple[str, str]],
+    seconds: float,
+    proved: list[str],
+    errors: Mapping[str, Mapping[str, Any]],
+    quality: Quality | None,
+    bound: Certificate | None,
+) -> list[str]:
+    """Lines on a fit, from memory or from pages: the data, the model, its proofs and its errors."""
+    rows = errors["training"]["rows"]
+    spent = say("{rows} rows in {seconds:.2g} s", rows=rows, seconds=seconds)
+    lines = [
+        (say("data"), data),
+        *model,
+        (say("trained on"), spent),
+        *((say("proved"), words) for words in proved),
+        (say("training error"), _error(errors["training"], quality)),
     ]
-    lines.append((say("training error"), _error(record.training)))
-    if record.hold_out is not None and record.quality is not None:
-        measure = record.quality.measures["error" if record.quality.classes else "RMSE"]
-        interval = span(measure, record.quality.confidence)
-        lines.append((say("held-out error"), f"{_error(record.hold_out)}; {interval}"))
-    if record.quality is not None:
+    apart = errors.get("hold_out")
+    if apart is not None and quality is not None:
+        measure = quality.measures["error" if quality.classes else "RMSE"]
+        interval = span(measure, quality.confidence)
+        lines.append((say("held-out error"), f"{_error(apart, quality)}; {interval}"))
+    if quality is not None:
         # What was trained on says little about how good the model is.
-        lines += quality_lines(record.quality)[: None if record.hold_out is not None else 1]
-    if record.bound is not None:
-        sure = 100 * record.bound.figures["confidence"]
+        lines += quality_lines(quality)[: None if apart is not None else 1]
+    if bound is not None:
         words = say(
-            "at most {bound:.4f} with {confidence:.0f}% confidence",
-            bound=upwards(record.bound.upper),
-            confidence=sure,
+            "at most {bound:.4g} with {confidence:.0f}% confidence",
+            bound=upwards(bound.upper),
+            confidence=100 * bound.figures["confidence"],
         )
-        counted = int(record.bound.figures["rows"])
-        if record.hold_out is not None and counted < len(record.hold_out.rows):
-            once = say("rows that belong together count once: {count}", count=counted)
-            words = f"{words}; {once}"
         lines.append((say("error on future rows"), words))
     width = max(len(name) for name, _ in lines)
     return [f"{name:<{width}}  {words}" for name, words in lines]
 
 
-def proofs(whole: Certificate, estimator: Any) -> list[str]:
-    """A line for each certificate; where there are several, they begin with what they are about.
-
-    Of many, those that prove least.
-    """
-    if not whole.parts:
-        return [proof(whole, estimator)]
-    gaps = [part.relative_gap if part.holds else math.inf for part in whole.parts]
-    worst = np.argsort(-np.nan_to_num(gaps, nan=np.inf), kind="stable")[:SHOWN_CLASSES]
-    some = [whole.parts[k] for k in np.sort(worst)]
-    lines = [f"{part.title}: {proof(part, estimator)}" for part in some]
-    more = len(gaps) - len(lines)
-    return [*lines, say("{count} more, none of them worse", count=more)] if more else lines
-
-
-def _choice(choice: Any) -> str:
-    return f"{choice.over} = {_short(choice.best_value)}; {choice.ranking}"
-
-
-def _error(sample: Any) -> str:
-    if sample.r2 is not None:
-        return say("{rms:.4g} (root mean square), R² = {r2:.4f}", rms=sample.error, r2=sample.r2)
-    wrong = int((sample.predictions != sample.truth).sum())
+def shape(rows: int, columns: int, target: str | None) -> str:
+    """How large a table is, in words."""
     return say(
-        "{share:.4f} ({wrong} of {rows} rows)",
-        share=sample.error,
-        wrong=wrong,
-        rows=len(sample.rows),
+        "{rows} rows, {columns} columns, target {target}"
+        if columns != 1
+        else "{rows} rows, 1 column, target {target}",
+        rows=rows,
+        columns=columns,
+        target=target,
     )
+
+
+def model_lines(name: str, estimator: Any) -> list[tuple[str, str]]:
+    """The model with its parameters; of a blend a line for each model, with its weight."""
+    if not isinstance(estimator, Blend):
+        return [(say("model"), f"{name} ({shown_parameters(estimator)})")]
+    shares = zip(estimator.weights_, estimator.names_, strict=True)
+    count = say("blend of {count} models", count=len(estimator.names_))
+    return [(say("model"), count), *(("", f"{weight:.3f}·{one}") for weight, one in shares)]
+
+
+def _error(found: Mapping[str, Any], quality: Quality | None) -> str:
+    if found["r2"] is not None:
+        words = "{rms:.4g} (root mean square), R² = {r2:.4g}"
+        return say(words, rms=found["error"], r2=found["r2"])
+    if quality is not None and not quality.classes:  # of a target that never changes
+        return say("{rms:.4g} (root mean square)", rms=found["error"])
+    share, rows = found["error"], found["rows"]
+    wrong = round(share * rows)
+    return say("{share:.4g} ({wrong} of {rows} rows)", share=share, wrong=wrong, rows=rows)
 
 
 def shown_parameters(estimator: Any) -> str:
     """The parameters that differ from their defaults, or λ at least."""
     shown = telling_parameters(estimator, ("lam",))
     shown.pop("random_state", None)  # the seed of the command
-    words = ", ".join(f"{name}={_short(value)}" for name, value in shown.items())
+    words = ", ".join(f"{name}={short(value)}" for name, value in shown.items())
     return words or say("defaults")
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def finish(whole: Certificate, estimator: Any, strict: bool, interrupted: bool = False) -> None:

@@ -165,9 +165,9 @@ class PredictionTally:
         if self.error is not None:
             lines.append(
                 say(
-                    "The table has the target: wrong predictions {error:.4f}."
+                    "The table has the target: wrong predictions {error:.4g}."
                     if self.classifies
-                    else "The table has the target: root mean square error {error:.4f}.",
+                    else "The table has the target: root mean square error {error:.4g}.",
                     error=self.error,
                 )
             )
@@ -229,6 +229,8 @@ def _parts(
                 kept = text.not_missing or ()
                 lost = _never_read(saved.model.preparation_, kept)
                 session.note(*(f"{before}: {n}" for n in lost))
+        if table.format == "csv":
+            session.remark(*table.remarks)
         yield table
     if number < 0:
         raise DataFileError(say("it holds no rows."), data)

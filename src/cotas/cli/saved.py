@@ -47,6 +47,14 @@ class Saved:
         return "classification" if is_classifier(self.model) else "regression"
 
     @property
+    def names(self) -> list[str]:
+        """The columns that `estimator` takes; x0, x1, … where they have no names."""
+        if isinstance(self.model, PreparedModel):
+            return [str(name) for name in self.model.preparation_.get_feature_names_out()]
+        numbered = [f"x{j}" for j in range(self.model.n_features_in_)]
+        return [str(name) for name in getattr(self.model, "feature_names_in_", numbered)]
+
+    @property
     def tells_probabilities(self) -> bool:
         """Whether it has probabilities of classes."""
         if isinstance(self.model, PreparedModel):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from cotas.cli.data import BUILTIN
 from cotas.cli.exits import UsageError
+from cotas.files.limits import memory_of_the_machine
 from cotas.files.problems import DataFileError
 from cotas.words import say
 
@@ -49,11 +49,7 @@ def free_memory() -> int | None:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if "MemAvailable" in line)
     except (OSError, StopIteration, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
+        return memory_of_the_machine()
 
 
 @dataclass(frozen=True)

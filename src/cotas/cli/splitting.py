@@ -1,66 +1,139 @@
-"""Rows that belong together: on one side of every split, and counted once in the bound."""
+"""What was asked for, and how the rows are split: those that belong together stay together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 import cotas
-from cotas.arrays import AnyArray, BoolArray
+from cotas.arrays import AnyArray, BoolArray, IntArray
 from cotas.certificates import Certificate
 from cotas.cli.exits import UsageError
-from cotas.files.remarks import Remark
+from cotas.cli.session import Session
+from cotas.files.coding import coded
+from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import Table
-from cotas.preparation.inspection import copies, numbered
+from cotas.preparation.inspection import copies, inspect_table, numbered
+from cotas.preparation.preparation import Preparation
+from cotas.preparation.targets import hold_out_rows
 from cotas.words import say
 
-if TYPE_CHECKING:
-    from cotas.cli.training import Settings
+# Fewer rows than this are all needed for training.
+FEWEST_TO_SPLIT = 30
+
 
 # For a sum of independent mistakes of unequal chances the binomial tail is the larger one.
 CLASS_BY_CLASS = (
     "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
     "this table (Hoeffding 1956)."
 )
-OF_COPIES = (
-    "Rows that belong together are no independent draws: it counts the different rows, {count} of "
-    "{rows}, each by its share of mistakes."
-)
-OF_GROUPS = (
-    "Rows that belong together are no independent draws: it counts the groups of {group!r}, "
-    "{count} for {rows} rows, each by its share of mistakes."
-)
 
 
-def grouped(table: Table, settings: Settings) -> tuple[Table, AnyArray | None, list[Remark]]:
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for."""
+
+    model: str | None
+    task: str
+    given: dict[str, Any]
+    seed: int = 0
+    hold_out: float = 0.2
+    confidence: float = 0.95
+    select: str | None = None
+    max_time: float | None = None
+    command: str = ""
+    preparation: Preparation = field(default_factory=Preparation)
+    group: str | None = None
+    time: float = 60.0
+    trials: int | None = None
+    single: bool = False
+    probabilities: bool = False
+
+
+@dataclass(frozen=True)
+class SplitTable:
+    """The table cut into the rows to train on and the rows held out."""
+
+    table: Table
+    y: AnyArray
+    train: IntArray
+    test: IntArray
+    groups: AnyArray | None = None
+
+    def groups_of_training(self) -> AnyArray | None:
+        """What must stay together, of the rows to train on."""
+        return None if self.groups is None else self.groups[self.train]
+
+    def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
+        """The features and the targets of some rows."""
+        return self.table.take(rows), self.y[rows]
+
+
+def split_and_told(
+    session: Session, table: Table, y: AnyArray, settings: Settings
+) -> tuple[SplitTable, list[Remark]]:
+    """Set rows aside, and say what is to be known of the columns: left out, odd, sorted."""
+    rows, few = split(table, y, settings)
+    keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
+    seen = inspect_table(rows.table, rows.y, settings.task, (rows.train, rows.test), keep)
+    session.remark(*gathered([*seen, *few]))
+    return rows, [*seen, *few]
+
+
+def check_share(share: float) -> None:
+    """Raise unless it is a share of the rows to hold out."""
+    if not 0 <= share < 1:
+        raise UsageError(
+            say("--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share)
+        )
+
+
+def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, list[Remark]]:
+    """All rows to train on if none are to be held out, or if there are too few."""
+    share = settings.hold_out
+    check_share(share)
+    if table.has_names:
+        table = replace(table, features=coded(table.features))
+    table, groups, said = grouped(table, y, settings)
+    if share > 0 and len(y) < FEWEST_TO_SPLIT:
+        words = say("With {rows} rows all are trained on, and none are held out.", rows=len(y))
+        share, said = 0, [*said, Remark("few rows", None, words)]
+    rows = np.arange(len(y)), np.arange(0)
+    if share > 0:
+        rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
+    return SplitTable(table, y, *rows, groups), said
+
+
+def grouped(
+    table: Table, y: AnyArray, settings: Settings
+) -> tuple[Table, AnyArray | None, list[Remark]]:
     """What must stay on one side: the groups of a column, which is then no feature, or copies."""
     if settings.group is None:
-        return table, *copies(table)
+        return table, *copies(table, y)
     table.refuse_names("group", [settings.group])
     if settings.group not in table.names:
         raise UsageError(say("--group: there is no column {group!r}.", group=settings.group))
     column = table.features[settings.group].cast(str).fill_null("")
+    groups = numbered(column.to_numpy())
     words = "Rows with the same {name!r} are on one side of the split; it is left out."
+    if groups.max(initial=-1) + 1 < len(groups):
+        words = (
+            "Rows with the same {name!r} are on one side of the split; it is left out, and nothing "
+            "is proved of future rows, of which they are no independent draws."
+        )
     remark = Remark("group", settings.group, say(words, name=settings.group))
-    return table.without([settings.group]), numbered(column.to_numpy()), [remark]
+    return table.without([settings.group]), groups, [remark]
 
 
 def bound_of(
-    wrong: BoolArray,
-    groups: AnyArray | None,
-    confidence: float,
-    group: str | None = None,
-    tried: int = 1,
-) -> Certificate:
-    """The bound for the error on future rows, in which each group counts once."""
-    if groups is None or len(np.unique(groups)) == len(groups):
-        return cotas.hold_out_bound(wrong, None, confidence, tried).noted(say(CLASS_BY_CLASS))
-    codes = np.unique(groups, return_inverse=True)[1]
-    shares = np.bincount(codes, wrong) / np.bincount(codes)
-    whole = bool(np.isin(shares, (0.0, 1.0)).all())
-    largest = None if whole else 1.0
-    marks = shares == 1.0 if whole else shares
-    words = OF_COPIES if group is None else OF_GROUPS
-    counted = say(words, group=group, count=len(shares), rows=len(wrong))
-    return cotas.hold_out_bound(marks, None, confidence, tried, largest=largest).noted(counted)
+    wrong: BoolArray, groups: AnyArray | None, confidence: float, tried: int = 1
+) -> Certificate | None:
+    """The bound for the error on future rows; none where rows of the table belong together.
+
+    Those that are set aside are then no sample of rows to come, even if each is alone there.
+    """
+    if groups is not None and len(np.unique(groups)) < len(groups):
+        return None
+    return cotas.hold_out_bound(wrong, None, confidence, tried).noted(say(CLASS_BY_CLASS))

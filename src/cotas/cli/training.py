@@ -22,46 +22,19 @@ from cotas.cli.exits import UsageError, code_of
 from cotas.cli.models import DEFAULTS, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
-from cotas.cli.splitting import bound_of, grouped
-from cotas.files.coding import coded
+from cotas.cli.splitting import Settings, SplitTable, bound_of, split_and_told
 from cotas.files.models import versions
 from cotas.files.names import meant
 from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import Table
 from cotas.preparation.columns import ColumnWarning
-from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
-from cotas.preparation.targets import hold_out_rows
 from cotas.selection.blend import members_of
 from cotas.stops import Stop
 from cotas.words import say
-
-# Fewer rows than this are all needed for training.
-FEWEST_TO_SPLIT = 30
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What was asked for."""
-
-    model: str | None
-    task: str
-    given: dict[str, Any]
-    seed: int = 0
-    hold_out: float = 0.2
-    confidence: float = 0.95
-    select: str | None = None
-    max_time: float | None = None
-    command: str = ""
-    preparation: Preparation = field(default_factory=Preparation)
-    group: str | None = None
-    time: float = 60.0
-    trials: int | None = None
-    single: bool = False
-    probabilities: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,38 +51,10 @@ class Trained:
     prepared: Any = field(default=None, repr=False)
 
 
-@dataclass(frozen=True)
-class SplitTable:
-    """The table cut into the rows to train on and the rows held out."""
-
-    table: Table
-    y: AnyArray
-    train: IntArray
-    test: IntArray
-    groups: AnyArray | None = None
-
-    def groups_of_training(self) -> AnyArray | None:
-        """What must stay together, of the rows to train on."""
-        return None if self.groups is None else self.groups[self.train]
-
-    def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
-        """The features and the targets of some rows."""
-        return self.table.take(rows), self.y[rows]
-
-
-def looked_at(rows: SplitTable, settings: Settings) -> list[Remark]:
-    """What a reader should know about the columns: which are left out, and what looks odd."""
-    keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
-    parts = (rows.train, rows.test)
-    return inspect_table(rows.table, rows.y, settings.task, parts, keep)
-
-
 def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> FitRecord:
     """Split, look at the data, train, and measure on the rows that were set aside."""
-    rows, few = split(table, y, settings)
-    seen = looked_at(rows, settings)
-    remarks = gathered([*seen, *few])
-    session.remark(*remarks)
+    rows, seen = split_and_told(session, table, y, settings)
+    remarks = gathered(seen)
     name = settings.model or DEFAULTS[settings.task]
     rivals: list[Rival] = []
     if name == "auto":
@@ -128,7 +73,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     session.note(*(f"{say('Note')}: {remark}" for remark in rare))
     remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
-    return measured(record, rows, settings.confidence, settings.group)
+    return measured(record, rows, settings.confidence)
 
 
 def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Iterator[Remark]:
@@ -138,30 +83,6 @@ def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Ite
         if kind == "text" and name not in known:
             words = "Column {name!r} is left out: it has many values, and none comes often."
             yield Remark("rare values", name, say(words, name=name))
-
-
-def check_share(share: float) -> None:
-    """Raise unless it is a share of the rows to hold out."""
-    if not 0 <= share < 1:
-        raise UsageError(
-            say("--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share)
-        )
-
-
-def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, list[Remark]]:
-    """All rows to train on if none are to be held out, or if there are too few."""
-    share = settings.hold_out
-    check_share(share)
-    if table.has_names:
-        table = replace(table, features=coded(table.features))
-    table, groups, said = grouped(table, settings)
-    if share > 0 and len(y) < FEWEST_TO_SPLIT:
-        words = say("With {rows} rows all are trained on, and none are held out.", rows=len(y))
-        share, said = 0, [*said, Remark("few rows", None, words)]
-    rows = np.arange(len(y)), np.arange(0)
-    if share > 0:
-        rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
-    return SplitTable(table, y, *rows, groups), said
 
 
 def train_one(
@@ -335,9 +256,7 @@ def _record(rows: SplitTable, one: Trained, settings: Settings, remarks: list[Re
     )
 
 
-def measured(
-    record: FitRecord, rows: SplitTable, confidence: float, group: str | None = None
-) -> FitRecord:
+def measured(record: FitRecord, rows: SplitTable, confidence: float) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
     if len(rows.test) == 0:
         groups = rows.groups_of_training()
@@ -349,7 +268,7 @@ def measured(
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        bound = bound_of(wrong, groups, confidence, group)
+        bound = bound_of(wrong, rows.groups, confidence)
     quality = _quality(record, sample, confidence, groups)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 

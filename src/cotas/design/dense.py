@@ -15,6 +15,14 @@ class Dense(NamedTuple):
     X: AnyArray
 
 
+class StandardizedDense(NamedTuple):
+    """Rows (x − mean) · inverse_scale, computed on the fly: X itself is never copied."""
+
+    X: AnyArray
+    mean: FloatArray
+    inverse_scale: FloatArray
+
+
 @dot.when(Dense, REORDERED)
 def dense_dot(rows: Dense, i: int, w: FloatArray) -> float:
     s = 0.0
@@ -54,21 +62,15 @@ def dense_norm2(rows: Dense, i: int) -> float:
 
 
 @n_vectors.when(Dense)
+@n_vectors.when(StandardizedDense)
 def dense_n_vectors(rows: Dense) -> int:
     return int(rows.X.shape[0])
 
 
 @n_features.when(Dense)
+@n_features.when(StandardizedDense)
 def dense_n_features(rows: Dense) -> int:
     return int(rows.X.shape[1])
-
-
-class StandardizedDense(NamedTuple):
-    """Rows (x − mean) · inverse_scale, computed on the fly: X itself is never copied."""
-
-    X: AnyArray
-    mean: FloatArray
-    inverse_scale: FloatArray
 
 
 @dot.when(StandardizedDense, REORDERED)
@@ -92,13 +94,3 @@ def standardized_dense_norm2(rows: StandardizedDense, i: int) -> float:
         x = (rows.X[i, j] - rows.mean[j]) * rows.inverse_scale[j]
         s += x * x
     return s
-
-
-@n_vectors.when(StandardizedDense)
-def standardized_dense_n_vectors(rows: StandardizedDense) -> int:
-    return int(rows.X.shape[0])
-
-
-@n_features.when(StandardizedDense)
-def standardized_dense_n_features(rows: StandardizedDense) -> int:
-    return int(rows.X.shape[1])

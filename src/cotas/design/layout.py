@@ -67,35 +67,10 @@ def as_design(X: Matrix, by: Literal["rows", "columns"] = "rows") -> Design:
     return layout(data, indices, unlocked(compressed.indptr), width)
 
 
-def standardized(design: Dense | Csr) -> StandardizedDense | StandardizedCsr:
-    """The same rows with zero mean and unit variance, without touching the matrix.
-
-    A constant column has no variance: it is centred and left at zero.
-    """
-    if isinstance(design, Dense):
-        mean = design.X.mean(axis=0, dtype=np.float64)
-        variance = _dense_variance(design.X, mean)
-        return StandardizedDense(design.X, mean, _inverse_scale(variance, mean, len(design.X)))
-    n = design.indptr.shape[0] - 1
-    X = sparse.csr_matrix((design.data, design.indices, design.indptr), shape=(n, design.width))
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-    # Σ (x − m)² over the stored entries, plus m² for each entry that is not stored.
-    deviation = (design.data.astype(np.float64) - mean[design.indices]) ** 2
-    stored = np.bincount(design.indices, minlength=design.width)
-    total = np.bincount(design.indices, weights=deviation, minlength=design.width)
-    inverse_scale = _inverse_scale((total + (n - stored) * mean**2) / n, mean, n)
-    return StandardizedCsr(*design, mean * inverse_scale, inverse_scale)
-
-
-def _dense_variance(X: Matrix, mean: FloatArray, block: int = 4096) -> FloatArray:
-    """Two-pass variance in blocks of rows, so that no temporary is as large as X."""
-    total = np.zeros_like(mean)
-    for start in range(0, X.shape[0], block):
-        total += np.square(X[start : start + block] - mean).sum(axis=0)
-    return np.asarray(total / X.shape[0])
-
-
-def _inverse_scale(variance: FloatArray, mean: FloatArray, n: int) -> FloatArray:
-    """1/σ, and 1 for a constant column: one whose variance is what rounding left of zero."""
-    varies = variance > (n * np.finfo(np.float64).eps * mean) ** 2
-    return np.divide(1.0, np.sqrt(variance), out=np.ones_like(variance), where=varies)
+def standardized(
+    rows: Dense | Csr, centre: FloatArray, stretch: FloatArray
+) -> StandardizedDense | StandardizedCsr:
+    """The same rows less the centre and times the stretch, without touching the matrix."""
+    if isinstance(rows, Dense):
+        return StandardizedDense(rows.X, centre, stretch)
+    return StandardizedCsr(*rows, centre * stretch, stretch)

@@ -37,6 +37,21 @@ class Csc(NamedTuple):
     width: int
 
 
+class StandardizedCsr(NamedTuple):
+    """CSR rows seen as (x − mean) · inverse_scale.
+
+    Centring makes every coordinate non-zero, so each operation costs O(d) and not O(nnz). The
+    matrix stays sparse in memory. `shift` is mean · inverse_scale.
+    """
+
+    data: AnyArray
+    indices: IntArray
+    indptr: IntArray
+    width: int
+    shift: FloatArray
+    inverse_scale: FloatArray
+
+
 @dot.when(Csr)
 @dot.when(Csc)
 def sparse_dot(vectors: Csr, i: int, w: FloatArray) -> float:
@@ -91,29 +106,16 @@ def sparse_norm2(vectors: Csr, i: int) -> float:
 
 @n_vectors.when(Csr)
 @n_vectors.when(Csc)
+@n_vectors.when(StandardizedCsr)
 def sparse_n_vectors(vectors: Csr) -> int:
     return len(vectors.indptr) - 1
 
 
 @n_features.when(Csr)
 @n_features.when(Csc)
+@n_features.when(StandardizedCsr)
 def sparse_n_features(vectors: Csr) -> int:
     return vectors.width
-
-
-class StandardizedCsr(NamedTuple):
-    """CSR rows seen as (x − mean) · inverse_scale.
-
-    Centring makes every coordinate non-zero, so each operation costs O(d) and not O(nnz). The
-    matrix stays sparse in memory. `shift` is mean · inverse_scale.
-    """
-
-    data: AnyArray
-    indices: IntArray
-    indptr: IntArray
-    width: int
-    shift: FloatArray
-    inverse_scale: FloatArray
 
 
 @dot.when(StandardizedCsr)
@@ -146,13 +148,3 @@ def standardized_csr_norm2(rows: StandardizedCsr, i: int) -> float:
         x = rows.data[j] * rows.inverse_scale[c] - rows.shift[c]
         s += x * x - rows.shift[c] * rows.shift[c]
     return s
-
-
-@n_vectors.when(StandardizedCsr)
-def standardized_csr_n_vectors(rows: StandardizedCsr) -> int:
-    return len(rows.indptr) - 1
-
-
-@n_features.when(StandardizedCsr)
-def standardized_csr_n_features(rows: StandardizedCsr) -> int:
-    return rows.width

@@ -1,14 +1,12 @@
-"""python -m cotas.experiments NAME … [--all] [--list] [--report] [--page FILE] [--out FOLDER] …"""
+"""python -m cotas.experiments NAME … [--all] [--list] [--out FOLDER] …: as `cotas reproduce`"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from cotas.experiments.figures import FORMATS, ready, reproduce
-from cotas.experiments.findings import SEEDS, filled, report
 from cotas.experiments.names import FIGURES, find_all, listing
 from cotas.words import LANGUAGES, current
 
@@ -20,10 +18,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.list:
         print(listing(given.lang))
         return 0
-    if not (given.figures or given.all or given.report or given.page):
-        parser.error("name a figure, or give --all, --list, --report or --page.")
+    if not (given.figures or given.all):
+        parser.error("name a figure, or give --all or --list.")
     try:
-        return _make(given)
+        wanted = [f.name for name in given.figures for f in find_all(name)]
+        ready(given.out)
+        for name in [*FIGURES] if given.all else dict.fromkeys(wanted):
+            options = {"seed": given.seed, "lang": given.lang, "format": given.format}
+            print(reproduce(name, given.out, **options), flush=True)
+        return 0
     except (ValueError, OSError, ImportError) as error:
         print(f"cotas.experiments: {error}", file=sys.stderr)
         return 2
@@ -32,33 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _make(given: argparse.Namespace) -> int:
-    """The report, the page or the figures."""
-    if given.report or given.page:
-        seeds = tuple(range(given.seed, given.seed + given.seeds))
-        if given.report:
-            print(report(seeds))
-        if given.page:
-            text = given.page.read_text("utf-8")
-            given.page.write_text(filled(text, seeds), "utf-8")
-        return 0
-    wanted = [*FIGURES] if given.all else [f.name for name in given.figures for f in find_all(name)]
-    ready(given.out)
-    options = {"seed": given.seed, "lang": given.lang, "format": given.format}
-    for name in dict.fromkeys(wanted):
-        print(reproduce(name, given.out, **options), flush=True)
-    return 0
-
-
 def _whole(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 on, not {text!r}")
-    return int(text)
-
-
-def _many(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a number of seeds is 1 or more, not {text!r}")
     return int(text)
 
 
@@ -67,28 +46,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m cotas.experiments",
         description="The figures of the source documents, computed anew.",
     )
-    parser.add_argument(
-        "figures", nargs="*", metavar="NAME", help="001-1.5, figura-1.5, pegasos, teorema-3.1, 003"
-    )
-    parser.add_argument("--all", action="store_true", help="all of them")
-    parser.add_argument("--list", action="store_true", help="list the names")
-    parser.add_argument("--report", action="store_true", help="what the texts say and we find")
-    parser.add_argument(
-        "--page", type=Path, metavar="FILE", help="write the report into docs/reproduction.md"
-    )
-    parser.add_argument("--out", default="figures", metavar="FOLDER", help="default: figures")
-    parser.add_argument("--format", choices=FORMATS, default="png", help="default: png")
-    parser.add_argument("--seed", type=_whole, default=0, metavar="N", help="default: 0")
-    parser.add_argument(
-        "--seeds",
-        type=_many,
-        default=len(SEEDS),
-        metavar="K",
-        help=f"of the report and the page: so many from --seed on; default: {len(SEEDS)}",
-    )
-    parser.add_argument(
-        "--lang", choices=LANGUAGES, default=current(), help="default: that of COTAS_LANG, or en"
-    )
+    add, spoken = parser.add_argument, "default: that of COTAS_LANG, or en"
+    add("figures", nargs="*", metavar="NAME", help="001-1.5, figura-1.5, pegasos, teorema-3.1, 003")
+    add("--all", action="store_true", help="all of them")
+    add("--list", action="store_true", help="list the names")
+    add("--out", default="figures", metavar="FOLDER", help="default: figures")
+    add("--format", choices=FORMATS, default="png", help="default: png")
+    add("--seed", type=_whole, default=0, metavar="N", help="default: 0")
+    add("--lang", choices=LANGUAGES, default=current(), help=spoken)
     return parser
 
 

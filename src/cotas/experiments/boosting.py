@@ -14,7 +14,7 @@ from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.gentleboost import GentleBoost
 from cotas.boosting.logitboost import LogitBoost
 from cotas.boosting.weak_learners import Tree
-from cotas.experiments.figure import draws
+from cotas.experiments.figure import draws, panels
 from cotas.experiments.samples import (
     LabelledSample,
     Split,
@@ -22,15 +22,7 @@ from cotas.experiments.samples import (
     ten_clouds,
     two_gaussians,
 )
-from cotas.experiments.sheet import (
-    below,
-    beside,
-    scatter,
-    sheet,
-    sides,
-    signed,
-    span_of,
-)
+from cotas.experiments.sheet import below, beside, scatter, sides, signed, span_of
 from cotas.experiments.statistics import plus_minus, standard_error
 from cotas.plots.style import COLOURS, GREY, legend, look, tint
 from cotas.words import say
@@ -227,53 +219,49 @@ class _Theory:
 
 
 @draws("001-1.1", "The two costs as functions of F(x)", costs)
-def draw_costs(result: Costs) -> Any:
+@panels(2)
+def draw_costs(result: Costs, *axes: Any) -> None:
     """Both costs against F, for each class."""
     panels = (
         (result.exponential, "$e^{-yF(x)}$", say("to be minimized")),
         (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximized")),
     )
-    with sheet(2) as (figure, axes):
-        for ax, (values, name, what) in zip(axes, panels, strict=True):
-            for k, y in enumerate((-1, 1)):
-                ax.plot(result.F, values[y], label=signed(y), **look(k))
-            ax.axhline(0, color=GREY, linewidth=0.8)
-            ax.set(xlabel="F(x)", ylabel=name, title=what)
-        legend(axes[0], loc="upper center")
-        legend(axes[1], loc="lower center")
-    return figure
+    for ax, (values, name, what) in zip(axes, panels, strict=True):
+        for k, y in enumerate((-1, 1)):
+            ax.plot(result.F, values[y], label=signed(y), **look(k))
+        ax.axhline(0, color=GREY, linewidth=0.8)
+        ax.set(xlabel="F(x)", ylabel=name, title=what)
+    legend(axes[0], loc="upper center")
+    legend(axes[1], loc="lower center")
 
 
 @draws("001-1.2", "Ten clouds of points, five for each class, 1000 in all", clouds)
 @draws("001-1.7", "Two normal distributions and the theoretical boundary", gaussians)
-def draw_cloud(result: Cloud) -> Any:
+def draw_cloud(result: Cloud, ax: Any) -> None:
     """The points; and the boundary of the theoretical classifier where it is known."""
     X = result.data.X
-    with sheet() as (figure, (ax,)):
-        if result.theory is not None:
-            boundary = say("Lemma 1.1.3:\nF(x) = 0")
-            sides(ax, result.theory, span_of(X), (boundary, None))
-        scatter(ax, result.data, size=16)
-        ax.set(xlabel="$x_1$", ylabel="$x_2$")
-        beside(ax, title=say("{many} points\n", many=len(X)))
-    return figure
+    if result.theory is not None:
+        boundary = say("Lemma 1.1.3:\nF(x) = 0")
+        sides(ax, result.theory, span_of(X), (boundary, None))
+    scatter(ax, result.data, size=16)
+    ax.set(xlabel="$x_1$", ylabel="$x_2$")
+    beside(ax, title=say("{many} points\n", many=len(X)))
 
 
 @draws("001-1.3", "Discrete AdaBoost with stumps after 1, 5, 10 and 100 models", stages)
-def draw_stages(result: Stages) -> Any:
+@panels(2, 2, sharex=True, sharey=True)
+def draw_stages(result: Stages, *axes: Any) -> None:
     """What AdaBoost decides after its first rounds."""
-    with sheet(2, 2, sharex=True, sharey=True) as (figure, axes):
-        span = span_of(result.data.X)
-        for k, ax in enumerate(axes):
-            sides(ax, result.models[k].decision_function, span)
-            scatter(ax, result.data, size=7)
-            m, correct = result.rounds[k], 100 * result.training[k]
-            many = say("model" if m == 1 else "models")
-            share = say("{correct:.1f}% right", correct=correct)
-            ax.set_title(f"{m} {many}: {share}")
-            ax.label_outer()
-        below(figure, axes[0], 2)
-    return figure
+    span = span_of(result.data.X)
+    for k, ax in enumerate(axes):
+        sides(ax, result.models[k].decision_function, span)
+        scatter(ax, result.data, size=7)
+        m, correct = result.rounds[k], 100 * result.training[k]
+        many = say("model" if m == 1 else "models")
+        share = say("{correct:.1f}% right", correct=correct)
+        ax.set_title(f"{m} {many}: {share}")
+        ax.label_outer()
+    below(axes[0], 2)
 
 
 @draws(
@@ -283,18 +271,12 @@ def draw_stages(result: Stages) -> Any:
 )
 @draws("001-1.5", "Trees of depth 1 for all the algorithms", with_stumps)
 @draws("001-1.6", "Trees of depth 3 for all the algorithms", with_trees)
-@draws(
-    "001-1.8",
-    "Trees of depth 1 on two normal distributions, and the theory",
-    against_theory,
-)
+@draws("001-1.8", "Trees of depth 1 on two normal distributions, and the theory", against_theory)
 @draws("001-1.9", "Trees of depth 3 in dimension 100, on ten clouds", clouds_in_100)
 @draws(
-    "001-1.10",
-    "Trees of depth 3 in dimension 100, on two normal distributions",
-    gaussians_in_100,
+    "001-1.10", "Trees of depth 3 in dimension 100, on two normal distributions", gaussians_in_100
 )
-def draw_comparison(result: Accuracies, scale: float = SCALE) -> Any:
+def draw_comparison(result: Accuracies, ax: Any, scale: float = SCALE) -> None:
     """Accuracies as points, with their standard errors; every seed is a thin stroke.
 
     `scale` is where the axis begins, in per cent.
@@ -304,26 +286,22 @@ def draw_comparison(result: Accuracies, scale: float = SCALE) -> Any:
         (result.training, say("training"), 0.2, "white"),
         (result.new, say("new data"), -0.2, None),
     )
-    with sheet() as (figure, (ax,)):
-        for values, label, shift, fill in series:
-            for k in range(count):
-                colour = COLOURS[1 if k == count - 1 else 0]
-                x, y = 100 * values[:, k], shift - k
-                ax.plot(x, np.full(seeds, y), "|", color=tint(colour, 0.5), markersize=11)
-                ax.errorbar(x.mean(), y, xerr=standard_error(x), fmt="o", color=colour, capsize=4,
-                            markersize=8, markerfacecolor=fill or colour, zorder=3,
-                            clip_on=False)  # fmt: skip
-                ax.text(1.02, y, plus_minus(x, 2), va="center", fontsize=11,
-                        transform=ax.get_yaxis_transform())  # fmt: skip
-            ax.plot(
-                [], [], "o", color=GREY, markerfacecolor=fill or GREY, markersize=8, label=label
-            )
-        ax.plot([], [], "|", color=GREY, markersize=11, label=say("one seed"))
-        low = float(min(result.training.min(), result.new.min()))
-        ax.set_yticks(-np.arange(count), [say(NAMES.get(name, name)) for name in result.names])
-        ax.set_xlim(min(scale, 10 * np.floor(10 * low)), 100.5)
-        ax.set_ylim(0.6 - count, 0.6)
-        ax.set_xlabel(say("accuracy [%]: mean of {seeds} seeds ± standard error", seeds=seeds))
-        ax.grid(visible=False, axis="y")
-        below(figure, ax, 3)
-    return figure
+    for values, label, shift, fill in series:
+        for k in range(count):
+            colour = COLOURS[1 if k == count - 1 else 0]
+            x, y = 100 * values[:, k], shift - k
+            ax.plot(x, np.full(seeds, y), "|", color=tint(colour, 0.5), markersize=11)
+            ax.errorbar(x.mean(), y, xerr=standard_error(x), fmt="o", color=colour, capsize=4,
+                        markersize=8, markerfacecolor=fill or colour, zorder=3,
+                        clip_on=False)  # fmt: skip
+            ax.text(1.02, y, plus_minus(x, 2), va="center", fontsize=11,
+                    transform=ax.get_yaxis_transform())  # fmt: skip
+        ax.plot([], [], "o", color=GREY, markerfacecolor=fill or GREY, markersize=8, label=label)
+    ax.plot([], [], "|", color=GREY, markersize=11, label=say("one seed"))
+    low = float(min(result.training.min(), result.new.min()))
+    ax.set_yticks(-np.arange(count), [say(NAMES.get(name, name)) for name in result.names])
+    ax.set_xlim(min(scale, 10 * np.floor(10 * low)), 100.5)
+    ax.set_ylim(0.6 - count, 0.6)
+    ax.set_xlabel(say("accuracy [%]: mean of {seeds} seeds ± standard error", seeds=seeds))
+    ax.grid(visible=False, axis="y")
+    below(ax, 3)

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas import stops
 from cotas.arrays import FloatArray
 from cotas.datasets import houses
-from cotas.experiments.figure import draws
-from cotas.experiments.sheet import below, sheet
+from cotas.experiments.figure import draws, panels
+from cotas.experiments.sheet import below, over, span_of
 from cotas.experiments.statistics import spaced
 from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look, tint
 from cotas.regression.least_squares import LeastSquares
@@ -44,7 +44,6 @@ class Walk:
     """One descent: J minus its minimum, and the parameters (θ₀, θ₁, …), at each iteration."""
 
     name: str
-    step: float
     excess: FloatArray
     theta: FloatArray
 
@@ -58,6 +57,10 @@ class Walks:
     target: FloatArray
     best: FloatArray
 
+    def J(self, theta: FloatArray) -> FloatArray:
+        """J/m for each row (θ₀, θ₁, …) of `theta`."""
+        return objective(self.rows, self.target, theta)
+
 
 @dataclass(frozen=True)
 class Normalization:
@@ -69,26 +72,22 @@ class Normalization:
 
     raw: Walks
     normalized: Walks
-    conditions: tuple[float, float]
+    conditions: tuple[float, ...]
     steps: FloatArray
     left: FloatArray
-    iterations: tuple[int, int]
+    iterations: tuple[int, ...]
 
 
 def line(seed: int = 0) -> Houses:
     """Price as a function of the area. Nothing is drawn at random: `seed` changes nothing."""
-    X, price = houses()
-    area = X[:, :1]
+    area, price = _area()
     rule = stops.ChangeOfJ(1e-9) | stops.MaxIterations(10_000)
     walked = LeastSquares(solver="gradient", standardize=True, stop=rule).fit(area, price)
     exact = LeastSquares().fit(area, price)
-    return Houses(
-        area[:, 0],
-        price,
-        (float(walked.coef_[0]), float(walked.intercept_)),
-        (float(exact.coef_[0]), float(exact.intercept_)),
-        walked.n_iter_,
+    by_descent, closed_form = (
+        (float(model.coef_[0]), float(model.intercept_)) for model in (walked, exact)
     )
+    return Houses(area[:, 0], price, by_descent, closed_form, walked.n_iter_)
 
 
 def step_sizes(seed: int = 0, iterations: int = 10) -> Walks:
@@ -97,9 +96,9 @@ def step_sizes(seed: int = 0, iterations: int = 10) -> Walks:
     On the normalized area, from θ⁽⁰⁾ = (mean price, 0), so that only θ₁ has to move. The numbers
     are chosen: 0.05, 0.5, 1.9 and 2.1 times 1/L.
     """
-    X, price = houses()
-    steps = [(f"α = {s:g}/L", s) for s in STEPS]
-    return _walks(_normalized(X[:, :1]), price, steps, iterations, (float(price.mean()), 0.0))
+    area, price = _area()
+    kinds = {f"α = {s:g}/L": _batch(_normalized(area), s, iterations) for s in STEPS}
+    return _walks(_normalized(area), price, kinds, (float(price.mean()), 0.0))
 
 
 def crossings(walk: Walk, best: FloatArray) -> int:
@@ -113,25 +112,18 @@ def normalization(seed: int = 0, iterations: int = 300) -> Normalization:
 
     Both start from the same line, price = 300 (chosen).
     """
-    X, price = houses()
-    area = X[:, :1]
+    area, price = _area()
     pair = [
-        _walks(rows, price, [("α = 1/L", 1.0)], iterations, START)
+        _walks(rows, price, {"α = 1/L": _batch(rows, 1.0, iterations)}, START)
         for rows in (area, _normalized(area))
     ]
     curvatures = [np.linalg.eigvalsh(_hessian(p.rows)) for p in pair]
-    conditions = [float(found[-1] / found[0]) for found in curvatures]
     left = [_left(p.rows, p.best) for p in pair]
     needed = [_needed(share) for share in left]
     steps = np.unique(np.append(0.0, np.geomspace(1, 2 * max(needed), 200).round()))
-    return Normalization(
-        pair[0],
-        pair[1],
-        (conditions[0], conditions[1]),
-        steps,
-        np.array([[share(int(k)) for k in steps] for share in left]),
-        (needed[0], needed[1]),
-    )
+    shares = np.array([[share(int(k)) for k in steps] for share in left])
+    conditions = tuple(float(found[-1] / found[0]) for found in curvatures)
+    return Normalization(pair[0], pair[1], conditions, steps, shares, tuple(needed))
 
 
 def batches(seed: int = 0, epochs: int = 40) -> Walks:
@@ -139,31 +131,16 @@ def batches(seed: int = 0, epochs: int = 40) -> Walks:
 
     Chosen: step 0.15 for all, mini-batches of 4 of the 11 houses, with and without replacement.
     """
-    X, price = houses()
-    rows = _normalized(X[:, :1])
-    kinds: dict[str, dict[str, Any]] = {
-        "batch": {"solver": "gradient"},
-        "stochastic": {"solver": "stochastic", "batch_size": 1},
-        "mini-batch": {"solver": "stochastic", "batch_size": 4},
-        "mini-batch, replacement": {
-            "solver": "stochastic",
-            "batch_size": 4,
-            "replacement": True,
-        },
+    area, price = _area()
+    shared = {"step": 0.15, "random_state": seed, "stop": stops.MaxIterations(epochs)}
+    mini = {"solver": "stochastic", "batch_size": 4, **shared}
+    kinds = {
+        "batch": {"solver": "gradient", **shared},
+        "stochastic": {"solver": "stochastic", "batch_size": 1, **shared},
+        "mini-batch": mini,
+        "mini-batch, replacement": {**mini, "replacement": True},
     }
-    best = _best(rows, price)
-    walks = [
-        _walk(
-            name,
-            0.15,
-            LeastSquares(step=0.15, random_state=seed, stop=stops.MaxIterations(epochs), **kind),
-            rows,
-            price,
-            best,
-        )
-        for name, kind in kinds.items()
-    ]
-    return Walks(tuple(walks), rows, price, best)
+    return _walks(_normalized(area), price, kinds)
 
 
 def soonest(seed: int = 0, epochs: int = 2) -> tuple[float, float]:
@@ -174,19 +151,24 @@ def soonest(seed: int = 0, epochs: int = 2) -> tuple[float, float]:
     """
     X, price = houses()
     rows = _normalized(X)
-    best, rule = _best(rows, price), stops.MaxIterations(epochs)
     limit = 2 / float(np.linalg.eigvalsh(_hessian(rows))[-1])
-
-    def left(step: float, **kind: Any) -> float:
-        model = LeastSquares(step=step, random_state=seed, stop=rule, **kind)
-        walk = _walk("", step, model, rows, price, best)
-        return float(walk.excess[-1] / walk.excess[0])
-
-    batch = min(left(step, solver="gradient") for step in np.arange(0.05, limit, 0.05))
-    return left(0.1, solver="stochastic"), batch
+    shared = {"random_state": seed, "stop": stops.MaxIterations(epochs)}
+    kinds = {
+        f"{step:g}": {"solver": "gradient", "step": step, **shared}
+        for step in np.arange(0.05, limit, 0.05)
+    }
+    kinds["stochastic"] = {"solver": "stochastic", "step": 0.1, **shared}
+    left = [float(w.excess[-1] / w.excess[0]) for w in _walks(rows, price, kinds).walks]
+    return left[-1], min(left[:-1])
 
 
 # ---- how a descent is run ------------------------------------------------------------------------
+
+
+def _area() -> tuple[FloatArray, FloatArray]:
+    """The area of the houses, and the price."""
+    X, price = houses()
+    return X[:, :1], price
 
 
 def _normalized(X: FloatArray) -> FloatArray:
@@ -203,61 +185,42 @@ def _hessian(rows: FloatArray) -> FloatArray:
     return np.asarray(X.T @ X / len(X))
 
 
-def _best(rows: FloatArray, y: FloatArray) -> FloatArray:
-    model = LeastSquares().fit(rows, y)
-    return np.append(model.intercept_, model.coef_)
-
-
 def objective(rows: FloatArray, y: FloatArray, theta: FloatArray) -> FloatArray:
     """J/m for each row (θ₀, θ₁, …) of `theta`."""
     residuals = _extended(rows) @ np.atleast_2d(theta).T - y[:, None]
     return np.asarray((residuals**2).mean(axis=0) / 2)
 
 
+def _batch(rows: FloatArray, share: float, iterations: int) -> dict[str, Any]:
+    """Batch descent by so many times 1/L."""
+    step = share / float(np.linalg.eigvalsh(_hessian(rows))[-1])
+    return {"solver": "gradient", "step": step, "stop": stops.MaxIterations(iterations)}
+
+
 def _walks(
     rows: FloatArray,
     y: FloatArray,
-    steps: list[tuple[str, float]],
-    iterations: int,
+    kinds: dict[str, dict[str, Any]],
     start: tuple[float, ...] | None = None,
 ) -> Walks:
-    best, largest = _best(rows, y), float(np.linalg.eigvalsh(_hessian(rows))[-1])
-    rule = stops.MaxIterations(iterations)
-    walks = [
-        _walk(
-            name,
-            step,
-            LeastSquares(solver="gradient", step=step / largest, stop=rule),
-            rows,
-            y,
-            best,
-            start,
-        )
-        for name, step in steps
-    ]
+    """Descents from θ⁽⁰⁾ = (θ₀, θ), or from zero: for each name, how `LeastSquares` is made."""
+    exact = LeastSquares().fit(rows, y)
+    best = np.append(exact.intercept_, exact.coef_)
+    first = np.zeros(rows.shape[1] + 1) if start is None else np.array(start)
+    walks = []
+    for name, kind in kinds.items():
+        past = quietly(LeastSquares(start=(first[1:], first[0]), **kind), rows, y).history_
+        theta = np.vstack([first, np.column_stack([past["intercept"], past["theta"]])])
+        excess = objective(rows, y, theta) - objective(rows, y, best)
+        walks.append(Walk(name, np.maximum(excess, 0.0), theta))
     return Walks(tuple(walks), rows, y, best)
 
 
-def _walk(
-    name: str,
-    step: float,
-    model: LeastSquares,
-    rows: FloatArray,
-    y: FloatArray,
-    best: FloatArray,
-    start: tuple[float, ...] | None = None,
-) -> Walk:
-    """Follow a descent from θ⁽⁰⁾ = (θ₀, θ), or from zero."""
-    first = np.zeros(rows.shape[1] + 1) if start is None else np.array(start)
-    model.set_params(start=(first[1:], first[0]))
+def quietly(model: Any, *data: Any) -> Any:
+    """Fit a model that is stopped before it has converged, as these are meant to be."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a step too large does not converge
-        model.fit(rows, y)
-    past = model.history_
-    theta = np.column_stack([past["intercept"], past["theta"]])
-    theta = np.vstack([first, theta])
-    excess = objective(rows, y, theta) - objective(rows, y, best)
-    return Walk(name, step, np.maximum(excess, 0.0), theta)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(*data)
 
 
 def _left(rows: FloatArray, best: FloatArray) -> Callable[[int], float]:
@@ -284,99 +247,88 @@ def _needed(share: Callable[[int], float]) -> int:
 
 
 @draws("003-houses", "Price against area, and the line of least squares", line)
-def draw_houses(result: Houses) -> Any:
+def draw_houses(result: Houses, ax: Any) -> None:
     """The table as points, and the line that descent and the closed form agree on."""
-    with sheet() as (figure, (ax,)):
-        ends = np.array([0.9 * result.area.min(), 1.05 * result.area.max()])
-        lines: tuple[tuple[tuple[float, float], dict[str, Any]], ...] = (
-            (result.closed_form, {"color": tint(COLOURS[1], 0.6), "linewidth": 7}),
-            (result.by_descent, {"color": COLOURS[0], "linestyle": "--"}),
-        )
-        names = (
-            say("closed form"),
-            say("gradient descent"),
-        )
-        for ((slope, offset), style), name in zip(lines, names, strict=True):
-            ax.plot(ends, slope * ends + offset, label=name, **style)
-        ax.plot(result.area, result.price, "o", color=INK, markersize=8,
-                label=say("the 11 houses of the table"))  # fmt: skip
-        slope, offset = result.closed_form
-        sign = "+" if offset >= 0 else "−"
-        size = abs(offset)
-        line = say(
-            "price = {slope:.3f} · area {sign} {size:.2f}", slope=slope, sign=sign, size=size
-        )
-        ax.set_title(line)
-        ax.set(xlabel=say("area [m²]"), ylabel=say("price [k$]"))
-        legend(ax, loc="upper left")
-    return figure
+    ends = np.array([0.9 * result.area.min(), 1.05 * result.area.max()])
+    lines: tuple[tuple[tuple[float, float], dict[str, Any]], ...] = (
+        (result.closed_form, {"color": tint(COLOURS[1], 0.6), "linewidth": 7}),
+        (result.by_descent, {"color": COLOURS[0], "linestyle": "--"}),
+    )
+    names = (say("closed form"), say("gradient descent"))
+    for ((slope, offset), style), name in zip(lines, names, strict=True):
+        ax.plot(ends, slope * ends + offset, label=name, **style)
+    ax.plot(result.area, result.price, "o", color=INK, markersize=8,
+            label=say("the 11 houses of the table"))  # fmt: skip
+    slope, offset = result.closed_form
+    sign = "+" if offset >= 0 else "−"
+    size = abs(offset)
+    line = say("price = {slope:.3f} · area {sign} {size:.2f}", slope=slope, sign=sign, size=size)
+    ax.set_title(line)
+    ax.set(xlabel=say("area [m²]"), ylabel=say("price [k$]"))
+    legend(ax, loc="upper left")
 
 
 @draws("003-step", "Batch descent with four rates α", step_sizes)
-def draw_steps(result: Walks) -> Any:
+@panels(len(STEPS), 2, sharex="row", sharey="row", height_ratios=(1.3, 1))
+def draw_steps(result: Walks, *axes: Any) -> None:
     """For each step: θ₁ on the curve of J above, and against the iteration below."""
     count = len(result.walks)
     best = float(result.best[1])
     reach = 1.05 * max(float(np.abs(walk.theta[:, 1] - best).max()) for walk in result.walks)
-    rows = {"sharex": "row", "sharey": "row", "height_ratios": (1.3, 1)}
-    with sheet(count, 2, **rows) as (figure, axes):
-        grid = np.linspace(best - reach, best + reach, 201)
-        curve = _section(result, grid)
-        for k, walk in enumerate(result.walks):
-            above, under, theta = axes[k], axes[count + k], walk.theta[:, 1]
-            path = {"color": COLOURS[3], "marker": "o", "markersize": 4, "linewidth": 1.2}
-            above.plot(grid, curve, color=COLOURS[0])
-            above.plot(theta, _section(result, theta), **path)
-            above.set_title(f"{walk.name}\n{say(EFFECTS[k])}")
-            above.set_xlabel("θ₁", labelpad=0)
-            under.axhline(best, color=INK, linewidth=1.0, linestyle=":")
-            under.plot(theta, **path)
-            under.set_xlabel(say("iteration"))
-        axes[0].set_ylabel("J − J*")
-        axes[0].set_yticks([])
-        axes[count].set_ylabel("θ₁")
-        axes[count].annotate(say("minimum"), (0, best), (0, 3), textcoords="offset points",
-                             va="bottom", fontsize=11)  # fmt: skip
-        for ax in axes:
-            ax.grid(False)
-            ax.locator_params(axis="x", nbins=3)
-    return figure
+    grid = np.linspace(best - reach, best + reach, 201)
+    curve = _section(result, grid)
+    for k, walk in enumerate(result.walks):
+        above, under, theta = axes[k], axes[count + k], walk.theta[:, 1]
+        path = {"color": COLOURS[3], "marker": "o", "markersize": 4, "linewidth": 1.2}
+        above.plot(grid, curve, color=COLOURS[0])
+        above.plot(theta, _section(result, theta), **path)
+        above.set_title(f"{walk.name}\n{say(EFFECTS[k])}")
+        above.set_xlabel("θ₁", labelpad=0)
+        under.axhline(best, color=INK, linewidth=1.0, linestyle=":")
+        under.plot(theta, **path)
+        under.set_xlabel(say("iteration"))
+    axes[0].set_ylabel("J − J*")
+    axes[0].set_yticks([])
+    axes[count].set_ylabel("θ₁")
+    axes[count].annotate(say("minimum"), (0, best), (0, 3), textcoords="offset points",
+                         va="bottom", fontsize=11)  # fmt: skip
+    for ax in axes:
+        ax.grid(False)
+        ax.locator_params(axis="x", nbins=3)
 
 
 def _section(walks: Walks, theta: FloatArray) -> FloatArray:
     """J − J* where θ₀ is the best."""
     points = np.column_stack([np.full(len(theta), walks.best[0]), theta])
-    least = objective(walks.rows, walks.target, walks.best)
-    return np.asarray(objective(walks.rows, walks.target, points) - least)
+    return np.asarray(walks.J(points) - walks.J(walks.best))
 
 
 @draws("003-normalization", "Descent on raw and on normalized data", normalization)
-def draw_normalization(result: Normalization) -> Any:
+@panels(3, width_ratios=(1, 1, 1.35))
+def draw_normalization(result: Normalization, *axes: Any) -> None:
     """The level lines of J and the path of θ, raw and normalized, and what is left of J − J*."""
     names = (say("area in m²"), say("normalized area"))
-    with sheet(3, width_ratios=(1, 1, 1.35)) as (figure, axes):
-        for k, walks in enumerate((result.raw, result.normalized)):
-            ax = axes[k]
-            _draw_square(ax, walks, walks.walks[0])
-            ratio = np.sqrt(result.conditions[k])
-            shape = say("level lines {ratio:.0f} times\nas long as wide", ratio=ratio)
-            circles = say("level lines are circles")
-            ax.set_title(f"{names[k]}:\n" + (circles if ratio < 1.01 else shape))
-        axes[1].set_ylabel("")
-        figure.get_layout_engine().set(w_pad=0.12)
-        last = axes[2]
-        for k, share in enumerate(result.left):
-            many = result.iterations[k]
-            steps = say("step" if many == 1 else "steps")
-            label = f"{names[k]}:\n{spaced(many)} {steps}"
-            last.semilogy(result.steps, np.maximum(share, 1e-8), label=label, **look(k))
-        last.set_xscale("symlog", linthresh=1)
-        last.set_xticks([0, 1, 1e2, 1e4, 1e6])
-        last.axhline(1e-4, color=INK, linewidth=1.0, linestyle=":")
-        last.set(xlabel=say("iteration"), ylim=(1e-6, 3))
-        last.set_title(say("share of J − J* left,\nand steps to 10⁻⁴"))
-        legend(last, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)
-    return figure
+    for k, walks in enumerate((result.raw, result.normalized)):
+        ax = axes[k]
+        _draw_square(ax, walks, walks.walks[0])
+        ratio = np.sqrt(result.conditions[k])
+        shape = say("level lines {ratio:.0f} times\nas long as wide", ratio=ratio)
+        circles = say("level lines are circles")
+        ax.set_title(f"{names[k]}:\n" + (circles if ratio < 1.01 else shape))
+    axes[1].set_ylabel("")
+    axes[0].figure.get_layout_engine().set(w_pad=0.12)
+    last = axes[2]
+    for k, share in enumerate(result.left):
+        many = result.iterations[k]
+        steps = say("step" if many == 1 else "steps")
+        label = f"{names[k]}:\n{spaced(many)} {steps}"
+        last.semilogy(result.steps, np.maximum(share, 1e-8), label=label, **look(k))
+    last.set_xscale("symlog", linthresh=1)
+    last.set_xticks([0, 1, 1e2, 1e4, 1e6])
+    last.axhline(1e-4, color=INK, linewidth=1.0, linestyle=":")
+    last.set(xlabel=say("iteration"), ylim=(1e-6, 3))
+    last.set_title(say("share of J − J* left,\nand steps to 10⁻⁴"))
+    legend(last, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)
 
 
 def _draw_square(ax: Any, walks: Walks, walk: Walk) -> None:
@@ -384,12 +336,11 @@ def _draw_square(ax: Any, walks: Walks, walk: Walk) -> None:
     start, end, best = walk.theta[0], walk.theta[-1], walks.best
     middle = (start + best) / 2
     reach = 0.75 * float(np.abs(start - best).max())
-    axis = [np.linspace(middle[j] - reach, middle[j] + reach, 201) for j in (0, 1)]
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(*axis)])
-    values = objective(walks.rows, walks.target, grid).reshape(201, 201)
-    least = float(objective(walks.rows, walks.target, best)[0])
-    levels = least + float(values.max() - least) * np.linspace(0.08, 1, 8) ** 2
-    ax.contour(*axis, values, levels=levels, colors=GREY, linewidths=0.9)
+    span = [float(m + side) for m in middle for side in (-reach, reach)]
+    x1, x2, J = over(walks.J, span, 201)
+    least = float(walks.J(best)[0])
+    levels = least + float(J.max() - least) * np.linspace(0.08, 1, 8) ** 2
+    ax.contour(x1, x2, J, levels=levels, colors=GREY, linewidths=0.9)
     ax.plot(*walk.theta.T, color=COLOURS[3], linewidth=2.0)
     many = len(walk.theta) - 1
     steps = say("step" if many == 1 else "steps")
@@ -398,9 +349,7 @@ def _draw_square(ax: Any, walks: Walks, walk: Walk) -> None:
     ax.plot(*end, "o", color=COLOURS[3], markersize=5,
             label=say("after {many} {steps}", many=many, steps=steps))  # fmt: skip
     ax.plot(*best, "x", color=INK, markersize=10, markeredgewidth=2.5, label=say("minimum"))
-    ax.set(xlabel="θ₀", ylabel="θ₁")
-    ax.set_xlim(middle[0] - reach, middle[0] + reach)
-    ax.set_ylim(middle[1] - reach, middle[1] + reach)
+    ax.set(xlabel="θ₀", ylabel="θ₁", xlim=span[:2], ylim=span[2:])
     ax.set_box_aspect(1)
     ax.grid(False)
     ax.locator_params(nbins=4)
@@ -408,39 +357,26 @@ def _draw_square(ax: Any, walks: Walks, walk: Walk) -> None:
 
 
 @draws("003-stochastic", "Batch, stochastic and mini-batch descent", batches)
-def draw_batches(result: Walks) -> Any:
+@panels(2)
+def draw_batches(result: Walks, *axes: Any) -> None:
     """The paths of θ epoch by epoch, and J − J*."""
-    with sheet(2) as (figure, axes):
-        _draw_levels(axes[0], result, room=0.2)
-        for k, walk in enumerate(result.walks):
-            name = say(walk.name)
-            axes[1].semilogy(np.maximum(walk.excess, 1e-3), label=name, **look(k))
-        axes[0].set_title(say("θ after each epoch"))
-        axes[1].set(xlabel=say("epoch"), title="J(θ) − J*")
-        axes[1].plot(
-            [],
-            [],
-            "x",
-            color=INK,
-            markersize=10,
-            markeredgewidth=2.5,
-            label=say("minimum"),
-        )
-        below(figure, axes[1], 3)
-    return figure
+    _draw_levels(axes[0], result)
+    for k, walk in enumerate(result.walks):
+        name = say(walk.name)
+        axes[1].semilogy(np.maximum(walk.excess, 1e-3), label=name, **look(k))
+    axes[0].set_title(say("θ after each epoch"))
+    axes[1].set(xlabel=say("epoch"), title="J(θ) − J*")
+    axes[1].plot([], [], "x", color=INK, markersize=10, markeredgewidth=2.5, label=say("minimum"))
+    below(axes[1], 3)
 
 
-def _draw_levels(ax: Any, walks: Walks, room: float) -> None:
+def _draw_levels(ax: Any, walks: Walks) -> None:
     """Level lines of J of (θ₀, θ₁), the paths, and the minimum as a cross."""
     points = np.vstack([walk.theta for walk in walks.walks] + [walks.best[None, :]])
-    low, high = points.min(axis=0), points.max(axis=0)
-    extra = room * np.maximum(high - low, 1e-9)
-    axis = [np.linspace(low[j] - extra[j], high[j] + extra[j], 160) for j in (0, 1)]
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(*axis)])
-    values = objective(walks.rows, walks.target, grid).reshape(160, 160)
-    least = float(objective(walks.rows, walks.target, walks.best)[0])
-    levels = least + float(values.max() - least) * np.geomspace(1e-4, 1, 14)
-    ax.contour(*axis, values, levels=levels, colors=PALE, linewidths=0.9)
+    x1, x2, J = over(walks.J, span_of(points, 0.2))
+    least = float(walks.J(walks.best)[0])
+    levels = least + float(J.max() - least) * np.geomspace(1e-4, 1, 14)
+    ax.contour(x1, x2, J, levels=levels, colors=PALE, linewidths=0.9)
     for k, walk in enumerate(walks.walks):
         ax.plot(*walk.theta.T, **look(k, points=True), markersize=4, linewidth=1.3)
     ax.plot(*walks.best, "x", color=INK, markersize=10, markeredgewidth=2.5)

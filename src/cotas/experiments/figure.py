@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cotas import words
-from cotas.experiments.sheet import caption
+from cotas.experiments.sheet import caption, sheet
 from cotas.words import say
 
 # Author and title, by the number that the project gives a document.
@@ -32,14 +32,14 @@ class Figure:
         What it shows, in one line.
     compute : function of `seed` and of sizes
         The numbers, as a frozen dataclass.
-    draw : function of the numbers
-        The picture, as a matplotlib Figure.
+    draw : function of the numbers and of the panels of a slide
+        One, or as many as `panels` says.
     """
 
     name: str
     english: str
     compute: Callable[..., Any]
-    draw: Callable[[Any], Any]
+    draw: Callable[..., None]
 
     def description(self, lang: str | None = None) -> str:
         """What it shows, in the language asked for."""
@@ -66,9 +66,12 @@ class Figure:
 
     def picture(self, result: Any) -> Any:
         """Draw what `compute` returned, with its title and its source."""
-        drawn = self.draw(result)
-        caption(drawn, say(self.english), self.source())
-        return drawn
+        columns, rows, options = getattr(self.draw, "panels", (1, 1, {}))
+        many = columns(result) if callable(columns) else columns
+        with sheet(many, rows, **options) as (slide, axes):
+            self.draw(result, *axes)
+        caption(slide, say(self.english), self.source())
+        return slide
 
     @property
     def document(self) -> str:
@@ -97,7 +100,7 @@ class Figure:
         return say("Figure {number} of {document}", number=self.number, document=document)
 
 
-Draw = TypeVar("Draw", bound=Callable[..., Any])
+Draw = TypeVar("Draw", bound=Callable[..., None])
 # Every figure, as the modules that draw are imported: `names` imports them all.
 DRAWN: list[Figure] = []
 
@@ -110,3 +113,16 @@ def draws(name: str, english: str, compute: Callable[..., Any]) -> Callable[[Dra
         return draw
 
     return keep
+
+
+def panels(columns: Any, rows: int = 1, **options: Any) -> Callable[[Draw], Draw]:
+    """Give a function that draws more than one panel.
+
+    `columns` is their number, or a function of the result; `options` are those of `sheet`.
+    """
+
+    def give(draw: Draw) -> Draw:
+        draw.panels = (columns, rows, options)  # type: ignore[attr-defined]
+        return draw
+
+    return give

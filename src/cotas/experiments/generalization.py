@@ -10,9 +10,9 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.experiments.figure import draws
-from cotas.experiments.margins import Series, draw_series, fit_margin
+from cotas.experiments.margins import Margins, draw_series, fit_margin
 from cotas.experiments.samples import LabelledSample, noisy_plane, overlapping_groups, two_groups
-from cotas.experiments.sheet import beside, sheet, span_of
+from cotas.experiments.sheet import beside, over, span_of
 from cotas.experiments.statistics import standard_error
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, INK, PALE, legend, look, tint
@@ -74,10 +74,10 @@ class Surface:
     best: FloatArray
 
 
-def series(shown: int = 0, seed: int = 0, n: int = 60) -> Series:
+def series(shown: int = 0, seed: int = 0, n: int = 60) -> Margins:
     """The machines for λ = 0.1, 100 and 1000 on `two_groups`, closer together and none astray."""
     data = two_groups(seed, n, gap=8.0, stray=False)
-    return Series(data, tuple(fit_margin(data, lam) for lam in LAMS), shown)
+    return Margins(data, tuple(fit_margin(data, lam) for lam in LAMS), shown)
 
 
 # λ = 0.1, 100 and 1000.
@@ -192,125 +192,107 @@ def _losses_along(cs: FloatArray, training: LabelledSample, *others: LabelledSam
 
 
 @draws("004-objective", "The balance of loss and penalty", balance)
-def draw_balance(result: Balance) -> Any:
+def draw_balance(result: Balance, ax: Any) -> None:
     """The loss falls, the penalty grows, and their sum is least at the solution."""
     total = result.loss + result.penalty
-    with sheet() as (figure, (ax,)):
-        loss = say("mean hinge loss")
-        ax.plot(result.scale, result.loss, label=loss, **look(0))
-        ax.plot(result.scale, result.penalty, label="(λ/2)‖θ‖²", **look(1))
-        ax.plot(result.scale, total, label=say("J, their sum"), **look(2))
-        best = int(np.argmin(total))
-        ax.plot(result.scale[best], total[best], "o", color=COLOURS[2], markersize=9)
-        t, margin = float(result.scale[best]), result.margin
-        said = say("least J at t = {t:.2f}:\nmargin {margin:.3g}", t=t, margin=margin)
-        lowest = (result.scale[best], total[best])
-        ax.annotate(said, lowest, (20, 60),
-                    textcoords="offset points",
-                    arrowprops={"arrowstyle": "-", "color": INK})  # fmt: skip
-        ax.set(
-            xlabel=say("t: θ is made t times as long"),
-            ylabel="J(tθ, tθ₀)",
-            ylim=(0, 1.15 * float(total[0])),
-        )
-        legend(ax, loc="upper right")
-    return figure
+    loss = say("mean hinge loss")
+    ax.plot(result.scale, result.loss, label=loss, **look(0))
+    ax.plot(result.scale, result.penalty, label="(λ/2)‖θ‖²", **look(1))
+    ax.plot(result.scale, total, label=say("J, their sum"), **look(2))
+    best = int(np.argmin(total))
+    ax.plot(result.scale[best], total[best], "o", color=COLOURS[2], markersize=9)
+    t, margin = float(result.scale[best]), result.margin
+    said = say("least J at t = {t:.2f}:\nmargin {margin:.3g}", t=t, margin=margin)
+    lowest = (result.scale[best], total[best])
+    ax.annotate(said, lowest, (20, 60),
+                textcoords="offset points",
+                arrowprops={"arrowstyle": "-", "color": INK})  # fmt: skip
+    ax.set(
+        xlabel=say("t: θ is made t times as long"),
+        ylabel="J(tθ, tθ₀)",
+        ylim=(0, 1.15 * float(total[0])),
+    )
+    legend(ax, loc="upper right")
 
 
 @draws("004-loss", "Training and test loss against c", losses)
-def draw_losses(result: Losses) -> Any:
+def draw_losses(result: Losses, ax: Any) -> None:
     """Training and test loss against c."""
-    with sheet() as (figure, (ax,)):
-        training, test = say("training"), say("test")
-        whole = {"clip_on": False}  # the frame cuts no mark in two
-        ax.semilogx(result.c, result.training, label=training, **whole, **look(0, points=True))
-        ax.semilogx(result.c, result.test, label=test, **whole, **look(3, points=True))
-        _mark(ax, result.best, f"c* = {result.best:.2g}")
-        ax.set(xlabel="c = 1/(λn)", ylabel=say("mean hinge loss"))
-        ax.set_ylim(bottom=0)
-        legend(ax, loc="upper right")
-    return figure
+    training, test = say("training"), say("test")
+    whole = {"clip_on": False}  # the frame cuts no mark in two
+    ax.semilogx(result.c, result.training, label=training, **whole, **look(0, points=True))
+    ax.semilogx(result.c, result.test, label=test, **whole, **look(3, points=True))
+    _mark(ax, result.best, f"c* = {result.best:.2g}")
+    ax.set(xlabel="c = 1/(λn)", ylabel=say("mean hinge loss"))
+    ax.set_ylim(bottom=0)
+    legend(ax, loc="upper right")
 
 
 @draws("004-fitting", "Underfitting and overfitting, and ĉ by validation", losses)
-def draw_regimes(result: Losses) -> Any:
+def draw_regimes(result: Losses, ax: Any) -> None:
     """The two regimes beside c*, and the ĉ that validation parts of the data choose."""
-    with sheet() as (figure, (ax,)):
-        low, high = float(result.c[0]), float(result.c[-1])
-        ax.axvspan(low, result.best, color=tint(COLOURS[5], 0.16), linewidth=0)
-        ax.axvspan(result.best, high, color=tint(COLOURS[3], 0.16), linewidth=0)
-        ax.semilogx(result.c, result.test, label=say("test"), clip_on=False, **look(3, points=True))
-        many, middle = len(result.validation), result.validation.mean(axis=0)
-        error = np.array([standard_error(column) for column in result.validation.T])
-        name = say("validation:\nmean ± standard error\nof {many} splits,\n75 to 25%", many=many)
-        ax.fill_between(
-            result.c, middle - error, middle + error, color=tint(COLOURS[2], 0.4), zorder=1
-        )
-        ax.semilogx(result.c, middle, label=name, **look(2))
-        _mark(ax, result.best, f"c* = {result.best:.2g}")
-        where = ax.get_xaxis_transform()
-        ax.plot(result.each, 0.03 + 0.04 * earlier(result.each), "o", color=COLOURS[2],
-                markersize=5, transform=where, clip_on=False,
-                label=say("ĉ of each split"))  # fmt: skip
-        ax.plot(result.chosen, result.chosen_loss, "*", color=INK, markersize=17, zorder=4,
-                clip_on=False, label=f"ĉ = {result.chosen:.2g}")  # fmt: skip
-        for x, side, text in (
-            (low * 1.2, "left", say("underfitting")),
-            (high / 1.2, "right", say("overfitting")),
-        ):
-            ax.text(x, 0.92, text, transform=where, ha=side, fontsize=13, color=INK)
-        ax.set(
-            xlabel="c = 1/(λn)",
-            ylabel=say("mean hinge loss"),
-            xlim=(low, high),
-            ylim=(0, 1.25 * float(result.test.max())),
-        )
-        beside(ax)
-    return figure
+    low, high = float(result.c[0]), float(result.c[-1])
+    ax.axvspan(low, result.best, color=tint(COLOURS[5], 0.16), linewidth=0)
+    ax.axvspan(result.best, high, color=tint(COLOURS[3], 0.16), linewidth=0)
+    ax.semilogx(result.c, result.test, label=say("test"), clip_on=False, **look(3, points=True))
+    many, middle = len(result.validation), result.validation.mean(axis=0)
+    error = np.array([standard_error(column) for column in result.validation.T])
+    name = say("validation:\nmean ± standard error\nof {many} splits,\n75 to 25%", many=many)
+    ax.fill_between(result.c, middle - error, middle + error, color=tint(COLOURS[2], 0.4), zorder=1)
+    ax.semilogx(result.c, middle, label=name, **look(2))
+    _mark(ax, result.best, f"c* = {result.best:.2g}")
+    where = ax.get_xaxis_transform()
+    ax.plot(result.each, 0.03 + 0.04 * earlier(result.each), "o", color=COLOURS[2],
+            markersize=5, transform=where, clip_on=False,
+            label=say("ĉ of each split"))  # fmt: skip
+    ax.plot(result.chosen, result.chosen_loss, "*", color=INK, markersize=17, zorder=4,
+            clip_on=False, label=f"ĉ = {result.chosen:.2g}")  # fmt: skip
+    for x, side, text in (
+        (low * 1.2, "left", say("underfitting")),
+        (high / 1.2, "right", say("overfitting")),
+    ):
+        ax.text(x, 0.92, text, transform=where, ha=side, fontsize=13, color=INK)
+    ax.set(
+        xlabel="c = 1/(λn)",
+        ylabel=say("mean hinge loss"),
+        xlim=(low, high),
+        ylim=(0, 1.25 * float(result.test.max())),
+    )
+    beside(ax)
 
 
 @draws("004-slope", "Gradient descent with one parameter", slope)
-def draw_slope(result: DescentCurve) -> Any:
+def draw_slope(result: DescentCurve, ax: Any) -> None:
     """J of one parameter, the tangent at the start, and the steps down."""
-    with sheet() as (figure, (ax,)):
-        ax.plot(result.theta, result.objective, label="J(θ)", **look(0))
-        start, value = result.walked[0], result.walked_objective[0]
-        near = np.array([start - 1.5, start + 0.5])
-        tangent = say("slope ∂J/∂θ at the start")
-        ax.plot(near, value + result.slope * (near - start), label=tangent, **look(1))
-        walked = {"color": COLOURS[3], "marker": "o", "linewidth": 0.8, "linestyle": ":"}
-        label = "θ ← θ − η ∂J/∂θ"
-        ax.plot(result.walked, result.walked_objective, label=label, **walked)
-        ax.annotate(say("start"), (start, value), (10, -6), textcoords="offset points")
-        ax.set(xlabel="θ", ylabel="J(θ)", ylim=(0, 1.1 * float(result.objective.max())))
-        legend(ax, loc="upper center")
-    return figure
+    ax.plot(result.theta, result.objective, label="J(θ)", **look(0))
+    start, value = result.walked[0], result.walked_objective[0]
+    near = np.array([start - 1.5, start + 0.5])
+    tangent = say("slope ∂J/∂θ at the start")
+    ax.plot(near, value + result.slope * (near - start), label=tangent, **look(1))
+    walked = {"color": COLOURS[3], "marker": "o", "linewidth": 0.8, "linestyle": ":"}
+    label = "θ ← θ − η ∂J/∂θ"
+    ax.plot(result.walked, result.walked_objective, label=label, **walked)
+    ax.annotate(say("start"), (start, value), (10, -6), textcoords="offset points")
+    ax.set(xlabel="θ", ylabel="J(θ)", ylim=(0, 1.1 * float(result.objective.max())))
+    legend(ax, loc="upper center")
 
 
-@draws(
-    "004-surface",
-    "Gradient descent with two parameters, and stochastic descent",
-    surface,
-)
-def draw_surface(result: Surface) -> Any:
+@draws("004-surface", "Gradient descent with two parameters, and stochastic descent", surface)
+def draw_surface(result: Surface, ax: Any) -> None:
     """J of two parameters: descent goes straight, stochastic descent about it."""
-    with sheet() as (figure, (ax,)):
-        left, right, bottom, top = span_of(np.vstack([result.descent, result.stochastic]), 0.15)
-        axis = np.linspace(left, right, 160), np.linspace(bottom, top, 160)
-        grid = np.column_stack([part.ravel() for part in np.meshgrid(*axis)])
-        values = hinge_objective(result.data, result.lam, grid).reshape(160, 160)
-        ax.contourf(*axis, values, levels=18, cmap="Blues", alpha=0.55)
-        ax.contour(*axis, values, levels=18, colors=PALE, linewidths=0.6)
-        sgd = say("stochastic,\nη = 1/(1+t)")
-        ax.plot(*result.stochastic.T, color=COLOURS[1], linewidth=1.3, label=sgd)
-        path = say("gradient descent,\nη = 0.5")
-        ax.plot(*result.descent.T, color=COLOURS[3], marker="o", markersize=4, label=path)
-        ax.plot(*result.best, "X", color=INK, markersize=11, label=say("minimum"))
-        ax.annotate(say("start"), result.descent[0], (8, 4), textcoords="offset points")
-        ax.set(xlabel="θ₁", ylabel="θ₂")
-        ax.grid(False)
-        beside(ax, title=say("dark: large J\n"))
-    return figure
+    span = span_of(np.vstack([result.descent, result.stochastic]), 0.15)
+    J = over(lambda theta: hinge_objective(result.data, result.lam, theta), span)
+    ax.contourf(*J, levels=18, cmap="Blues", alpha=0.55)
+    ax.contour(*J, levels=18, colors=PALE, linewidths=0.6)
+    sgd = say("stochastic,\nη = 1/(1+t)")
+    ax.plot(*result.stochastic.T, color=COLOURS[1], linewidth=1.3, label=sgd)
+    path = say("gradient descent,\nη = 0.5")
+    ax.plot(*result.descent.T, color=COLOURS[3], marker="o", markersize=4, label=path)
+    ax.plot(*result.best, "X", color=INK, markersize=11, label=say("minimum"))
+    ax.annotate(say("start"), result.descent[0], (8, 4), textcoords="offset points")
+    ax.set(xlabel="θ₁", ylabel="θ₂")
+    ax.grid(False)
+    beside(ax, title=say("dark: large J\n"))
 
 
 def earlier(values: FloatArray) -> FloatArray:

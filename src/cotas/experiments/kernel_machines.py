@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.experiments.figure import draws
+from cotas.experiments.figure import draws, panels
 from cotas.experiments.samples import LabelledSample, two_moons, two_rings
-from cotas.experiments.sheet import beside, ring, scatter, sheet, sides, span_of
+from cotas.experiments.sheet import beside, ring, scatter, sides, span_of
 from cotas.kernel.svm import KernelSVM
 from cotas.kernels import RBF, Linear, Polynomial
 from cotas.linear.separability import separability
-from cotas.plots.style import COLOURS, GREY, INK, MARKERS
+from cotas.plots.style import COLOURS, GREY, INK, MARKERS, tidy
 from cotas.words import say
 
 LAM = 1e-3
@@ -81,54 +81,37 @@ def lifted(seed: int = 0, n: int = 120) -> Lifted:
 @draws("002-linear", "Support vector machine with the linear kernel", linear)
 @draws("002-rbf", "Support vector machine with a radial basis function", radial)
 @draws("002-polynomial", "Support vector machine with a polynomial kernel", polynomial)
-def draw_kernel(result: KernelFit) -> Any:
+def draw_kernel(result: KernelFit, ax: Any) -> None:
     """The boundary of a kernel machine in the plane, its margins and its support vectors."""
     data = result.data
-    with sheet() as (figure, (ax,)):
-        names = (
-            say("boundary f(x) = 0"),
-            say("margins f(x) = ±1"),
-        )
-        sides(ax, result.model.decision_function, span_of(data.X, 0.1), names)
-        scatter(ax, data)
-        ring(
-            ax,
-            data.X[result.model.support_],
-            "inside",
-            say("support vectors"),
-        )
-        wrong = f"{100 * result.error:.1f}%"
-        facts = (
-            f"k(x, x′) = {result.model.kernel_}"
-            if result.name == "linear"
-            else f"{result.model.kernel_}",
-            say("{wrong} wrong in training", wrong=wrong),
-            say("{support} support vectors", support=result.support),
-        )
-        beside(ax, title="\n".join(facts) + "\n")
-    return figure
+    names = (say("boundary f(x) = 0"), say("margins f(x) = ±1"))
+    sides(ax, result.model.decision_function, span_of(data.X, 0.1), names)
+    scatter(ax, data)
+    ring(ax, data.X[result.model.support_], "inside", say("support vectors"))
+    wrong = f"{100 * result.error:.1f}%"
+    facts = (
+        f"k(x, x′) = {result.model.kernel_}"
+        if result.name == "linear"
+        else f"{result.model.kernel_}",
+        say("{wrong} wrong in training", wrong=wrong),
+        say("{support} support vectors", support=result.support),
+    )
+    beside(ax, title="\n".join(facts) + "\n")
 
 
-@draws(
-    "002-intuition",
-    "What a kernel is for: separable after a map to more features",
-    lifted,
-)
-def draw_lifted(result: Lifted) -> Any:
+@draws("002-intuition", "What a kernel is for: separable after a map to more features", lifted)
+@panels(2, width_ratios=(1, 1.25))
+def draw_lifted(result: Lifted, flat: Any, space: Any) -> None:
     """The points in the plane, and in three features with the plane that separates them."""
-    with sheet(2, width_ratios=(1, 1.25)) as (figure, axes):
-        flat = axes[0]
-        a, b, c = result.normal
-        sides(flat, lambda X: X @ np.array([a, b]) + c * (X**2).sum(axis=1) + result.offset,
-              span_of(result.data.X, 0.06))  # fmt: skip
-        scatter(flat, result.data)
-        flat.set_aspect("equal")
-        flat.set_title(say("no line separates them…"))
-        flat.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
-        axes[1].remove()
-        axes[1] = _draw_space(figure, result)
-        axes[1].set_title(say("…but a plane does, in three dimensions"))
-    return figure
+    a, b, c = result.normal
+    sides(flat, lambda X: X @ np.array([a, b]) + c * (X**2).sum(axis=1) + result.offset,
+          span_of(result.data.X, 0.06))  # fmt: skip
+    scatter(flat, result.data)
+    flat.set_aspect("equal")
+    flat.set_title(say("no line separates them…"))
+    flat.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
+    space.remove()
+    _draw_space(flat.figure, result).set_title(say("…but a plane does, in three dimensions"))
 
 
 def _draw_space(figure: Any, result: Lifted) -> Any:
@@ -155,4 +138,5 @@ def _draw_space(figure: Any, result: Lifted) -> Any:
         axis.labelpad = -8
     space.view_init(elev=10, azim=-60)
     space.set_box_aspect((1.2, 1.2, 1), zoom=1.15)
+    tidy(space, 11)
     return space

@@ -9,18 +9,9 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.experiments.figure import draws
+from cotas.experiments.figure import draws, panels
 from cotas.experiments.samples import LabelledSample, overlapping_groups, two_groups
-from cotas.experiments.sheet import (
-    arrow,
-    below,
-    beside,
-    ring,
-    scatter,
-    sheet,
-    sides,
-    span_of,
-)
+from cotas.experiments.sheet import arrow, below, beside, ring, scatter, sides, span_of
 from cotas.linear.perceptron import Perceptron
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, GREY, INK
@@ -76,14 +67,6 @@ class FittedMargin:
 
 
 @dataclass(frozen=True)
-class Margins:
-    """Support vector machines on the same data."""
-
-    data: LabelledSample
-    fits: tuple[FittedMargin, ...]
-
-
-@dataclass(frozen=True)
 class SeparatingLine:
     """A hyperplane that separates, and its margin: the distance of the nearest example."""
 
@@ -93,21 +76,13 @@ class SeparatingLine:
 
 
 @dataclass(frozen=True)
-class Widest:
-    """The separator with the largest margin, and others that separate as well."""
-
-    data: LabelledSample
-    fit: FittedMargin
-    others: tuple[SeparatingLine, ...]
-
-
-@dataclass(frozen=True)
-class Series:
-    """Support vector machines for several λ, one of which is shown."""
+class Margins:
+    """Support vector machines on the same data, one of which is shown, and other separators."""
 
     data: LabelledSample
     fits: tuple[FittedMargin, ...]
-    shown: int
+    shown: int = 0
+    others: tuple[SeparatingLine, ...] = ()
 
     @property
     def fit(self) -> FittedMargin:
@@ -183,15 +158,15 @@ def small_and_large(seed: int = 0, n: int = 40) -> Margins:
     return Margins(data, tuple(fit_margin(data, lam) for lam in SMALL_AND_LARGE))
 
 
-def widest(seed: int = 0, n: int = 40, others: int = 3) -> Widest:
+def widest(seed: int = 0, n: int = 40, others: int = 3) -> Margins:
     """Figure 3.6: the hard margin on `two_groups` without a stray example.
 
     Beside it what the perceptron finds in so many random orders (chosen): all separate, and none
     has a larger margin.
     """
     data = two_groups(seed, n, stray=False)
-    found = [_perceptron(data, seed + k) for k in range(others)]
-    return Widest(data, fit_margin(data, 1.0, "hard"), tuple(found))
+    found = tuple(_perceptron(data, seed + k) for k in range(others))
+    return Margins(data, (fit_margin(data, 1.0, "hard"),), others=found)
 
 
 def _perceptron(data: LabelledSample, seed: int) -> SeparatingLine:
@@ -203,74 +178,66 @@ def _perceptron(data: LabelledSample, seed: int) -> SeparatingLine:
 
 @draws("000-3.1", "A linear classifier without bias", halves)
 @draws("000-3.2", "A linear classifier with bias", with_bias)
-def draw_halves(result: Halves) -> Any:
+def draw_halves(result: Halves, ax: Any) -> None:
     """The boundary, θ as an arrow from it, and the points by their side."""
     theta, theta0 = result.theta, result.theta0
-    with sheet() as (figure, (ax,)):
-        plane = "θ · x = 0" if theta0 == 0 else "θ · x + θ₀ = 0"
-        sides(ax, lambda X: X @ theta + theta0, BOX, (plane, None))
-        scatter(ax, result.data)
-        foot = -theta0 * theta / (theta @ theta)
-        arrow(ax, foot, foot + 1.3 * theta)
-        ax.annotate("θ", foot + 1.3 * theta, (-14, 4), textcoords="offset points", fontsize=16)
-        ax.axhline(0, color=INK, linewidth=0.5)
-        ax.axvline(0, color=INK, linewidth=0.5)
-        facts = say("θ points to the\npositive side")
-        if theta0 != 0:
-            _line(ax, theta, 0.0, label="θ · x = 0", color=GREY, linestyle="--", linewidth=1.4)
-            far = f"{abs(theta0) / float(np.linalg.norm(theta)):.2f}"
-            facts += say(
-                "\n\nthe bias moves the\nboundary by |θ₀|/‖θ‖\n= {far}, and does not\nturn it",
-                far=far,
-            )
-        ax.set_aspect("equal")
-        beside(ax, title=facts + "\n")
-    return figure
+    plane = "θ · x = 0" if theta0 == 0 else "θ · x + θ₀ = 0"
+    sides(ax, lambda X: X @ theta + theta0, BOX, (plane, None))
+    scatter(ax, result.data)
+    foot = -theta0 * theta / (theta @ theta)
+    arrow(ax, foot, foot + 1.3 * theta)
+    ax.annotate("θ", foot + 1.3 * theta, (-14, 4), textcoords="offset points", fontsize=16)
+    ax.axhline(0, color=INK, linewidth=0.5)
+    ax.axvline(0, color=INK, linewidth=0.5)
+    facts = say("θ points to the\npositive side")
+    if theta0 != 0:
+        _line(ax, theta, 0.0, label="θ · x = 0", color=GREY, linestyle="--", linewidth=1.4)
+        far = f"{abs(theta0) / float(np.linalg.norm(theta)):.2f}"
+        facts += say(
+            "\n\nthe bias moves the\nboundary by |θ₀|/‖θ‖\n= {far}, and does not\nturn it", far=far
+        )
+    ax.set_aspect("equal")
+    beside(ax, title=facts + "\n")
 
 
 @draws("000-3.3", "The orthogonal projection on the boundary", projection)
-def draw_projection(result: Projection) -> Any:
+def draw_projection(result: Projection, ax: Any) -> None:
     """The point, its foot on the boundary, and the distance between them."""
     theta, theta0, point, foot = result.theta, result.theta0, result.point, result.foot
-    with sheet() as (figure, (ax,)):
-        sides(ax, lambda X: X @ theta + theta0, BOX, (r"$\hat\theta\cdot x+\hat\theta_0=0$", None))
-        ax.plot(*np.array([point, foot]).T, color=INK, linestyle="--", linewidth=1.6,
-                label=say("distance"))  # fmt: skip
-        ax.plot(*point, "s", color=COLOURS[1], markersize=10, label="$x^{(t)}$, $y^{(t)}=+1$")
-        ax.plot(*foot, "o", color=INK, markersize=8, label="$x^{(0)}$")
-        ax.annotate("$x^{(t)}$", point, (-8, 8), textcoords="offset points", ha="right", size=15)
-        ax.annotate("$x^{(0)}$", foot, (10, -12), textcoords="offset points", size=15)
-        away = -theta0 * theta / (theta @ theta) - 2.0 * np.array([0.6, 1.0])
-        arrow(ax, away, away + 0.8 * theta)
-        ax.annotate(r"$\hat\theta$", away + 0.8 * theta, (-16, 2), textcoords="offset points",
-                    size=15)  # fmt: skip
-        measured = say("measured: {distance:.3f}", distance=result.distance)
-        facts = f"{measured}\ny(θ·x + θ₀)/‖θ‖ = {result.agreement:.3f}\n"
-        ax.set_aspect("equal")
-        beside(ax, title=facts)
-    return figure
+    sides(ax, lambda X: X @ theta + theta0, BOX, (r"$\hat\theta\cdot x+\hat\theta_0=0$", None))
+    ax.plot(*np.array([point, foot]).T, color=INK, linestyle="--", linewidth=1.6,
+            label=say("distance"))  # fmt: skip
+    ax.plot(*point, "s", color=COLOURS[1], markersize=10, label="$x^{(t)}$, $y^{(t)}=+1$")
+    ax.plot(*foot, "o", color=INK, markersize=8, label="$x^{(0)}$")
+    ax.annotate("$x^{(t)}$", point, (-8, 8), textcoords="offset points", ha="right", size=15)
+    ax.annotate("$x^{(0)}$", foot, (10, -12), textcoords="offset points", size=15)
+    away = -theta0 * theta / (theta @ theta) - 2.0 * np.array([0.6, 1.0])
+    arrow(ax, away, away + 0.8 * theta)
+    ax.annotate(r"$\hat\theta$", away + 0.8 * theta, (-16, 2), textcoords="offset points",
+                size=15)  # fmt: skip
+    measured = say("measured: {distance:.3f}", distance=result.distance)
+    facts = f"{measured}\ny(θ·x + θ₀)/‖θ‖ = {result.agreement:.3f}\n"
+    ax.set_aspect("equal")
+    beside(ax, title=facts)
 
 
 @draws("000-3.4", "Margins and boundary: ringed examples have a hinge loss", violations)
 @draws("000-3.5", "A small λ avoids violations, a large one accepts them", small_and_large)
-def draw_margins(result: Margins) -> Any:
+@panels(lambda result: len(result.fits), sharey=True)
+def draw_margins(result: Margins, *axes: Any) -> None:
     """One panel for each λ: boundary, margins, and the violations ringed."""
     many = len(result.fits)
-    with sheet(many, sharey=True) as (figure, axes):
+    for ax, fit in zip(axes, result.fits, strict=True):
+        _draw_margin(ax, result.data, fit)
+    if many == 1:
+        fit = result.fits[0]
+        beside(axes[0], title="\n".join(_facts(fit, result.data)) + "\n")
+    else:
         for ax, fit in zip(axes, result.fits, strict=True):
-            _draw_margin(ax, result.data, fit)
-        if many == 1:
-            fit = result.fits[0]
-            beside(axes[0], title="\n".join(_facts(fit, result.data)) + "\n")
-        else:
-            for ax, fit in zip(axes, result.fits, strict=True):
-                counts = say(
-                    "{inside} violations, {wrong} wrong", inside=fit.inside, wrong=fit.wrong
-                )
-                ax.set_title(f"λ = {fit.lam:g}: 1/‖θ‖ = {fit.margin:.3g}\n{counts}")
-            axes[1].set_ylabel("")
-            below(figure, axes[1], 3)
-    return figure
+            counts = say("{inside} violations, {wrong} wrong", inside=fit.inside, wrong=fit.wrong)
+            ax.set_title(f"λ = {fit.lam:g}: 1/‖θ‖ = {fit.margin:.3g}\n{counts}")
+        axes[1].set_ylabel("")
+        below(axes[1], 3)
 
 
 def _draw_margin(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
@@ -298,40 +265,36 @@ def _facts(fit: FittedMargin, data: LabelledSample) -> list[str]:
 
 
 @draws("000-3.6", "The linear separator with the largest margin", widest)
-def draw_widest(result: Widest) -> Any:
+def draw_widest(result: Margins, ax: Any) -> None:
     """The separator with the largest margin, and others that the perceptron found."""
     data, fit = result.data, result.fit
-    with sheet() as (figure, (ax,)):
-        _draw_margin(ax, data, fit)
-        for k, other in enumerate(result.others):
-            label = say("perceptron: margin")
-            line = {"color": COLOURS[2], "linestyle": ("-.", ":", (0, (5, 1)))[k % 3]}
-            _line(ax, other.theta, other.theta0, label=f"{label} {other.margin:.3g}", **line,
-                  linewidth=1.4)  # fmt: skip
-        facts = say("largest margin:\n1/‖θ‖ = {margin:.3g}\n", margin=fit.margin)
-        beside(ax, title=facts)
-    return figure
+    _draw_margin(ax, data, fit)
+    for k, other in enumerate(result.others):
+        label = say("perceptron: margin")
+        line = {"color": COLOURS[2], "linestyle": ("-.", ":", (0, (5, 1)))[k % 3]}
+        _line(ax, other.theta, other.theta0, label=f"{label} {other.margin:.3g}", **line,
+              linewidth=1.4)  # fmt: skip
+    facts = say("largest margin:\n1/‖θ‖ = {margin:.3g}\n", margin=fit.margin)
+    beside(ax, title=facts)
 
 
-def draw_series(result: Series) -> Any:
+def draw_series(result: Margins, ax: Any) -> None:
     """One of several λ; examples without influence are pale, other boundaries are thin lines."""
     data, fit = result.data, result.fit
     counts = np.zeros(len(data.y), dtype=bool)
     counts[fit.model.support_] = True
-    with sheet() as (figure, (ax,)):
-        _plane(ax, data, fit)
-        scatter(ax, data, size=34, pale=~counts)
-        ring(ax, data.X[counts], "inside", say("has influence"))
-        for k, other in enumerate(result.fits):
-            if other is not fit:
-                line = {"color": COLOURS[4], "linestyle": (":", "-.", (0, (5, 1)))[k]}
-                _line(ax, other.theta, other.theta0, label=f"λ = {other.lam:g}", linewidth=1.6,
-                      **line)  # fmt: skip
-        facts = _facts(fit, data)
-        some, many = int(counts.sum()), len(data.y)
-        facts.append(say("{some} of {many} have influence", some=some, many=many))
-        beside(ax, title="\n".join(facts) + "\n")
-    return figure
+    _plane(ax, data, fit)
+    scatter(ax, data, size=34, pale=~counts)
+    ring(ax, data.X[counts], "inside", say("has influence"))
+    for k, other in enumerate(result.fits):
+        if other is not fit:
+            line = {"color": COLOURS[4], "linestyle": (":", "-.", (0, (5, 1)))[k]}
+            _line(ax, other.theta, other.theta0, label=f"λ = {other.lam:g}", linewidth=1.6,
+                  **line)  # fmt: skip
+    facts = _facts(fit, data)
+    some, many = int(counts.sum()), len(data.y)
+    facts.append(say("{some} of {many} have influence", some=some, many=many))
+    beside(ax, title="\n".join(facts) + "\n")
 
 
 def _line(ax: Any, theta: FloatArray, theta0: float, **look: Any) -> None:

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.experiments.figure import draws
 from cotas.experiments.samples import Split, balanced_cube
-from cotas.experiments.sheet import sheet
 from cotas.fitting.parameters import check_positive
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, INK, legend, look
@@ -119,22 +118,20 @@ def _errors(model: Any, data: Split) -> tuple[float, float]:
 
 
 @draws("000-memorizer", "Learning by heart: no training error, validation error ½", memory)
-def draw_memory(result: Memory) -> Any:
+def draw_memory(result: Memory, ax: Any) -> None:
     """Both errors of the memorizer against ε, and those of a linear classifier as a level."""
-    with sheet() as (figure, (ax,)):
-        training = say("training error")
-        validation = say("validation error")
-        ax.semilogx(result.eps, result.training, label=training, **look(0, points=True))
-        ax.semilogx(result.eps, result.validation, label=validation, **look(3, points=True))
-        ax.axhline(0.5, color=INK, linewidth=0.8, linestyle=":")
-        ax.annotate("½", (result.eps[0], 0.5), (0, 5), textcoords="offset points")
-        ax.axhline(
-            result.linear_validation,
-            color=COLOURS[2],
-            linestyle="-.",
-            label=say("linear SVM, validation error"),
-        )
-        radius = say("radius ε of the balls")
-        ax.set(xlabel=radius, ylabel=say("error"), ylim=(-0.03, 0.62))
-        legend(ax, loc="center left")
-    return figure
+    training = say("training error")
+    validation = say("validation error")
+    ax.semilogx(result.eps, result.training, label=training, **look(0, points=True))
+    ax.semilogx(result.eps, result.validation, label=validation, **look(3, points=True))
+    ax.axhline(0.5, color=INK, linewidth=0.8, linestyle=":")
+    ax.annotate("½", (result.eps[0], 0.5), (0, 5), textcoords="offset points")
+    ax.axhline(
+        result.linear_validation,
+        color=COLOURS[2],
+        linestyle="-.",
+        label=say("linear SVM, validation error"),
+    )
+    radius = say("radius ε of the balls")
+    ax.set(xlabel=radius, ylabel=say("error"), ylim=(-0.03, 0.62))
+    legend(ax, loc="center left")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.boosting.adaboost import AdaBoost
 from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
 from cotas.experiments.boosting import REPEATS, Accuracies, draw_comparison, repeated
+from cotas.experiments.descent import quietly
 from cotas.experiments.figure import draws
 from cotas.experiments.generalization import hinge_objective
 from cotas.experiments.kernel_machines import LAM
@@ -24,7 +23,6 @@ from cotas.experiments.samples import (
     two_moons,
     with_margin,
 )
-from cotas.experiments.sheet import sheet
 from cotas.experiments.stagewise import DELTA, data_of
 from cotas.experiments.statistics import standard_error
 from cotas.kernel.pegasos import KernelPegasos
@@ -41,13 +39,10 @@ from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStage
 from cotas.words import say
 
 MARGINS = (0.32, 0.16, 0.08, 0.04, 0.02)
+# Theorems on sublinear rates speak of the best of the first k iterations.
+BEST_SO_FAR = "measured, the best up to k"
 EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200)
 STEPS = {"1/(lam*t)": "η = 1/(λt)", "1/t": "η = 1/t"}
-TERMS = {
-    "training error": "L(βᵏ) − L*",
-    "correlation": "largest correlation ‖Xᵀr‖∞",
-}
-ITERATION = "iteration k"
 KINDS = {
     "convex AnyBoost": "convex AnyBoost",
     "Algorithm 7": "Algorithm 7, convex",
@@ -89,11 +84,18 @@ class Risks:
 
 @dataclass(frozen=True)
 class MeasuredBound:
-    """What a theorem allows and what was measured at each iteration, for one of its items."""
+    """What a theorem allows and what was measured at each iteration, for one of its items.
 
-    name: str
+    `terms` are what is measured, as the picture has it; `scales` are those of its two axes, on
+    which the rate of the theorem is a straight line.
+    """
+
+    terms: str
     allowed: FloatArray
     measured: FloatArray
+    scales: tuple[str, str]
+    found: str = "measured"
+    steps: str = "iteration k"
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def _last_and_mean(seed: int, n: int, epochs: int) -> Accuracies:
     }
     scores = []
     for model in models.values():
-        _quietly(model, *training)
+        quietly(model, *training)
         scores.append([model.score(*training), model.score(*new)])
     told = np.array(scores).T
     return Accuracies(tuple(models), told[:1], told[1:], np.zeros((1, 0)))
@@ -166,7 +168,7 @@ def subgradient(seed: int = 0, n: int = 200, lam: float = 0.05) -> Descents:
     found = {}
     for label, kind in kinds:
         thetas = [
-            _quietly(
+            quietly(
                 Pegasos(lam=lam, max_iter=k, fit_intercept=False, random_state=seed, **kind), *data
             ).coef_[0]
             for k in EPOCHS
@@ -184,7 +186,7 @@ def kernelized(seed: int = 0, n: int = 120) -> Descents:
                          callbacks=records.append)  # fmt: skip
     best = smo.fit(*data).certificate_.lower
     online = [
-        _quietly(KernelPegasos(kernel=kernel, lam=LAM, max_iter=k, random_state=seed), *data)
+        quietly(KernelPegasos(kernel=kernel, lam=LAM, max_iter=k, random_state=seed), *data)
         for k in EPOCHS
     ]
     pairs = np.array([record.certificate.upper for record in records])
@@ -210,7 +212,7 @@ def _risk(seed: int, n: int, dimension: int, lam: float) -> tuple[float, float, 
     (X, y), (X_new, y_new) = noisy_line(seed, n, dimension)
     exact: Any = Ridge(lam=lam, fit_intercept=False).fit(X, y)
     walked = Ridge(lam=lam, fit_intercept=False, solver="stochastic", random_state=seed)
-    coef = _quietly(walked, X, y).coef_
+    coef = quietly(walked, X, y).coef_
     off = np.linalg.norm(coef - exact.coef_) / np.linalg.norm(exact.coef_)
     errors = [float(((t - exact.predict(Z)) ** 2).mean()) for Z, t in ((X, y), (X_new, y_new))]
     return errors[0], errors[1], float(off)
@@ -218,25 +220,28 @@ def _risk(seed: int, n: int, dimension: int, lam: float) -> tuple[float, float, 
 
 def ls_boost_bound(seed: int = 0, iterations: int = 400) -> MeasuredBound:
     """Theorem 2.1.2, item 1: L(βᵏ) − L* of LS-Boost(0.3) against (L(0) − L*)γᵏ."""
-    return _bounds(LSBoost(eps=0.3, max_iter=iterations), seed, "training error")
+    bounds = _bounds(LSBoost(eps=0.3, max_iter=iterations), seed, "training error")
+    return MeasuredBound("L(βᵏ) − L*", *bounds, ("linear", "log"))
 
 
 def forward_bound(seed: int = 0, iterations: int = 2000) -> MeasuredBound:
     """Theorem 2.2.1, item 4: the largest correlation of FS₁ with the residual."""
-    return _bounds(ForwardStagewise(eps=1.0, max_iter=iterations), seed, "correlation")
+    bounds = _bounds(ForwardStagewise(eps=1.0, max_iter=iterations), seed, "correlation")
+    return MeasuredBound("largest correlation ‖Xᵀr‖∞", *bounds, ("log", "log"), BEST_SO_FAR)
 
 
 def regularized_bound(seed: int = 0, iterations: int = 1000) -> MeasuredBound:
     """Theorem 2.2.3, item 1: L(βᵏ) − L* of R-FS₁ with δ = 200."""
     model = RegularizedForwardStagewise(eps=1.0, delta=DELTA, max_iter=iterations)
-    return _bounds(model, seed, "training error")
+    bounds = _bounds(model, seed, "training error")
+    return MeasuredBound("L(βᵏ) − L*", *bounds, ("log", "log"), BEST_SO_FAR)
 
 
-def _bounds(model: Any, seed: int, item: str) -> MeasuredBound:
+def _bounds(model: Any, seed: int, item: str) -> tuple[FloatArray, FloatArray]:
     data = data_of(10, seed)
     proof = model.fit(data.X, data.y).certificate_.proof
     row = proof.names.index(item)
-    return MeasuredBound(item, proof.bounds[row, 1:], proof.measured[row, 1:])
+    return proof.bounds[row, 1:], proof.measured[row, 1:]
 
 
 def abstract(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> RoundCosts:
@@ -250,7 +255,7 @@ def abstract(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> RoundCost
     }
     found = {}
     for name, model in kinds.items():
-        scores = _quietly(model, *data).staged_decision_function(data.X)
+        scores = quietly(model, *data).staged_decision_function(data.X)
         found[name] = np.array([np.exp(-data.y * np.ravel(F)).mean() for F in scores])
     return RoundCosts(found)
 
@@ -262,133 +267,78 @@ def surrogate(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Measured
     errors = np.ravel(model.round_errors_)
     allowed = np.cumprod(2 * np.sqrt(errors * (1 - errors)))
     measured = np.array([1 - score for score in model.staged_score(*data)])
-    return MeasuredBound("training error", allowed, measured)
+    scales = ("log", "linear")
+    return MeasuredBound("share of wrong examples", allowed, measured, scales, steps="round")
 
 
-def _quietly(model: Any, *data: Any) -> Any:
-    """Fit a model that is stopped before it has converged, as these are meant to be."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*data)
-
-
-@draws(
-    "000-perceptron",
-    "Theorem 3.1: mistakes that the perceptron makes, and may make",
-    mistakes,
-)
-def draw_mistakes(result: Mistakes) -> Any:
+@draws("000-perceptron", "Theorem 3.1: mistakes that the perceptron makes, and may make", mistakes)
+def draw_mistakes(result: Mistakes, ax: Any) -> None:
     """Mistakes against the bound: nothing may lie above the diagonal."""
-    with sheet() as (figure, (ax,)):
-        for k, gamma in enumerate(MARGINS):
-            ax.loglog(result.allowed[:, k], result.made[:, k], MARKERS[k], color=COLOURS[k],
-                      markersize=8, markeredgecolor="white", label=f"γ ≈ {gamma:g}")  # fmt: skip
-        ends = np.array([0.7 * result.allowed.min(), 1.4 * result.allowed.max()])
-        ax.plot(ends, ends, color=INK, label=say("bound (R/γ)²"))
-        top = 2 * ends[1]
-        ax.fill_between(ends, ends, top, color=tint(COLOURS[3], 0.12), linewidth=0)
-        ax.text(1.1 * ends[0], 0.45 * top, say("impossible"), fontsize=13, color=INK)
-        ax.set(
-            xlabel=say("mistakes allowed, (R/γ)²"),
-            ylabel=say("mistakes made"),
-            xlim=tuple(ends),
-            ylim=(0.7 * max(1, result.made.min()), top),
-        )
-        legend(ax, loc="lower right")
-    return figure
+    for k, gamma in enumerate(MARGINS):
+        ax.loglog(result.allowed[:, k], result.made[:, k], MARKERS[k], color=COLOURS[k],
+                  markersize=8, markeredgecolor="white", label=f"γ ≈ {gamma:g}")  # fmt: skip
+    ends = np.array([0.7 * result.allowed.min(), 1.4 * result.allowed.max()])
+    ax.plot(ends, ends, color=INK, label=say("bound (R/γ)²"))
+    top = 2 * ends[1]
+    ax.fill_between(ends, ends, top, color=tint(COLOURS[3], 0.12), linewidth=0)
+    ax.text(1.1 * ends[0], 0.45 * top, say("impossible"), fontsize=13, color=INK)
+    ax.set(
+        xlabel=say("mistakes allowed, (R/γ)²"),
+        ylabel=say("mistakes made"),
+        xlim=tuple(ends),
+        ylim=(0.7 * max(1, result.made.min()), top),
+    )
+    legend(ax, loc="lower right")
 
 
 @draws("000-pegasos", "PEGASOS: how far J is above its minimum", subgradient)
 @draws("002-smo", "SMO and kernelized PEGASOS: how far J is above its minimum", kernelized)
-def draw_descents(result: Descents) -> Any:
+def draw_descents(result: Descents, ax: Any) -> None:
     """The excess over the minimum against the epochs."""
-    with sheet() as (figure, (ax,)):
-        for k, (name, excess) in enumerate(result.excess.items()):
-            label = say(KINDS.get(name, name))
-            ax.loglog(result.epochs, np.maximum(excess, 1e-9), label=label, **look(k, points=True))
-        ax.set(xlabel=say("epochs"), ylabel="(J − J*)/J*")
-        ax.set_ylim(bottom=max(1e-8, ax.get_ylim()[0]))
-        legend(ax, loc="best")
-    return figure
+    for k, (name, excess) in enumerate(result.excess.items()):
+        label = say(KINDS.get(name, name))
+        ax.loglog(result.epochs, np.maximum(excess, 1e-9), label=label, **look(k, points=True))
+    ax.set(xlabel=say("epochs"), ylabel="(J − J*)/J*")
+    ax.set_ylim(bottom=max(1e-8, ax.get_ylim()[0]))
+    legend(ax, loc="best")
 
 
 @draws("000-ridge", "Ridge regression: training and test error against λ", ridge)
-def draw_risks(result: Risks) -> Any:
+def draw_risks(result: Risks, ax: Any) -> None:
     """Training and test error against λ, with their standard errors over the seeds."""
-    series = (
-        (result.training, say("training error"), 0),
-        (result.new, say("test error"), 3),
-    )
-    with sheet() as (figure, (ax,)):
-        for values, label, k in series:
-            error = np.array([standard_error(column) for column in values.T])
-            ax.errorbar(result.lams, values.mean(axis=0), error, label=label, capsize=3,
-                        **look(k, points=True))  # fmt: skip
-        best = float(result.lams[result.new.mean(axis=0).argmin()])
-        ax.axvline(best, color=INK, linestyle=":", linewidth=1.2)
-        ax.annotate(say("best λ = {best:.2g}", best=best), (best, 0.0), (6, 8),
-                    xycoords=ax.get_xaxis_transform(), textcoords="offset points")  # fmt: skip
-        many = len(result.new)
-        ax.set(xscale="log", xlabel="λ", ylim=(0, None))
-        ax.set_ylabel(say("mean squared error"))
-        ax.set_title(say("mean of {many} seeds ± standard error", many=many))
-        legend(ax, loc="lower left")
-    return figure
+    series = ((result.training, say("training error"), 0), (result.new, say("test error"), 3))
+    for values, label, k in series:
+        error = np.array([standard_error(column) for column in values.T])
+        ax.errorbar(result.lams, values.mean(axis=0), error, label=label, capsize=3,
+                    **look(k, points=True))  # fmt: skip
+    best = float(result.lams[result.new.mean(axis=0).argmin()])
+    ax.axvline(best, color=INK, linestyle=":", linewidth=1.2)
+    ax.annotate(say("best λ = {best:.2g}", best=best), (best, 0.0), (6, 8),
+                xycoords=ax.get_xaxis_transform(), textcoords="offset points")  # fmt: skip
+    many = len(result.new)
+    ax.set(xscale="log", xlabel="λ", ylim=(0, None))
+    ax.set_ylabel(say("mean squared error"))
+    ax.set_title(say("mean of {many} seeds ± standard error", many=many))
+    legend(ax, loc="lower left")
 
 
 @draws("001-ls-boost", "Theorem 2.1.2: LS-Boost(0.3) converges linearly", ls_boost_bound)
-def draw_linear(result: MeasuredBound) -> Any:
-    """Bound and measurement of linear convergence, which is a straight line here."""
-    return _draw_bounds(result, TERMS[result.name], ITERATION, ("linear", "log"))
-
-
 @draws("001-fs", "Theorem 2.2.1: FS₁ converges sublinearly", forward_bound)
-@draws(
-    "001-r-fs",
-    "Theorem 2.2.3: R-FS₁ with δ = 200 converges to the Lasso",
-    regularized_bound,
-)
-def draw_sublinear(result: MeasuredBound) -> Any:
-    """Bound and measurement of a convergence like 1/k, which is a straight line here.
-
-    Such a theorem speaks of the best of the first k iterations.
-    """
-    found = "measured, the best up to k"
-    return _draw_bounds(result, TERMS[result.name], ITERATION, ("log", "log"), found)
-
-
-@draws(
-    "001-adaboost",
-    "Theorem 1.1.5: AdaBoost's training error, and the J(F) above it",
-    surrogate,
-)
-def draw_surrogate(result: MeasuredBound) -> Any:
-    """The training error of AdaBoost below J(F), round by round."""
-    terms = "share of wrong examples"
-    return _draw_bounds(result, terms, "round", ("log", "linear"))
-
-
-def _draw_bounds(
-    result: MeasuredBound,
-    terms: str,
-    steps: str,
-    scales: tuple[str, str],
-    found: str = "measured",
-) -> Any:
+@draws("001-r-fs", "Theorem 2.2.3: R-FS₁ with δ = 200 converges to the Lasso", regularized_bound)
+@draws("001-adaboost", "Theorem 1.1.5: AdaBoost's training error, and the J(F) above it", surrogate)
+def draw_bounds(result: MeasuredBound, ax: Any) -> None:
     """What a theorem allows and what was measured; above the bound is shaded."""
-    across, scale = scales
+    across, scale = result.scales
     k = np.arange(1, len(result.allowed) + 1)
-    with sheet() as (figure, (ax,)):
-        allowed = say("allowed by the theorem")
-        ax.plot(k, _visible(result.allowed, scale), label=allowed, **look(3))
-        ax.plot(k, _visible(result.measured, scale), label=say(found), **look(0))
-        ax.fill_between(k, result.allowed, max(1.0, 1.05 * float(result.allowed.max())),
-                        color=tint(COLOURS[3], 0.1), linewidth=0)  # fmt: skip
-        ax.set(xscale=across, yscale=scale, xlabel=say(steps), ylabel=say(terms))
-        if scale == "linear":
-            ax.set_ylim(0, 1)
-        legend(ax, loc="best")
-    return figure
+    allowed = say("allowed by the theorem")
+    ax.plot(k, _visible(result.allowed, scale), label=allowed, **look(3))
+    ax.plot(k, _visible(result.measured, scale), label=say(result.found), **look(0))
+    ax.fill_between(k, result.allowed, max(1.0, 1.05 * float(result.allowed.max())),
+                    color=tint(COLOURS[3], 0.1), linewidth=0)  # fmt: skip
+    ax.set(xscale=across, yscale=scale, xlabel=say(result.steps), ylabel=say(result.terms))
+    if scale == "linear":
+        ax.set_ylim(0, 1)
+    legend(ax, loc="best")
 
 
 def _visible(values: FloatArray, scale: str) -> FloatArray:
@@ -397,24 +347,18 @@ def _visible(values: FloatArray, scale: str) -> FloatArray:
     return np.asarray(np.where(values >= floor, values, np.nan))
 
 
-@draws(
-    "001-anyboost",
-    "AnyBoost, its convex form, and AdaBoost: the cost H(F) by round",
-    abstract,
-)
-def draw_rounds(result: RoundCosts) -> Any:
+@draws("001-anyboost", "AnyBoost, its convex form, and AdaBoost: the cost H(F) by round", abstract)
+def draw_rounds(result: RoundCosts, ax: Any) -> None:
     """H(F) against the rounds."""
-    with sheet() as (figure, (ax,)):
-        for k, (name, losses) in enumerate(result.losses.items()):
-            rounds = np.arange(1, len(losses) + 1)
-            wide = {"linewidth": 5, "alpha": 0.5} if k == 0 else {}
-            ax.plot(rounds, losses, label=say(KINDS.get(name, name)), **look(k), **wide)
-        ax.set(xlabel=say("round"), ylabel="H(F)", ylim=(0, 1), xscale="log")
-        legend(ax, loc="lower left")
-    return figure
+    for k, (name, losses) in enumerate(result.losses.items()):
+        rounds = np.arange(1, len(losses) + 1)
+        wide = {"linewidth": 5, "alpha": 0.5} if k == 0 else {}
+        ax.plot(rounds, losses, label=say(KINDS.get(name, name)), **look(k), **wide)
+    ax.set(xlabel=say("round"), ylabel="H(F)", ylim=(0, 1), xscale="log")
+    legend(ax, loc="lower left")
 
 
 @draws("000-averaged", "The last θ and the mean of all, on classes that overlap", averages)
-def draw_averages(result: Accuracies) -> Any:
+def draw_averages(result: Accuracies, ax: Any) -> None:
     """The same for online algorithms, which lie closer together."""
-    return draw_comparison(result, 80.0)
+    draw_comparison(result, ax, 80.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -69,8 +69,9 @@ def beside(ax: Any, **options: Any) -> None:
     legend(ax, **{**place, "frameon": False, "alignment": "left", **options})
 
 
-def below(figure: Any, ax: Any, columns: int) -> None:
-    """One legend for all panels, under them."""
+def below(ax: Any, columns: int) -> None:
+    """One legend for all panels, under them, with what one of them has."""
+    figure = ax.figure
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, FOOT), ncols=columns,
                   frameon=False, borderaxespad=0.0)  # fmt: skip
@@ -120,9 +121,7 @@ def sides(
     `names` are those of the line and of score(x) = ±1 in the legend; without the second these are
     not drawn.
     """
-    x1, x2 = np.linspace(span[0], span[1], 300), np.linspace(span[2], span[3], 300)
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(x1, x2)])
-    values = score(grid).reshape(len(x2), len(x1))
+    x1, x2, values = over(score, span, 300)
     pale = [tint(colour) for colour in COLOURS[:2]]
     ax.contourf(x1, x2, values, levels=[-np.inf, 0, np.inf], colors=pale, zorder=0)
     boundary, margins = names
@@ -134,6 +133,15 @@ def sides(
         ax.plot([], [], color=INK, linewidth=1.2, linestyle="--", label=margins)
     ax.set(xlim=span[:2], ylim=span[2:], xlabel="$x_1$", ylabel="$x_2$")
     ax.grid(False)
+
+
+def over(
+    score: Callable[[FloatArray], FloatArray], span: Sequence[float], points: int = 160
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """A function of the plane on a grid over a box: both axes, and its values."""
+    x1, x2 = np.linspace(span[0], span[1], points), np.linspace(span[2], span[3], points)
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(x1, x2)])
+    return x1, x2, score(grid).reshape(points, points)
 
 
 def span_of(X: FloatArray, room: float = 0.08) -> tuple[float, float, float, float]:

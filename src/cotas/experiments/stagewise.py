@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.experiments.figure import draws
+from cotas.experiments.figure import draws, panels
 from cotas.experiments.samples import Regression, informative_covariates
-from cotas.experiments.sheet import apart, beside, sheet
+from cotas.experiments.sheet import apart, beside
 from cotas.plots.style import GREY, INK, PALE, look
 from cotas.regression.lasso import Lasso
 from cotas.regression.lasso_path import lasso_path
@@ -168,7 +168,7 @@ regularized_in_100 = partial(regularized, dimension=100)
 
 @draws("001-2.1", "LS-Boost(0.3) for 50 iterations, and least squares", ls_boost)
 @draws("001-2.2", "FS₁ for 225 iterations, and least squares", forward)
-def draw_bars(result: StagewiseTrial) -> Any:
+def draw_bars(result: StagewiseTrial, ax: Any) -> None:
     """β stacked at some iterations, so that each bar is ‖β‖₁ long; the last is the optimum.
 
     What is positive is above zero, what is negative below.
@@ -177,30 +177,28 @@ def draw_bars(result: StagewiseTrial) -> Any:
     bars = np.vstack([result.coefficients[shown], result.goal])
     place = np.append(np.arange(len(shown)), len(shown) + 0.4)
     named = _named(result.goal)
-    with sheet() as (figure, (ax,)):
-        tops, bottoms = np.zeros(len(place)), np.zeros(len(place))
-        for rank, j in enumerate(named):
-            floor = np.where(bars[:, j] >= 0, tops, bottoms)
-            _bar(ax, place, bars[:, j], floor, _look(rank)["color"], f"β{_below(j + 1)}")
-            tops, bottoms = tops + np.maximum(bars[:, j], 0), bottoms + np.minimum(bars[:, j], 0)
-        rest = np.setdiff1d(np.arange(bars.shape[1]), named)
-        for sign, floor in ((1, tops), (-1, bottoms)):
-            small = np.maximum(sign * bars[:, rest], 0).sum(axis=1)
-            label = say("the other {many}", many=len(rest)) if sign == 1 else None
-            _bar(ax, place, sign * small, floor, PALE, label)
-        for k, x in enumerate(place):
-            left = _share(100 * result.excess[shown[k]]) if k < len(shown) else "0"
-            top = float(np.maximum(bars[k], 0).sum())
-            ax.annotate(left, (x, top), (0, 3), textcoords="offset points", ha="center",
-                        fontsize=10)  # fmt: skip
-        ax.axhline(0, color=INK, linewidth=0.8)
-        ax.set_xticks(place, [f"{k}" for k in shown] + [say("least\nsquares")])
-        ax.margins(y=0.09)
-        ax.set(xlabel=say("iteration"), ylabel="β")
-        ax.set_title(say("a bar is ‖β‖₁ long; above it, how many % of L(β) − L* are left"))
-        ax.grid(visible=False, axis="x")
-        beside(ax)
-    return figure
+    tops, bottoms = np.zeros(len(place)), np.zeros(len(place))
+    for rank, j in enumerate(named):
+        floor = np.where(bars[:, j] >= 0, tops, bottoms)
+        _bar(ax, place, bars[:, j], floor, _look(rank)["color"], f"β{_below(j + 1)}")
+        tops, bottoms = tops + np.maximum(bars[:, j], 0), bottoms + np.minimum(bars[:, j], 0)
+    rest = np.setdiff1d(np.arange(bars.shape[1]), named)
+    for sign, floor in ((1, tops), (-1, bottoms)):
+        small = np.maximum(sign * bars[:, rest], 0).sum(axis=1)
+        label = say("the other {many}", many=len(rest)) if sign == 1 else None
+        _bar(ax, place, sign * small, floor, PALE, label)
+    for k, x in enumerate(place):
+        left = _share(100 * result.excess[shown[k]]) if k < len(shown) else "0"
+        top = float(np.maximum(bars[k], 0).sum())
+        ax.annotate(left, (x, top), (0, 3), textcoords="offset points", ha="center",
+                    fontsize=10)  # fmt: skip
+    ax.axhline(0, color=INK, linewidth=0.8)
+    ax.set_xticks(place, [f"{k}" for k in shown] + [say("least\nsquares")])
+    ax.margins(y=0.09)
+    ax.set(xlabel=say("iteration"), ylabel="β")
+    ax.set_title(say("a bar is ‖β‖₁ long; above it, how many % of L(β) − L* are left"))
+    ax.grid(visible=False, axis="x")
+    beside(ax)
 
 
 def _bar(
@@ -220,73 +218,64 @@ def _round_iterations(last: int) -> list[int]:
 
 @draws("001-2.4", "FS₁ for 200 iterations, and the Lasso with δ = 200", forward_and_lasso)
 @draws("001-2.8", "LS-Boost(1) for 100 iterations in dimension 100", fast)
-def draw_run(result: StagewiseTrial) -> Any:
+def draw_run(result: StagewiseTrial, ax: Any) -> None:
     """The coefficients of one run; where they go to stands at the right of each."""
-    return _draw_one(result, say("● optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=True)
+    _draw_one(result, ax, say("● optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=True)
 
 
 @draws("001-2.6", "LS-Boost(0.01) for 100 iterations in dimension 100", slow)
 @draws("001-2.7", "LS-Boost(0.1) for 100 iterations in dimension 100", medium)
 @draws("001-2.9", "FS₁ for 200 iterations in dimension 100", forward_in_100)
-def draw_progress(result: StagewiseTrial) -> Any:
+def draw_progress(result: StagewiseTrial, ax: Any) -> None:
     """The coefficients of one run far from its end; the optimum is told in numbers."""
-    return _draw_one(result, say("→ optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=False)
+    _draw_one(result, ax, say("→ optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=False)
 
 
 def _length(result: StagewiseTrial) -> str:
     return f"{np.abs(result.goal).sum():.4g}"
 
 
-def _draw_one(result: StagewiseTrial, note: str, targets: bool) -> Any:
+def _draw_one(result: StagewiseTrial, ax: Any, note: str, targets: bool) -> None:
     """A run with what is left of it in the title, and a note on its optimum."""
-    with sheet() as (figure, (ax,)):
-        _draw_coefficients(ax, result, targets)
-        ax.set(xlabel=say("iteration"), ylabel="β")
-        left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
-        ax.set_title(
-            say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
-        )
-        _note(ax, note)
-    return figure
+    _draw_coefficients(ax, result, targets)
+    ax.set(xlabel=say("iteration"), ylabel="β")
+    left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
+    ax.set_title(
+        say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
+    )
+    _note(ax, note)
 
 
-@draws(
-    "001-2.3",
-    "R-FS₁ with δ = 200 for 250, 500 and 1000 iterations, and the Lasso",
-    regularized,
-)
+@draws("001-2.3", "R-FS₁ with δ = 200 for 250, 500 and 1000 iterations, and the Lasso", regularized)
 @draws("001-2.11", "R-FS₁ with δ = 200 in dimension 100, and the Lasso", regularized_in_100)
-def draw_runs(result: Runs) -> Any:
+@panels(lambda result: len(result.runs), sharey=True)
+def draw_runs(result: Runs, *axes: Any) -> None:
     """Several runs side by side, with the same optimum."""
-    with sheet(len(result.runs), sharey=True) as (figure, axes):
-        for ax, run in zip(axes, result.runs, strict=True):
-            _draw_coefficients(ax, run, targets=True, labels=ax is axes[-1])
-            norm, left = run.lengths[-1], _percent(100 * run.excess[-1])
-            many = len(run.lengths) - 1
-            ax.set_xlabel(say("iteration"))
-            counted = say("{many} iterations", many=many)
-            rest = say("{left} left", left=left)
-            ax.set_title(f"{counted}\n‖β‖₁ = {norm:.1f}, {rest}")
-        axes[0].set_ylabel("β")
-        _note(axes[-1], f"● Lasso, δ = {result.delta:g}")
-    return figure
+    for ax, run in zip(axes, result.runs, strict=True):
+        _draw_coefficients(ax, run, targets=True, labels=ax is axes[-1])
+        norm, left = run.lengths[-1], _percent(100 * run.excess[-1])
+        many = len(run.lengths) - 1
+        ax.set_xlabel(say("iteration"))
+        counted = say("{many} iterations", many=many)
+        rest = say("{left} left", left=left)
+        ax.set_title(f"{counted}\n‖β‖₁ = {norm:.1f}, {rest}")
+    axes[0].set_ylabel("β")
+    _note(axes[-1], f"● Lasso, δ = {result.delta:g}")
 
 
 @draws("001-2.5", "The Lasso path", whole_path)
 @draws("001-2.10", "The Lasso path in dimension 100", path_in_100)
-def draw_path(result: LassoBreakpoints) -> Any:
+def draw_path(result: LassoBreakpoints, ax: Any) -> None:
     """The coefficients of the Lasso against δ."""
     final, end = result.coefficients[-1], float(result.delta[-1])
-    with sheet() as (figure, (ax,)):
-        named = _lines(ax, result.delta, result.coefficients, final)
-        ax.axvline(200.0, color=INK, linestyle=":", linewidth=1.4)
-        ax.annotate("δ = 200", (200.0, 0.0), (5, 5), textcoords="offset points",
-                    xycoords=ax.get_xaxis_transform())  # fmt: skip
-        many = len(result.delta)
-        ax.set(xlabel="δ", ylabel="β", xlim=(0, end))
-        ax.set_title(say("exact path with {many} breakpoints", many=many))
-        _label_ends(ax, end, final, named)
-    return figure
+    named = _lines(ax, result.delta, result.coefficients, final)
+    ax.axvline(200.0, color=INK, linestyle=":", linewidth=1.4)
+    ax.annotate("δ = 200", (200.0, 0.0), (5, 5), textcoords="offset points",
+                xycoords=ax.get_xaxis_transform())  # fmt: skip
+    many = len(result.delta)
+    ax.set(xlabel="δ", ylabel="β", xlim=(0, end))
+    ax.set_title(say("exact path with {many} breakpoints", many=many))
+    _label_ends(ax, end, final, named)
 
 
 def _draw_coefficients(ax: Any, run: StagewiseTrial, targets: bool, labels: bool = True) -> None:

@@ -26,11 +26,6 @@ def plus_minus(values: Any, digits: int = 1, unit: str = "") -> str:
     return text.replace("-", "−")
 
 
-def scientific(values: Any) -> str:
-    """The same for numbers that are tiny: "4.1e-04 ± 3e-05"."""
-    return f"{mean(values):.1e} ± {standard_error(values):.0e}"
-
-
 def spaced(number: int) -> str:
     """A large number with its thousands apart."""
     return f"{number:,}".replace(",", " ")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from functools import partial, reduce
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray
@@ -29,7 +32,11 @@ from cotas.regression.base import LinearRegressor
 
 
 def to_onnx(
-    model: Any, path: str | os.PathLike[str] | None = None, *, dtype: Any = np.float64
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    dtype: Any = np.float64,
+    calibration: Any = None,
 ) -> Any:
     """The prediction of a fitted model as an ONNX graph.
 
@@ -46,6 +53,8 @@ def to_onnx(
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         The type of the input. Everything is computed in double precision in both cases, as cotas
         itself does: with float32 the graph begins by widening X.
+    calibration : Calibration, optional
+        That of a `PreparedModel`, in the place of the model's own probabilities.
 
     Returns
     -------
@@ -68,13 +77,11 @@ def to_onnx(
     kind = onnx.helper.np_dtype_to_tensor_dtype(_input_type(dtype))
     given = onnx.helper.make_tensor_value_info("X", kind, ["n", int(model.n_features_in_)])
     X = "X" if np.dtype(dtype) == np.float64 else graph.cast("X", np.float64)
-    if isinstance(model, LinearRegressor):
-        outputs = [_prediction(model, graph, X)]
-    elif isinstance(model, KernelRegressor):
-        value = graph.op("Squeeze", _kernel_scores(model, graph, X), graph.whole(1))
-        outputs = [_output(graph, value, "prediction", np.float64, None)]
+    if is_regressor(model):
+        value, columns = _prediction(model, graph, X)
+        outputs = [_output(graph, value, "prediction", np.float64, columns)]
     else:
-        outputs = _classification(model, graph, X)
+        outputs = _classification(model, graph, X, calibration)
     found = graph.finished(type(model).__name__, [given], outputs)
     if path is not None:
         write_atomically(path, [found.SerializeToString()])
@@ -98,43 +105,58 @@ def _output(graph: Graph, value: str, name: str, dtype: Any, columns: int | None
     return helper.make_tensor_value_info(name, kind, ["n"] if columns is None else ["n", columns])
 
 
-def _prediction(model: Any, graph: Graph, X: str) -> Any:
+def _prediction(model: Any, graph: Graph, X: str) -> tuple[str, int | None]:
+    """What a regressor predicts, and of several targets how many."""
+    if _is_mean(model):
+        each = [_prediction(one, graph, X)[0] for one in model.estimators_]
+        return _mean(each, model.weights_, graph), None
+    if isinstance(model, KernelRegressor):
+        return graph.op("Squeeze", _kernel_scores(model, graph, X), graph.whole(1)), None
+    if not isinstance(model, LinearRegressor):
+        raise _unknown(model)
     if isinstance(model, Boosted) and hasattr(model, "ensembles_"):
         value = graph.op("Squeeze", combined(model.ensembles_[0], graph, X), graph.whole(1))
-        value = graph.op("Add", value, graph.constant(float(model.intercept_)))
-        return _output(graph, value, "prediction", np.float64, None)
+        return graph.op("Add", value, graph.constant(float(model.intercept_))), None
     theta = np.asarray(model.coef_, dtype=np.float64)
-    columns = None if theta.ndim == 1 else len(theta)
     value = graph.affine(X, theta.T, np.asarray(model.intercept_, dtype=np.float64))
-    return _output(graph, value, "prediction", np.float64, columns)
+    return value, None if theta.ndim == 1 else len(theta)
 
 
-def _classification(model: Any, graph: Graph, X: str) -> list[Any]:
-    scores, classes = _scores(model, graph, X), _labels(model.classes_)
+def _classification(model: Any, graph: Graph, X: str, calibration: Any) -> list[Any]:
+    classes = _labels(model.classes_)
     k = len(classes)
-    if _machines(model) == 1:
-        scores = graph.op("Squeeze", scores, graph.whole(1))
-        above = graph.op("Greater", scores, graph.constant(0.0))
-        chosen = graph.cast(above, np.int64)
+    probabilities: str | None = None
+    if _is_mean(model):
+        each = [_answers(one, graph, X) for one in model.estimators_]
+        probabilities = _mean(each, model.weights_, graph)
+        scores = _logarithms(graph, probabilities, k)
+        chosen = graph.op("ArgMax", probabilities, axis=1, keepdims=0)
     else:
-        chosen = graph.op("ArgMax", scores, axis=1, keepdims=0)
+        scores = _decision(model, graph, X)
+        chosen = (
+            graph.cast(graph.op("Greater", scores, graph.constant(0.0)), np.int64)
+            if k == 2
+            else graph.op("ArgMax", scores, axis=1, keepdims=0)
+        )
+        if hasattr(model, "predict_proba"):
+            probabilities = _probabilities(model, graph, scores, k)
+    if calibration is not None:
+        probabilities = _sigmoids(calibration, graph, scores, k)
     label = graph.op("Gather", graph.constant(classes), chosen)
     kind = str if classes.dtype.kind in "OU" else np.int64
-    columns = None if _machines(model) == 1 else k
     outputs = [
         _output(graph, label, "label", kind, None),
-        _output(graph, scores, "scores", np.float64, columns),
+        _output(graph, scores, "scores", np.float64, None if k == 2 else k),
     ]
-    if hasattr(model, "predict_proba"):
-        value = _probabilities(model, graph, scores, k)
-        if value is not None:
-            outputs.append(_output(graph, value, "probabilities", np.float64, k))
+    if probabilities is not None:
+        outputs.append(_output(graph, probabilities, "probabilities", np.float64, k))
     return outputs
 
 
-def _machines(model: Any) -> int:
-    """How many columns the scores have before they are a vector."""
-    return 1 if len(model.classes_) == 2 else len(model.classes_)
+def _decision(model: Any, graph: Graph, X: str) -> str:
+    """What `decision_function` returns: a vector for two classes."""
+    scores = _scores(model, graph, X)
+    return graph.op("Squeeze", scores, graph.whole(1)) if len(model.classes_) == 2 else scores
 
 
 def _labels(classes: AnyArray) -> AnyArray:
@@ -151,6 +173,44 @@ def _labels(classes: AnyArray) -> AnyArray:
     )
 
 
+# ---- means -------------------------------------------------------------------------------------
+
+
+def _is_mean(model: Any) -> bool:
+    """Whether it is a blend, which stands beside this package and not below it."""
+    return hasattr(model, "names_") and hasattr(model, "weights_")
+
+
+def _mean(each: Sequence[str], weights: FloatArray, graph: Graph) -> str:
+    pairs = zip(each, weights, strict=True)
+    weighted = (graph.op("Mul", value, graph.constant(float(w))) for value, w in pairs)
+    return reduce(partial(graph.op, "Add"), weighted)
+
+
+def _answers(model: Any, graph: Graph, X: str) -> str:
+    """What a blend averages: probabilities, or what twice the scores stand for without them."""
+    scores, k = _decision(model, graph, X), len(model.classes_)
+    if not hasattr(model, "predict_proba"):
+        twice = graph.op("Mul", scores, graph.constant(2.0))
+        if k == 2:
+            return _both(graph, graph.op("Sigmoid", twice))
+        return graph.op("Softmax", twice, axis=1)
+    found = _probabilities(model, graph, scores, k)
+    if found is None:
+        raise ValueError(
+            f"The probabilities of {type(model).__name__} come from a cost function of Python, "
+            "which ONNX cannot hold."
+        )
+    return found
+
+
+def _logarithms(graph: Graph, probabilities: str, k: int) -> str:
+    """The log odds of the second of two classes, or the logarithm of each probability."""
+    tiny = graph.constant(np.finfo(np.float64).tiny)
+    logs = graph.op("Log", graph.op("Max", probabilities, tiny))
+    return graph.op("MatMul", logs, graph.constant(np.array([-1.0, 1.0]))) if k == 2 else logs
+
+
 # ---- scores ------------------------------------------------------------------------------------
 
 
@@ -165,9 +225,13 @@ def _scores(model: Any, graph: Graph, X: str) -> str:
         columns = [combined(ensemble, graph, X) for ensemble in model.ensembles_]
         values = graph.op("Concat", *columns, axis=1) if len(columns) > 1 else columns[0]
         return _centred(graph, values, len(columns)) if isinstance(model, LogitBoost) else values
-    raise ValueError(
+    raise _unknown(model)
+
+
+def _unknown(model: Any) -> ValueError:
+    return ValueError(
         f"to_onnx knows no {type(model).__name__}: it exports the linear models, kernel machines "
-        "and boosted models of cotas. Those of a blend can be exported one by one."
+        "and boosted models of cotas, and blends of them."
     )
 
 
@@ -238,14 +302,32 @@ def _probabilities(model: Any, graph: Graph, scores: str, k: int) -> str | None:
     p = _against_the_rest(model, graph, scores)
     if p is None:
         return None
+    return _shares(graph, p, k)
+
+
+def _sigmoids(calibration: Any, graph: Graph, scores: str, k: int) -> str:
+    """1/(1 + exp(a·s + b)) for each score, divided by their sum."""
+    slopes, offsets = -calibration.slopes, -calibration.offsets
+    a, b = (slopes[0], offsets[0]) if k == 2 else (slopes, offsets)
+    moved = graph.op("Add", graph.op("Mul", scores, graph.constant(a)), graph.constant(b))
+    return _shares(graph, graph.op("Sigmoid", moved), k)
+
+
+def _shares(graph: Graph, p: str, k: int) -> str:
+    """Those of two classes from that of the second; else divided by their sum, if there is one."""
     if k == 2:
-        q = graph.op("Sub", graph.constant(1.0), p)
-        columns = [graph.op("Unsqueeze", side, graph.whole(1)) for side in (q, p)]
-        return graph.op("Concat", *columns, axis=1)
+        return _both(graph, p)
     total = graph.op("ReduceSum", p, graph.whole(1), keepdims=1)
     some = graph.op("Greater", total, graph.constant(0.0))
     safe = graph.op("Where", some, total, graph.constant(1.0))
     return graph.op("Where", some, graph.op("Div", p, safe), graph.constant(1.0 / k))
+
+
+def _both(graph: Graph, p: str) -> str:
+    """The probabilities of two classes, from that of the second."""
+    q = graph.op("Sub", graph.constant(1.0), p)
+    columns = [graph.op("Unsqueeze", side, graph.whole(1)) for side in (q, p)]
+    return graph.op("Concat", *columns, axis=1)
 
 
 def _against_the_rest(model: Any, graph: Graph, F: str) -> str | None:

@@ -28,6 +28,11 @@ def leaving_out(column: str) -> str:
     return f" (--drop {column!r})" if _typed.get() else ""
 
 
+def parameter(name: str, value: str) -> str:
+    """How a parameter of a model is given."""
+    return f"--param {name}={value}" if _typed.get() else f"{name}={value!r}"
+
+
 def asked(option: str, value: str | None = None) -> str:
     """How an option is given, with this value.
 
@@ -38,7 +43,8 @@ def asked(option: str, value: str | None = None) -> str:
     ("--keep 'id'", '--max-columns')
     """
     if _typed.get():
-        return f"--{option}" if value is None else f"--{option} {value!r}"
+        between = "=" if value is not None and value.startswith("-") else " "
+        return f"--{option}" if value is None else f"--{option}{between}{value!r}"
     name = _ARGUMENTS.get(option, option.replace("-", "_"))
     if value is None:
         return name

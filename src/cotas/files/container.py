@@ -11,7 +11,7 @@ import math
 import os
 import struct
 from collections.abc import Mapping
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,35 +81,37 @@ def _bytes(array: AnyArray) -> Any:
 def unpack(path: str | os.PathLike[str]) -> Contents:
     """Read a container; whatever is wrong with it is a `ModelFileError`."""
     with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        header = _read_header(file, size)
-        metadata = header.pop("__metadata__", {})
-        if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-            raise ModelFileError("The metadata of the file are not strings by name.")
-        length = size - file.tell()
-        places = _places(header, length)  # before a byte of the arrays is read
-        try:
-            body = file.read(length)
+        size, start = os.fstat(file.fileno()).st_size, file.read(8)
+        if is_a_table(start + file.read(4096)):
+            raise ModelFileError(
+                "{name} is a table, and no model: cotas.tables.read_table reads it. "
+                "Models are what model.save and cotas fit --out write.",
+                name=file.name,
+            )
+        file.seek(8)
+        length = _header_length(start, size)
+        metadata, places = _described(file.read(length), size - 8 - length)
+        try:  # not a byte of the arrays was read before
+            body = file.read()
         except MemoryError:
             raise ModelFileError(
-                "The arrays of the file take {length} bytes of memory.", length=length
+                "The arrays of the file take {length} bytes of memory.", length=size - 8 - length
             ) from None
-    if len(body) != length:
+    if len(body) != size - 8 - length:
         raise ModelFileError("The file became shorter while it was read.")
     return Contents({place.name: place.view(body) for place in places}, metadata)
 
 
-def _read_header(file: BinaryIO, size: int) -> dict[str, Any]:
-    start = file.read(8)
+def arrays_in(content: AnyArray) -> dict[str, AnyArray]:
+    """The arrays of a container that was read already, as views of its bytes."""
+    body = content[8 + _header_length(content[:8].tobytes(), len(content)) :]
+    _, places = _described(content[8 : len(content) - len(body)].tobytes(), len(body))
+    return {place.name: place.view(body) for place in places}
+
+
+def _header_length(start: bytes, size: int) -> int:
     if len(start) < 8:
         raise ModelFileError("The file is too short to be a model file.")
-    if is_a_table(start + file.read(4096)):
-        raise ModelFileError(
-            "{name} is a table, and no model: cotas.tables.read_table reads it. "
-            "Models are what model.save and cotas fit --out write.",
-            name=file.name,
-        )
-    file.seek(8)
     (length,) = struct.unpack("<Q", start)
     if not 2 <= length <= min(size - 8, LONGEST_HEADER):
         raise ModelFileError(
@@ -118,10 +120,18 @@ def _read_header(file: BinaryIO, size: int) -> dict[str, Any]:
             length=length,
             size=size,
         )
-    header = parse(file.read(length), say("The header"))
+    return int(length)
+
+
+def _described(text: bytes, length: int) -> tuple[dict[str, str], list[_Place]]:
+    """What a header says: the metadata, and where in so many bytes the arrays are."""
+    header = parse(text, say("The header"))
     if not isinstance(header, dict):
         raise ModelFileError("The header of the file is no JSON object.")
-    return header
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise ModelFileError("The metadata of the file are not strings by name.")
+    return metadata, _places(header, length)
 
 
 def parse(text: str | bytes, what: str) -> Any:
@@ -156,7 +166,7 @@ class _Place(NamedTuple):
     dtype: np.dtype[Any]
     shape: list[int]
 
-    def view(self, body: bytes) -> AnyArray:
+    def view(self, body: Any) -> AnyArray:
         if self.begin == self.end:
             return np.empty(self.shape, self.dtype)
         count = (self.end - self.begin) // self.dtype.itemsize

@@ -31,6 +31,8 @@ _MARKS = {
 _WESTERN = frozenset("áéíóúñüçàèìòùâêîôûäëïöãõåæøßÁÉÍÓÚÑÜÇÀÈÌÒÙÂÊÎÔÛÄËÏÖÃÕÅÆØ")
 _SIGNS = frozenset("€£°ºª¿¡«»–—’“”")
 _OF_ONE_BYTE = ("cp1252", "cp850", "mac_roman")
+# UTF-8 with letters of Windows among it, as when two files were put together.
+MIXED = "utf-8 and cp1252"
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def detect(
 ) -> Dialect:
     """The dialect of a table that begins with these bytes; what is given is not guessed."""
     encoding = _known(encoding, source) or _encoding(sample)
-    text = sample.decode(encoding, "ignore")
+    text = decoded(sample, encoding, "ignore")
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
     if not lines:
         raise DataFileError("it is empty.", source)
@@ -147,8 +149,26 @@ def _encoding(sample: bytes) -> str:
     return "utf-8"
 
 
+def decoded(data: bytes, encoding: str, errors: str = "strict") -> str:
+    """The text that bytes stand for."""
+    return data.decode("utf-8", _ELSE) if encoding == MIXED else data.decode(encoding, errors)
+
+
+def _as_windows(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+_ELSE = "cotas.windows"
+codecs.register_error(_ELSE, _as_windows)
+
+
 def of_one_byte(text: bytes) -> str:
-    """What text is written in that is no UTF-8."""
+    """What text is written in that is not all UTF-8."""
+    sound = sum(ord(letter) > 127 for letter in text.decode("utf-8", "ignore"))
+    odd = sum(letter == "\ufffd" for letter in text.decode("utf-8", "replace"))
+    if sound > odd:
+        return MIXED
     return max(_OF_ONE_BYTE, key=lambda name: _letters(text, name))
 
 
@@ -204,8 +224,8 @@ def _has_header(rows: list[list[str]]) -> bool:
     """Whether the first line is made of names.
 
     It is if somewhere a word stands above numbers; it is not if numbers stand above numbers, unless
-    they count up, as 0, 1, 2 or 2019, 2020, 2021, above fractions. A table of words alone is taken
-    to have one, unless a name would occur twice.
+    they count up, as 0, 1, 2 or 2019, 2020, 2021, above fractions. An empty cell tells nothing. A
+    table of words alone is taken to have one, unless a name would occur twice.
     """
     first, rest = rows[0], rows[1:100]
     if not rest:
@@ -214,7 +234,7 @@ def _has_header(rows: list[list[str]]) -> bool:
     for position, cell in enumerate(first):
         below = [row[position].strip() for row in rest if position < len(row)]
         below = [word for word in below if word not in MISSING]
-        if below and all(map(_is_value, below)):
+        if cell.strip() not in MISSING and below and all(map(_is_value, below)):
             above_numbers.append(_is_value(cell))
             counted.append(cell.strip() if any(map(_FRACTION.search, below)) else "")
     if above_numbers:

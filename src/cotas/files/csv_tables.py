@@ -25,6 +25,7 @@ from cotas.files.cells import (
     understood,
     with_commas,
     without_missing,
+    without_totals,
     words_for_missing,
 )
 from cotas.files.coding import coded
@@ -36,18 +37,27 @@ from cotas.files.compression import (
     source_name,
 )
 from cotas.files.csv_dialect import (
+    MIXED,
     SAMPLE_BYTES,
     SEPARATORS,
     Dialect,
+    decoded,
     detect,
     of_one_byte,
     sample_of,
 )
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import USUAL, Limits
-from cotas.files.lines import Untidy, blocks_of_lines, tell_untidy
+from cotas.files.lines import (
+    Untidy,
+    about_titles,
+    blocks_of_lines,
+    tell_untidy,
+    with_the_last,
+)
 from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError, UnusedWishError
+from cotas.files.remarks import Remark
 from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
@@ -113,7 +123,7 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
     """A text table as a frame with coded words, and what is known of how it was written."""
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, limits, source)
-    untidy = tell_untidy(sample)
+    untidy = tell_untidy(sample, wishes.header)
     if any(untidy):
         text = untidy.tidy(_bytes_of(text))
         sample = sample_of(text)
@@ -133,11 +143,18 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
         text = _as_utf8(text, dialect, source)
         frame = _parse(text, dialect, source, wishes, words)
     _refuse_short_rows(frame, text, dialect, source)
-    frame = _with_codes(frame, text, dialect, source, wishes)
-    frame = coded(_without_blank_lines(frame, text))
-    found = understood(frame, dialect.decimal_comma, source, wishes.gone, words)
+    frame = _as_written(frame, text, dialect, source, wishes)
+    frame, said = without_totals(_without_blank_lines(frame, text))
+    found = understood(coded(frame), dialect.decimal_comma, source, wishes.gone, words)
     renamed = twins_in_words(dialect.names, dialect.renamed)
-    return found._replace(remarks=[*renamed, *found.remarks])
+    noted = [*about_titles(untidy.titles), *_about_letters(dialect), *renamed, *said]
+    return found._replace(remarks=[*noted, *found.remarks])
+
+
+def _about_letters(dialect: Dialect) -> list[Remark]:
+    """What is said of letters that are written in two ways."""
+    words = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
+    return [Remark("encoding", None, say(words))] if dialect.encoding == MIXED else []
 
 
 def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | Path, bytes]:
@@ -174,10 +191,10 @@ def csv_batches(
     *,
     source: str = "",
     limits: Limits = USUAL,
-) -> Iterator[tuple[Any, tuple[str, ...]]]:
+) -> Iterator[tuple[Any, tuple[str, ...], list[Remark]]]:
     """Frames of at most `rows` rows, in order, read with the types given for their columns.
 
-    With each come the columns of numbers that are written with a decimal comma.
+    With each come the columns of numbers that are written with a decimal comma, and remarks.
 
     Columns without a type are text: what the types are must not depend on the batch. Numbers in
     them are written as programs write them, as the first block shows how they were written.
@@ -187,14 +204,17 @@ def csv_batches(
     dialect: Dialect | None = None
     untidy = Untidy()
     readings: dict[str, Reading] = {}
-    for block in blocks_of_lines(stream, source, quote=b'"'):
+    before = 0
+    for block, is_last in with_the_last(blocks_of_lines(stream, source, quote=b'"')):
         first = dialect is None
         if dialect is None:
-            untidy = tell_untidy(sample_of(block))
+            untidy = tell_untidy(sample_of(block), wishes.header)
         block = untidy.tidy(block, first) if any(untidy) else block
         if dialect is None:
             limits.check_columns(_fields_at_most(block, wishes), source)
             dialect = wishes.dialect_of(sample_of(block), source)
+        if dialect.encoding == "utf-8" and not wishes.encoding and not _is_utf8(block):
+            dialect = replace(dialect, encoding=of_one_byte(block))
         text = block if dialect.encoding == "utf-8" else _decoded(block, dialect, source)
         skip = first and dialect.header
         if skip and text.count(b"\n") <= 1 and not text.partition(b"\n")[2].strip():
@@ -204,12 +224,16 @@ def csv_batches(
         limits.check_shape(min(rows, frame.height), frame.width, source)
         frame = _without_blank_lines(frame, text)
         frame = without_missing(frame, frame.columns, wishes.gone)
+        frame, said = without_totals(frame, before) if is_last else (frame, [])
+        before += frame.height
         if not readings:
             told = frame.drop(wishes.words, strict=False)
             readings = tell_readings(told, dialect.decimal_comma, wishes.decimal_commas)
         frame = _cast(in_plain_numbers(frame, readings), types or {}, source)
         commas = with_commas(readings)
-        yield from ((part, commas) for part in frame.iter_slices(rows))
+        for part in frame.iter_slices(rows):
+            yield part, commas, said
+            said = []
 
 
 def _narrow(stream: io.BufferedReader, wishes: Wishes, source: str) -> io.BufferedReader:
@@ -244,7 +268,7 @@ def _decoded(data: bytes, dialect: Dialect, source: str) -> bytes:
     if dialect.encoding == "utf-8-sig":
         return data.removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode(dialect.encoding).encode("utf-8")
+        return decoded(data, dialect.encoding).encode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataFileError(
@@ -289,19 +313,25 @@ def _parse(
         return _parse_after_all(text, options | {"null_values": [*wishes.gone]}, dialect, source)
 
 
-def _with_codes(
+def _as_written(
     frame: Any, text: bytes | Path, dialect: Dialect, source: str, wishes: Wishes
 ) -> Any:
-    """The frame with codes such as 08001 as they are written: polars takes them for numbers."""
+    """The frame with codes such as 08001, and with True and TRUE, as they are written.
+
+    Polars takes them for numbers and for truth values, which have one spelling.
+    """
     whole = [name for name in frame.columns if frame[name].dtype.is_integer()]
-    if not whole:
+    truths = [name for name in frame.columns if frame[name].dtype == polars().Boolean]
+    if not whole and not truths:
         return frame
     first = _parse(text, dialect, source, wishes, dialect.names, rows=ROWS_FOR_CODES)
     whole = [name for name in whole if _may_be_codes(frame[name], first[name])]
-    if not whole:
+    truths = [name for name in truths if not first[name].is_in(["true", "false"]).all()]
+    if not whole and not truths:
         return frame
-    written = _parse(text, dialect, source, wishes, whole)
-    return frame.with_columns(written[name] for name in whole if are_codes(written[name]))
+    written = _parse(text, dialect, source, wishes, [*whole, *truths])
+    codes = [name for name in whole if are_codes(written[name])]
+    return frame.with_columns(written[name] for name in (*codes, *truths))
 
 
 def _may_be_codes(numbers: Any, first: Any) -> bool:

@@ -7,8 +7,9 @@ first key tells what it is. Objects are written by the families that declare the
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,18 +23,18 @@ from cotas.files.records import Family, cannot_store
 from cotas.files.schema import DEEPEST, LONGEST, Scope
 
 SPARSE = {
-    "csr_matrix": sparse.csr_matrix,
-    "csr_array": sparse.csr_array,
-    "csc_matrix": sparse.csc_matrix,
-    "csc_array": sparse.csc_array,
+    kind.__name__: kind
+    for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array)
 }
-COLLECTIONS: dict[str, type[Any]] = {"list": list, "tuple": tuple}
+FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 SCALARS = {dtype.name: dtype.type for dtype in NAME_OF_TYPE}
-SHORT = 16  # up to so many arrays in a list are kept each by itself
+PARTS = ("data", "indices", "indptr")  # of a sparse matrix
 
 
 class ValueDecoder:
     """Turns JSON into values.
+
+    A method `_read_array` reads {"array": …}; the parts that it may have are its parameters.
 
     Parameters
     ----------
@@ -45,38 +46,37 @@ class ValueDecoder:
         self.tensors = tensors
         self.families = {family.word: family for family in families}
         self._made: dict[tuple[str, bool, bool], AnyArray] = {}
-        self._readers: dict[str, Callable[[dict[str, Any], int], Any]] = {
-            "float": self._float,
-            "array": self._array,
-            "strings": self._strings,
-            "objects": self._objects,
-            "scalar": self._scalar,
-            "sparse": self._sparse,
-            "list": self._items,
-            "tuple": self._items,
-            "ragged": self._ragged,
-            "dict": self._dict,
-            "random_state": self._random_state,
-        }
+        self._depth = 0
 
-    def decode(self, value: Any, depth: int = 0) -> Any:
+    def decode(self, value: Any) -> Any:
         """The value that this JSON stands for."""
-        if depth > DEEPEST + 1:
-            raise ModelFileError("The objects of the file are nested too deep.")
         if not isinstance(value, dict | list):
             return value
-        kind = next(iter(value), None) if isinstance(value, dict) else None
+        _must("The objects of the file are nested too deep.", self._depth <= DEEPEST + 1)
+        self._depth += 1
+        try:
+            return self._object(value)
+        finally:
+            self._depth -= 1
+
+    def _object(self, value: Any) -> Any:
+        kind = next(iter(value), "") if isinstance(value, dict) else ""
         if kind in self.families:
-            return self.families[kind].read(value, self, Scope(depth=depth), f"the {kind}")
-        if not isinstance(value, dict) or kind not in self._readers:
+            return self.families[kind].read(value, self, Scope(depth=self._depth), f"the {kind}")
+        read = getattr(self, f"_read_{kind}", None)
+        if read is None:
             raise ModelFileError("The file holds a value of an unknown kind.")
-        return self._readers[kind](value, depth)
+        try:
+            given = inspect.signature(read).bind(**value)
+        except TypeError:
+            message = "A value of the file has not the parts that it should have."
+            raise ModelFileError(message) from None
+        return read(**given.arguments)
 
     # ---- numbers and arrays --------------------------------------------------------------------
 
-    def _float(self, value: dict[str, Any], depth: int) -> float:
-        known = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-        return known[_one_of(_keys(value, "float")["float"], known)]
+    def _read_float(self, float: Any) -> Any:
+        return _one_of(float, FLOATS)
 
     def tensor(self, name: Any, kinds: str) -> AnyArray:
         """An array of the file, which must be of one of these kinds of numbers."""
@@ -85,157 +85,121 @@ class ValueDecoder:
             raise ModelFileError("The array {name!r} is missing, or of the wrong type.", name=name)
         return found
 
-    def _array(self, value: dict[str, Any], depth: int) -> AnyArray:
-        _keys(value, "array", optional=("order", "readonly"))
-        fortran, fixed = "order" in value, "readonly" in value
-        if (fortran and value["order"] != "F") or (fixed and value["readonly"] is not True):
-            raise ModelFileError("An array of the file is laid out in an unknown way.")
-        key = (value["array"], fortran, fixed)
-        stored = self.tensor(value["array"], "biuf")
+    def _read_array(self, array: Any, order: Any = "", readonly: Any = False) -> AnyArray:
+        sound = order in ("", "F") and isinstance(readonly, bool)
+        _must("An array of the file is laid out in an unknown way.", sound)
+        stored, key = self.tensor(array, "biuf"), (array, order == "F", readonly)
         if key not in self._made:
             made = stored.copy()
-            made = made.T if fortran else made
-            made.flags.writeable = not fixed
-            self._made[key] = made
+            self._made[key] = made = made.T if order == "F" else made
+            made.flags.writeable = not readonly
         return self._made[key]
 
-    def _pieces(self, value: dict[str, Any], name: str, kinds: str) -> tuple[AnyArray, AnyArray]:
-        """An array, and where in it each piece ends."""
-        whole, lengths = self.tensor(value[name], kinds), self.tensor(value["lengths"], "i")
-        if whole.ndim != 1 or lengths.ndim != 1 or (lengths < 0).any():
-            raise ModelFileError("The lengths of the parts of an array are not sound.")
-        ends = np.cumsum(lengths)
-        if len(whole) != sum(lengths.tolist()):  # in whole numbers of any size
-            raise ModelFileError("The lengths of the parts of an array do not add up.")
-        return whole, ends
+    def vectors(self, stored: dict[str, Any]) -> list[AnyArray]:
+        """The vectors that {"vectors": …, "lengths": …} stands for."""
+        _must("A list of vectors is none.", set(stored) == {"vectors", "lengths"})
+        whole, lengths = self.tensor(stored["vectors"], "biuf"), self.tensor(stored["lengths"], "i")
+        sound = whole.ndim == lengths.ndim == 1 and not (lengths < 0).any()
+        # Added up in whole numbers of any size.
+        sound = sound and len(whole) == sum(lengths.tolist())
+        _must("The lengths of the parts of an array do not add up.", sound)
+        return [part.copy() for part in np.split(whole, np.cumsum(lengths))[: len(lengths)]]
 
-    def _strings(self, value: dict[str, Any], depth: int) -> AnyArray:
-        _keys(value, "strings", "lengths", "shape", "kind")
-        letters, ends = self._pieces(value, "strings", "u")
-        if letters.dtype != np.uint8:
-            raise ModelFileError("The letters of a text are bytes.")
-        raw = letters.tobytes()
-        try:
-            texts = [raw[a:b].decode() for a, b in zip([0, *ends[:-1]], ends, strict=False)]
-        except UnicodeDecodeError:
-            raise ModelFileError("A text in the file is not UTF-8.") from None
-        if value["kind"] == "object":
-            return _shaped(texts, value["shape"])
-        if sum(map(len, texts)) * 64 + 4096 < len(texts) * max(map(len, texts), default=0):
-            raise ModelFileError("One text of an array is far longer than the others.")
-        made: AnyArray = np.array(texts, dtype=np.str_)
-        return made.reshape(_shaped(texts, value["shape"]).shape)
-
-    def _objects(self, value: dict[str, Any], depth: int) -> AnyArray:
-        _keys(value, "objects", "shape")
-        return _shaped([self._label(item) for item in _list(value["objects"])], value["shape"])
+    def _read_objects(self, objects: Any, shape: Any, kind: Any = "object") -> AnyArray:
+        items, sides = [self._label(item) for item in _list(objects)], _whole_numbers(shape)
+        if math.prod(sides) != len(items) or not items:
+            raise ModelFileError("A shape of the file does not fit what it holds.")
+        if kind == "object":
+            made = np.empty(len(items), dtype=object)
+            made[:] = items
+        else:
+            texts = kind == "str" and all(type(item) is str for item in items)
+            _must("An array of texts in the file is none.", texts)
+            longest = len(items) * max(map(len, items))
+            if sum(map(len, items)) * 64 + 4096 < longest:
+                raise ModelFileError("One text of an array is far longer than the others.")
+            made = np.array(items, dtype=np.str_)
+        return made.reshape(sides)
 
     def _label(self, value: Any) -> Any:
         """A number or a text, alone or in a dictionary's key."""
-        if isinstance(value, list | dict) and next(iter(value), None) not in ("scalar", "float"):
-            raise ModelFileError("A label in the file is neither a number nor a text.")
-        return self.decode(value, DEEPEST)
+        plain = not isinstance(value, list | dict) or next(iter(value), None) in ("scalar", "float")
+        _must("A label in the file is neither a number nor a text.", plain)
+        return self.decode(value)
 
-    def _scalar(self, value: dict[str, Any], depth: int) -> Any:
-        _keys(value, "scalar", "value")
-        if value["scalar"] == "str":
-            if not isinstance(value["value"], str):
-                raise ModelFileError("A text in the file is none.")
-            return np.str_(value["value"])
-        make = SCALARS[_one_of(value["scalar"], SCALARS)]
-        plain = self.decode(value["value"], depth + 1)
+    def _read_scalar(self, scalar: Any, value: Any) -> Any:
+        if scalar == "str":
+            _must("A text in the file is none.", isinstance(value, str))
+            return np.str_(value)
+        make, plain = _one_of(scalar, SCALARS), self.decode(value)
         expected = {"b": (bool,), "i": (int,), "u": (int,)}.get(np.dtype(make).kind, (int, float))
-        if type(plain) not in expected:
-            raise ModelFileError("A number in the file is of the wrong type.")
+        _must("A number in the file is of the wrong type.", type(plain) in expected)
         try:
             return make(plain)
         except OverflowError:
             raise ModelFileError("A number in the file is too large for its type.") from None
 
-    def _sparse(self, value: dict[str, Any], depth: int) -> Any:
-        _keys(value, "sparse", "shape", "data", "indices", "indptr")
-        make = SPARSE[_one_of(value["sparse"], SPARSE)]
-        shape = _whole_numbers(value["shape"])
-        parts = [self.decode(value[part], depth + 1) for part in ("data", "indices", "indptr")]
-        sound = len(shape) == 2 and max(shape) < LONGEST
+    def _read_sparse(self, sparse: Any, shape: Any, data: Any, indices: Any, indptr: Any) -> Any:
+        make, sides = _one_of(sparse, SPARSE), _whole_numbers(shape)
+        parts = [self.decode(part) for part in (data, indices, indptr)]
+        sound = len(sides) == 2 and max(sides) < LONGEST
         sound = sound and all(isinstance(part, np.ndarray) for part in parts)
-        if not sound or parts[0].dtype.kind != "f" or not np.isfinite(parts[0]).all():
-            raise ModelFileError("A sparse matrix of the file is not sound.")
+        sound = sound and parts[0].dtype.kind == "f" and np.isfinite(parts[0]).all()
+        _must("A sparse matrix of the file is not sound.", sound)
         try:
-            matrix = compressed(make, parts[0], parts[1], parts[2], shape)
+            matrix = compressed(make, parts[0], parts[1], parts[2], sides)
         except ValueError as error:
-            raise ModelFileError(
-                "A sparse matrix of the file is not sound: {error}.", error=error
-            ) from None
-        for name, part in zip(("data", "indices", "indptr"), parts, strict=True):
+            message = "A sparse matrix of the file is not sound: {error}."
+            raise ModelFileError(message, error=error) from None
+        for name, part in zip(PARTS, parts, strict=True):
             getattr(matrix, name).flags.writeable = part.flags.writeable
         return matrix
 
     # ---- collections and objects ---------------------------------------------------------------
 
-    def _items(self, value: dict[str, Any], depth: int) -> Any:
-        kind = next(iter(value))
-        items = _list(_keys(value, kind)[kind])
-        return COLLECTIONS[kind](self.decode(item, depth + 1) for item in items)
+    def _read_list(self, list: Any) -> Any:
+        return [self.decode(item) for item in _list(list)]
 
-    def _ragged(self, value: dict[str, Any], depth: int) -> Any:
-        _keys(value, "ragged", "lengths", "kind")
-        whole, ends = self._pieces(value, "ragged", "biuf")
-        make = COLLECTIONS[_one_of(value["kind"], COLLECTIONS)]
-        return make(part.copy() for part in np.split(whole, ends[:-1])[: len(ends)])
+    def _read_tuple(self, tuple: Any) -> Any:
+        return (*self._read_list(tuple),)
 
-    def _dict(self, value: dict[str, Any], depth: int) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
-        for pair in _list(_keys(value, "dict")["dict"]):
-            if len(_list(pair)) != 2:
-                raise ModelFileError("A dictionary of the file is not made of pairs.")
-            found[self._label(pair[0])] = self.decode(pair[1], depth + 1)
-        return found
+    def _read_dict(self, dict: Any) -> Any:
+        pairs = _list(dict)
+        sound = all(len(_list(pair)) == 2 for pair in pairs)
+        _must("A dictionary of the file is not made of pairs.", sound)
+        return {self._label(key): self.decode(item) for key, item in pairs}
 
-    def _random_state(self, value: dict[str, Any], depth: int) -> np.random.RandomState:
-        _keys(value, "random_state", "state")
-        key, state = self.tensor(value["random_state"], "u"), _list(value["state"])
-        types = [type(item) for item in state]
-        if key.shape != (624,) or key.dtype != np.uint32 or types != [int, int, float]:
-            raise ModelFileError("A random state of the file is not sound.")
-        if not (0 <= state[0] <= 624 and state[1] in (0, 1) and math.isfinite(state[2])):
-            raise ModelFileError("A random state of the file is not sound.")
+    def _read_random_state(self, random_state: Any, state: Any) -> np.random.RandomState:
+        key = self.tensor(random_state, "u")
+        sound = key.shape == (624,) and key.dtype == np.uint32
+        sound = sound and [type(item) for item in _list(state)] == [int, int, float]
+        sound = sound and 0 <= state[0] <= 624 and state[1] in (0, 1) and math.isfinite(state[2])
+        _must("A random state of the file is not sound.", sound)
         random = np.random.RandomState()
         random.set_state(("MT19937", key, *state))
         return random
 
 
-def _keys(value: dict[str, Any], *names: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    if not set(names) <= set(value) <= {*names, *optional}:
-        raise ModelFileError("A value of the file has not the parts that it should have.")
-    return value
+def _must(message: str, condition: Any) -> None:
+    if not condition:
+        raise ModelFileError(message)
 
 
-def _one_of(value: Any, known: Any) -> Any:
+def _one_of(value: Any, known: dict[str, Any]) -> Any:
     if not isinstance(value, str) or value not in known:
         raise ModelFileError("{value!r} is nothing that a model file may hold.", value=value)
-    return value
+    return known[value]
 
 
 def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ModelFileError("The file has something else where a list must be.")
-    return value
-
-
-def _whole_numbers(value: Any) -> list[int]:
-    if not all(type(n) is int and n >= 0 for n in _list(value)):
-        raise ModelFileError("A shape of the file is not made of whole numbers.")
+    _must("The file has something else where a list must be.", isinstance(value, list))
     return list(value)
 
 
-def _shaped(items: list[Any], shape: Any) -> AnyArray:
-    sides = _whole_numbers(shape)
-    if math.prod(sides) != len(items) or not items:
-        raise ModelFileError("A shape of the file does not fit what it holds.")
-    made = np.empty(len(items), dtype=object)
-    made[:] = items
-    return made.reshape(sides)
+def _whole_numbers(value: Any) -> list[int]:
+    sound = all(type(n) is int and n >= 0 for n in _list(value))
+    _must("A shape of the file is not made of whole numbers.", sound)
+    return list(value)
 
 
 class ValueEncoder:
@@ -261,17 +225,26 @@ class ValueEncoder:
             return value if math.isfinite(value) else {"float": repr(value)}
         if isinstance(value, np.ndarray):
             return self._array(value, where)
+        if isinstance(value, np.str_):
+            return {"scalar": "str", "value": str(value)}
         if isinstance(value, np.generic):
-            return self._scalar(value, where)
+            _refuse_type(value, where)
+            return {"scalar": value.dtype.name, "value": self.encode(value.item(), where)}
         if sparse.issparse(value):
             return self._sparse(value, where)
-        if type(value) in (list, tuple, dict):
-            return self._collection(value, where, depth)
+        if type(value) is dict:
+            pairs = value.items()
+            more = ((self._label(k, where), v, f"{where}[{k!r}]") for k, v in pairs)
+            return {"dict": [[key, self.encode(v, place, depth + 1)] for key, v, place in more]}
+        if type(value) in (list, tuple):
+            items = (self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value))
+            return {type(value).__name__: [*items]}
         if isinstance(value, np.random.RandomState):
             return self._random_state(value, where)
-        return self._object(value, where)
-
-    # ---- arrays --------------------------------------------------------------------------------
+        for family in self.families:
+            if family.name_of(value) is not None:
+                return family.write(value, self, Scope(), where)
+        raise ModelFileError(cannot_store(value, where))
 
     def tensor(self, array: AnyArray) -> str:
         """The name under which the file keeps an array; the same array is kept once."""
@@ -284,16 +257,18 @@ class ValueEncoder:
             known = self._names[id(array)] = (array, name)
         return known[1]
 
+    def vectors(self, items: Iterable[AnyArray], dtype: str) -> Any:
+        """Vectors of one type, together in one array."""
+        lengths = np.array([len(item) for item in items], dtype=np.int64)
+        whole = np.concatenate([np.empty(0, dtype), *items])
+        return {"vectors": self.tensor(whole), "lengths": self.tensor(lengths)}
+
     def _array(self, value: AnyArray, where: str) -> Any:
-        if value.dtype.kind == "U":
-            return self._strings(value, "str")
-        if value.dtype.kind == "O":
-            if all(isinstance(item, str) for item in value.flat):
-                return self._strings(value, "object")
-            items = [self._label(item, where) for item in value.flat]
-            return {"objects": items, "shape": list(value.shape)}
-        if value.dtype.newbyteorder("<") not in NAME_OF_TYPE:
-            raise ModelFileError(f"{where} is an array of {value.dtype}, which no file can hold.")
+        if value.dtype.kind in "UO":
+            items = [self._label(item, where) for item in value.ravel().tolist()]
+            texts = {"kind": "str"} if value.dtype.kind == "U" else {}
+            return {"objects": items, "shape": list(value.shape), **texts}
+        _refuse_type(value, where)
         # The layout in memory is kept: products of the same numbers in another order round
         # differently.
         fortran = value.flags.f_contiguous and not value.flags.c_contiguous
@@ -304,56 +279,16 @@ class ValueEncoder:
             found["readonly"] = True
         return found
 
-    def _strings(self, value: AnyArray, kind: str) -> Any:
-        try:
-            texts = [str(item).encode() for item in value.flat]
-        except UnicodeEncodeError as error:
-            raise ModelFileError(f"A text of the model is not Unicode: {error}.") from error
-        letters = np.frombuffer(b"".join(texts), dtype=np.uint8)
-        return {
-            "strings": self.tensor(letters),
-            "lengths": self.tensor(np.array([len(text) for text in texts], dtype=np.int64)),
-            "shape": list(value.shape),
-            "kind": kind,
-        }
-
     def _label(self, value: Any, where: str) -> Any:
         if value is None or isinstance(value, str | bool | int | float | np.generic):
             return self.encode(value, where)
         raise ModelFileError(f"{where} holds {value!r}; labels can be numbers and strings.")
 
-    def _scalar(self, value: np.generic, where: str) -> Any:
-        if isinstance(value, np.str_):
-            return {"scalar": "str", "value": str(value)}
-        if value.dtype.newbyteorder("<") not in NAME_OF_TYPE:
-            raise ModelFileError(f"{where} is a {value.dtype}, which no file can hold.")
-        return {"scalar": value.dtype.name, "value": self.encode(value.item(), where)}
-
     def _sparse(self, value: Any, where: str) -> Any:
         if value.format not in ("csr", "csc"):
             raise ModelFileError(f"{where} is sparse in the format {value.format!r}; use CSR.")
-        return {
-            "sparse": type(value).__name__,
-            "shape": list(value.shape),
-            **{part: self._array(getattr(value, part), where) for part in _PARTS},
-        }
-
-    # ---- collections and objects ---------------------------------------------------------------
-
-    def _collection(self, value: Any, where: str, depth: int) -> Any:
-        if isinstance(value, dict):
-            pairs = [
-                [self._label(key, where), self.encode(item, f"{where}[{key!r}]", depth + 1)]
-                for key, item in value.items()
-            ]
-            return {"dict": pairs}
-        kind = type(value).__name__
-        if self.together(value):
-            lengths = np.array([len(item) for item in value], dtype=np.int64)
-            together = self.tensor(np.concatenate(value))
-            return {"ragged": together, "lengths": self.tensor(lengths), "kind": kind}
-        items = enumerate(value)
-        return {kind: [self.encode(item, f"{where}[{i}]", depth + 1) for i, item in items]}
+        parts = {part: self._array(getattr(value, part), where) for part in PARTS}
+        return {"sparse": type(value).__name__, "shape": list(value.shape), **parts}
 
     def _random_state(self, value: np.random.RandomState, where: str) -> Any:
         kind, key, position, has_gauss, gauss = value.get_state(legacy=True)
@@ -362,27 +297,8 @@ class ValueEncoder:
         state = [int(position), int(has_gauss), float(gauss)]
         return {"random_state": self.tensor(np.asarray(key)), "state": state}
 
-    def _object(self, value: Any, where: str) -> Any:
-        for family in self.families:
-            if family.name_of(value) is not None:
-                return family.write(value, self, Scope(), where)
-        raise ModelFileError(cannot_store(value, where))
 
-    def together(self, items: Any) -> bool:
-        """Whether these are so many vectors of one type that they are kept as one."""
-        return len(items) > SHORT and _alike(items)
-
-
-_PARTS = ("data", "indices", "indptr")
-
-
-def _alike(items: Any) -> bool:
-    """Whether these are vectors of numbers of one type."""
-    first = items[0]
-    return all(
-        isinstance(item, np.ndarray)
-        and item.ndim == 1
-        and item.dtype == first.dtype
-        and item.dtype in NAME_OF_TYPE
-        for item in items
-    )
+def _refuse_type(value: AnyArray | np.generic, where: str) -> None:
+    if value.dtype.newbyteorder("<") not in NAME_OF_TYPE:
+        what = "an array of" if isinstance(value, np.ndarray) else "a"
+        raise ModelFileError(f"{where} is {what} {value.dtype}, which no file can hold.")

@@ -60,11 +60,12 @@ def _flat(frame: Any) -> Any:
     pl = polars()
     while within := [name for name, kind in frame.schema.items() if kind == pl.Struct]:
         for name in within:
-            fields = frame[name].struct.unnest()
+            place, fields = frame.columns.index(name), frame[name].struct.unnest()
             frame = frame.drop(name)
             called = [*frame.columns, *(f"{name}.{field}" for field in fields.columns)]
             fields.columns = without_twins(called)[0][frame.width :]
-            frame = frame.hstack(fields)
+            names = frame.columns
+            frame = frame.hstack(fields)[[*names[:place], *fields.columns, *names[place:]]]
     return frame
 
 

@@ -9,7 +9,6 @@ from typing import IO
 
 from cotas.files.asking import asked
 from cotas.files.problems import DataFileError
-from cotas.words import say
 
 # The most that a compressed file may decompress to, unless the caller allows more.
 MAX_BYTES = 16 << 30
@@ -58,14 +57,12 @@ class Limits:
         most = most if self.columns is None else self.columns
         if count > most:
             raise DataFileError(
-                say(
-                    "it has {count:,} columns, more than {most:,}. If that is what it "
-                    "should have, allow more with {how}.",
-                    how=asked("max-columns"),
-                    count=count,
-                    most=most,
-                ),
+                "it has {count:,} columns, more than {most:,}. If that is what it "
+                "should have, allow more with {how}.",
                 source,
+                how=asked("max-columns"),
+                count=count,
+                most=most,
             )
 
     def check_memory(self, needed: int, source: str) -> None:
@@ -73,14 +70,12 @@ class Limits:
         most = memory_of_the_machine() if self.memory is None else self.memory
         if most is not None and needed > most:
             raise DataFileError(
-                say(
-                    "it would take about {needed:,} bytes of memory, more than {most:,}. "
-                    "Use fewer rows or columns, or allow more with {how}.",
-                    how=asked("max-memory"),
-                    needed=needed,
-                    most=most,
-                ),
+                "it would take about {needed:,} bytes of memory, more than {most:,}. "
+                "Use fewer rows or columns, or allow more with {how}.",
                 source,
+                how=asked("max-memory"),
+                needed=needed,
+                most=most,
             )
 
     def check_shape(self, rows: int, columns: int, source: str) -> None:

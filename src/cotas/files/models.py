@@ -30,7 +30,7 @@ from cotas.words import lang, say
 
 WIDEST_DENSE_ROW = 1 << 20
 ASKED = ("predict", "decision_function", "predict_proba", "certified_predict")
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 PACKAGES = ("cotas", "numpy", "scipy", "scikit-learn")
 
 
@@ -297,16 +297,12 @@ def _check_version(metadata: Mapping[str, str]) -> None:
     stated = metadata.get("format_version", "")
     if not (stated.isascii() and stated.isdigit() and len(stated) < 9 and int(stated) >= 1):
         raise ModelFileError("{stated} is no version of the file format.", stated=repr(stated))
-    if int(stated) < FORMAT_VERSION:
+    if int(stated) != FORMAT_VERSION:
         raise ModelFileError(
             "The file has version {stated} of the format, from before the first "
-            "release, and this cotas reads version {known}: fit the model again.",
-            stated=stated,
-            known=FORMAT_VERSION,
-        )
-    if int(stated) > FORMAT_VERSION:
-        raise ModelFileError(
-            "The file has version {stated} of the format, and this cotas reads "
+            "release, and this cotas reads version {known}: fit the model again."
+            if int(stated) < FORMAT_VERSION
+            else "The file has version {stated} of the format, and this cotas reads "
             "version {known}: update cotas.",
             stated=stated,
             known=FORMAT_VERSION,

@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import io
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cotas.files.compression import Place, open_bytes
 from cotas.files.frames import first_line, polars
 from cotas.files.limits import Limits
+from cotas.files.lines import MOST_TITLES, SOME_LINES, titles_above
 from cotas.files.problems import DataFileError
 from cotas.words import say
 
 
-def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> Any:
-    """The sheet with this name, or the first."""
+def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> tuple[Any, int]:
+    """The sheet with this name, or the first, and how many rows stand above the names in it."""
     with open_bytes(path, limits.text) as stream:
         content = io.BytesIO(limits.read(stream, source))
     try:
         import fastexcel  # noqa: F401
     except ImportError as error:
         raise ImportError("Spreadsheets need fastexcel: pip install 'cotas[excel]'.") from error
+    read = partial(polars().read_excel, content, sheet_name=name, engine="calamine")
     try:
-        return polars().read_excel(content, sheet_name=name, engine="calamine")
+        frame = read()
+        titles = titles_above(_first_rows(frame))
+        return (read(read_options={"header_row": titles}) if titles else frame), titles
     except Exception as error:  # each reader of polars has errors of its own
         raise DataFileError(
             "its sheet cannot be read ({error}).", source, error=first_line(error)
         ) from None
+
+
+def _first_rows(frame: Any) -> list[list[str]]:
+    """The rows of a sheet as text, the names first, of which those that are missing are made up."""
+    names = ["" if name.startswith("__UNNAMED__") else name for name in frame.columns]
+    some = frame.head(MOST_TITLES + SOME_LINES).rows()
+    return [names, *(["" if cell is None else str(cell) for cell in row] for row in some)]
 
 
 def read_sqlite(path: Path, name: str | None, source: str) -> Any:

@@ -3,18 +3,35 @@
 Files never name a class. Where the place in the file says what an object is, its fields stand there
 by name; where there is a choice, as among kernels, a word of the field tells: {"kernel": "rbf", …}.
 Which class that is at present stands here as a `location`, and only here.
+
+What an object holds its class has declared: the annotations of its fields say what may stand in
+them. A record adds what they do not tell, the lengths that arrays share and the limits of entries.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 from cotas.files.errors import ModelFileError
-from cotas.files.schema import Field, Plain, Scope, require
+from cotas.files.schema import (
+    Each,
+    Field,
+    Flag,
+    Mapped,
+    Number,
+    Plain,
+    Scope,
+    Sentence,
+    Text,
+    Whole,
+    require,
+)
 
 # They belong to the session in which a model is trained, not to the model.
 OF_THE_SESSION = frozenset({"callbacks", "progress"})
@@ -27,21 +44,66 @@ def location_of(cls: type[Any]) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+# What an annotation stands for; records and families add the names of their classes.
+KNOWN: dict[str, Field] = {
+    "bool": Flag(),
+    "int": Whole(),
+    "float": Number(),
+    "unbounded": Number(finite=False),
+    "Mapping[str, unbounded]": Mapped(Number(finite=False)),
+    "str": Text(),
+    "Any": Plain(),
+    "Spoken[str]": Sentence(),
+    "Spoken[tuple[str, ...]]": Each(Sentence(), tuple),
+}
+RECORDS: dict[str, Record] = {}  # by location
+_SEVERAL = re.compile(r"(tuple|list)\[(\w+)(?:, \.\.\.)?\]")
+
+
+@dataclass(frozen=True)
+class Known(Field):
+    """What an annotation stands for, looked up when all is declared."""
+
+    name: str
+
+    @property
+    def of(self) -> Field:
+        """The field itself."""
+        if self.name.endswith(" | None"):
+            return Known(self.name.removesuffix(" | None")).of.or_none()
+        if several := _SEVERAL.fullmatch(self.name):
+            return Each(Known(several[2]).of, tuple if several[1] == "tuple" else list)
+        return KNOWN[self.name]
+
+    def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
+        return self.of.write(value, out, scope, where)
+
+    def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
+        return self.of.read(stored, source, scope, where)
+
+
 @dataclass(frozen=True)
 class Record(Field):
     """An object of one class, as its fields by name.
 
-    `own` gives it letters of its own; `relation` refuses what no single field can; `called` is its
-    name in the documentation, where that of its class does not say enough; `maker` is the method of
-    its class that makes it, if the constructor does not.
+    `given` are fields of which the annotations of the class do not say enough; `usual` are those
+    that several classes share, for arrays, whole numbers and what may be anything. `finite` is
+    false where numbers may be infinite or NaN. `own` gives it letters of its own; `relation`
+    refuses what no single field can; `maker` is the method of its class that makes it, if the
+    constructor does not.
     """
 
     location: str
-    fields: Mapping[str, Field] = field(default_factory=dict)
+    given: Mapping[str, Field] = field(default_factory=dict)
     own: bool = False
     relation: Callable[[Any], None] | None = None
-    called: str = ""
     maker: str = ""
+    usual: Mapping[str, Field] = field(default_factory=dict)
+    finite: bool = True
+
+    def __post_init__(self) -> None:
+        RECORDS.setdefault(self.location, self)
+        KNOWN.setdefault(self.location.rpartition(".")[2], self)
 
     @property
     def cls(self) -> type[Any]:
@@ -49,6 +111,20 @@ class Record(Field):
         module, _, name = self.location.rpartition(".")
         found: type[Any] = getattr(import_module(module), name)
         return found
+
+    @cached_property
+    def fields(self) -> Mapping[str, Field]:
+        """All fields: those that are given, and those that the annotations of the class tell."""
+        given = {each.attribute or name for name, each in self.given.items()}
+        told = _annotations(self.cls).items()
+        rest = {name: self._meant(name, said) for name, said in told if name not in given}
+        return {**self.given, **rest}  # in this order: a limit may be the length of one before
+
+    def _meant(self, name: str, annotation: str) -> Field:
+        plain = annotation.removesuffix(" | None")
+        if name in self.usual and plain.endswith(("Array", "Any", "int")):
+            return self.usual[name] if plain == annotation else self.usual[name].or_none()
+        return Known(annotation if self.finite else annotation.replace("float", "unbounded")).of
 
     def is_of(self, value: Any) -> bool:
         """Whether the value is an object of this class."""
@@ -75,15 +151,6 @@ class Record(Field):
             except ModelFileError as error:
                 raise ModelFileError(f"{where}: {error}") from None
 
-    @property
-    def title(self) -> str:
-        """What the documentation calls it where no word does."""
-        name = self.location.rpartition(".")[2]
-        return self.called or "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
-
-    def words(self) -> str:
-        return f"[{self.title}](#{self.title.replace(' ', '-')})"
-
 
 @dataclass(frozen=True)
 class Estimator(Record):
@@ -91,6 +158,11 @@ class Estimator(Record):
 
     A field `coef` of the file is the attribute `coef_`, unless the field says otherwise.
     """
+
+    @cached_property
+    def fields(self) -> Mapping[str, Field]:
+        """What was fitted, of which no annotation tells."""
+        return self.given
 
     def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
         if not self.is_of(value):
@@ -129,10 +201,17 @@ class Estimator(Record):
 
 @dataclass(frozen=True)
 class Family(Field):
-    """One of several records, told by a word: {"loss": "hinge"}."""
+    """One of several records, told by a word: {"loss": "hinge"}.
+
+    `annotated` are the names by which classes say that they hold one.
+    """
 
     word: str
     members: Mapping[str, Record]
+    annotated: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        KNOWN.update(dict.fromkeys(self.annotated, self))
 
     def name_of(self, value: Any) -> str | None:
         """What files call this value; None if it is not of the family."""
@@ -152,45 +231,13 @@ class Family(Field):
         require(known, where, f"names the {self.word} {name!r}, which this cotas does not know")
         return self.members[name].read(rest, source, scope, where)
 
-    def words(self) -> str:
-        return f"a [{self.word}](#{self.word.replace(' ', '-')})"
 
-
-@dataclass(frozen=True)
-class Later(Field):
-    """A family that is still being declared, for those whose members hold each other."""
-
-    family: Callable[[], Family]
-
-    def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
-        return self.family().write(value, out, scope, where)
-
-    def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
-        return self.family().read(stored, source, scope, where)
-
-    def words(self) -> str:
-        return self.family().words()
-
-
-def records_within(declared: Field) -> Iterator[Record]:
-    """All records that can stand in a field, each once."""
-    seen: dict[int, Field] = {}  # which keeps them, for the numbers of others not to be theirs
-    waiting = [declared]
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen:
-            continue
-        seen[id(each)] = each
-        if isinstance(each, Record):
-            yield each
-            waiting += each.fields.values()
-        elif isinstance(each, Family):
-            waiting += each.members.values()
-        elif isinstance(each, Later):
-            waiting.append(each.family())
-        waiting += [inner] if isinstance(inner := getattr(each, "of", None), Field) else []
-        inner = getattr(each, "fields", ())
-        waiting += inner if isinstance(inner, tuple) else ()
+def _annotations(cls: type[Any]) -> dict[str, str]:
+    """What a dataclass or a named tuple says of its fields, less those that no file holds."""
+    if is_dataclass(cls):
+        return {f.name: str(f.type) for f in fields(cls) if f.metadata.get("stored", True)}
+    kinds = cls.__annotations__ if hasattr(cls, "_fields") else {}
+    return {name: str(getattr(kind, "__forward_arg__", kind)) for name, kind in kinds.items()}
 
 
 def _write_fields(

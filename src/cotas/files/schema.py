@@ -1,8 +1,8 @@
 """The language in which model files are declared: fields, the arrays in them, and what they share.
 
-A field says what may stand in one place of a file. The same declaration writes it, reads it,
-refuses what does not belong there, and describes it in the documentation. The lengths of arrays
-are letters: what is n in one field is n in all fields of the same record and of those inside it.
+A field says what may stand in one place of a file. The same declaration writes it, reads it, and
+refuses what does not belong there; `tests/file_format.py` describes it. The lengths of arrays are
+letters: what is n in one field is n in all fields of the same record and of those inside it.
 """
 
 from __future__ import annotations
@@ -83,10 +83,6 @@ class Field:
         self.check(value, scope, where)
         return value
 
-    def words(self) -> str:
-        """What may stand here, for the documentation."""
-        raise NotImplementedError
-
     def at(self, attribute: str) -> Self:
         """The same, called `attribute` by the object."""
         return replace(self, attribute=attribute)
@@ -110,9 +106,6 @@ class Flag(Field):
     def check(self, value: Any, scope: Scope, where: str) -> None:
         require(isinstance(value, bool | np.bool_), where, "is neither true nor false")
 
-    def words(self) -> str:
-        return "true or false"
-
 
 @dataclass(frozen=True)
 class Whole(Field):
@@ -127,10 +120,6 @@ class Whole(Field):
         require(sound and self.low <= value <= self.high, where, f"is {value!r}")
         if self.letter:
             scope.agree(self.letter, int(value), where)
-
-    def words(self) -> str:
-        name = f", {self.letter}" if self.letter else ""
-        return f"whole number{name}{_limits(self.low, self.high)}"
 
 
 @dataclass(frozen=True)
@@ -149,9 +138,6 @@ class Number(Field):
             sound = math.isfinite(value) and self.low <= value <= self.high
             require(sound, where, f"is {value!r}")
 
-    def words(self) -> str:
-        return "number" + (_limits(self.low, self.high) if self.finite else ", may be infinite")
-
 
 @dataclass(frozen=True)
 class Text(Field):
@@ -162,9 +148,6 @@ class Text(Field):
     def check(self, value: Any, scope: Scope, where: str) -> None:
         require(type(value) is str, where, "is no text")
         require(not self.choices or value in self.choices, where, f"is {value!r}")
-
-    def words(self) -> str:
-        return " or ".join(f'"{choice}"' for choice in self.choices) or "text"
 
 
 @dataclass(frozen=True)
@@ -197,9 +180,6 @@ class Sentence(Field):
         # A text that this version does not know stays in English.
         return Said(stored["text"], made) if knows(stored["text"], made) else stored["english"]
 
-    def words(self) -> str:
-        return "text, or a record of its `english`, its `text` and the `values` in it"
-
 
 def _said(text: str) -> Any:
     if not isinstance(text, Said) or not knows(text.text, text.values):
@@ -216,16 +196,10 @@ class Label(Field):
         sound = isinstance(value, str | bool | int | float | np.bool_ | np.number)
         require(sound and value == value, where, "is no label")
 
-    def words(self) -> str:
-        return "label"
-
 
 @dataclass(frozen=True)
 class Plain(Field):
     """A parameter: numbers, texts, arrays, collections of them, and the values of the tables."""
-
-    def words(self) -> str:
-        return "any value of a parameter"
 
 
 @dataclass(frozen=True)
@@ -239,14 +213,6 @@ class Optional(Field):
 
     def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
         return None if stored is None else self.of.read(stored, source, scope, where)
-
-    def words(self) -> str:
-        return f"{self.of.words()}; or null"
-
-
-def _limits(low: float, high: float) -> str:
-    found = f" from {low}" if low > -LARGEST else ""
-    return found + (f" to {high}" if high < LARGEST else "")
 
 
 # ---- arrays: their types, their sides, the limits of their entries -------------------------------
@@ -296,15 +262,6 @@ class Array(Field):
         if self.below is not None:
             require(largest < scope.number(self.below), where, f"has the entry {largest}")
 
-    def words(self) -> str:
-        limits = [f"≥ {self.low}"] if self.low is not None else []
-        limits += [f"≤ {self.high}"] if self.high is not None else []
-        limits += [f"< {self.below}"] if self.below is not None else []
-        limits += ["infinity allowed"] if self.infinite else []
-        limits += ["NaN allowed"] if self.nan else []
-        kinds = " or ".join(self.types.split())
-        return ", ".join([f"{kinds} ({', '.join(self.sides.split())})", *limits])
-
 
 FLOATS = "float32 float64"
 NUMBERS = (
@@ -331,9 +288,6 @@ class Labels(Field):
         require(rising, where, "is not sorted")
         scope.agree(self.side, len(value), where)
 
-    def words(self) -> str:
-        return f"labels ({self.side}), sorted, at least {self.least}"
-
 
 @dataclass(frozen=True)
 class Names(Field):
@@ -345,9 +299,6 @@ class Names(Field):
         sound = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == object
         require(sound and all(type(name) is str for name in value), where, "are no names")
         scope.agree(self.side, len(value), where)
-
-    def words(self) -> str:
-        return f"texts ({self.side})"
 
 
 @dataclass(frozen=True)
@@ -365,9 +316,6 @@ class RowsField(Field):
         require(np.isfinite(numbers).all(), where, "holds NaN or infinity")
         for side, length in zip(self.sides.split(), value.shape, strict=True):
             scope.agree(side, length, where)
-
-    def words(self) -> str:
-        return f"float32 or float64 ({', '.join(self.sides.split())}), dense or CSR"
 
 
 # ---- alternatives, lists, tuples, dictionaries ---------------------------------------------------
@@ -396,13 +344,10 @@ class Either(Field):
             return found
         return getattr(self.fields[-1], way)(given, coder, scope, where)
 
-    def words(self) -> str:
-        return "; or ".join(each.words() for each in self.fields)
-
 
 @dataclass(frozen=True)
 class Each(Field):
-    """A list or a tuple of the same; many vectors of one type are kept together."""
+    """A list or a tuple of the same; vectors are kept together in one array."""
 
     of: Field
     kind: type[Any] = list
@@ -411,36 +356,32 @@ class Each(Field):
     def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
         require(type(value) is self.kind, where, f"is no {self.kind.__name__}")
         self._count(value, scope, where)
-        if isinstance(self.of, Array) and out.together(value):
-            for i, item in enumerate(value):
-                self.of.check(item, scope.inside(False, where), f"{where}[{i}]")
-            return out.encode(value, where)
-        return [
-            self.of.write(item, out, scope.inside(False, where), f"{where}[{i}]")
-            for i, item in enumerate(value)
+        places = [
+            (item, scope.inside(False, where), f"{where}[{i}]") for i, item in enumerate(value)
         ]
+        if not isinstance(self.of, Array):
+            return [self.of.write(item, out, inside, place) for item, inside, place in places]
+        for place in places:
+            self.of.check(*place)
+        return out.vectors(value, self.of.types)
 
     def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
-        if isinstance(stored, dict) and isinstance(self.of, Array):
-            value = source.decode(stored)
-            require(type(value) is self.kind, where, f"is no {self.kind.__name__}")
-            for i, item in enumerate(value):
-                self.of.check(item, scope.inside(False, where), f"{where}[{i}]")
-        else:
-            require(isinstance(stored, list), where, "is no list")
-            value = self.kind(
-                self.of.read(item, source, scope.inside(False, where), f"{where}[{i}]")
-                for i, item in enumerate(stored)
-            )
-        self._count(value, scope, where)
-        return value
+        vectors = isinstance(self.of, Array)
+        require(isinstance(stored, dict if vectors else list), where, "is no list")
+        items = source.vectors(stored) if vectors else stored
+        self._count(items, scope, where)
+        places = [
+            (item, scope.inside(False, where), f"{where}[{i}]") for i, item in enumerate(items)
+        ]
+        if not vectors:
+            return self.kind(self.of.read(item, source, inside, at) for item, inside, at in places)
+        for place in places:
+            self.of.check(*place)
+        return self.kind(items)
 
     def _count(self, value: Any, scope: Scope, where: str) -> None:
         if self.side:
             scope.agree(self.side, len(value), where)
-
-    def words(self) -> str:
-        return f"list{f' ({self.side})' if self.side else ''} of: {self.of.words()}"
 
 
 @dataclass(frozen=True)
@@ -461,9 +402,6 @@ class Together(Field):
         return tuple(
             each.read(item, source, scope, f"{where}[{i}]") for i, (each, item) in enumerate(pairs)
         )
-
-    def words(self) -> str:
-        return "list of " + ", then ".join(each.words() for each in self.fields)
 
 
 @dataclass(frozen=True)
@@ -497,6 +435,3 @@ class Mapped(Field):
         sound = name.isascii() and name.isdigit() and name == str(int(name[:10]))
         require(sound, where, f"has the key {name!r}")
         return int(name)
-
-    def words(self) -> str:
-        return f"by {'number' if self.numbered else 'name'}: {self.of.words()}"

@@ -54,33 +54,24 @@ class _Walk:
 
     def enter(self, value: Any) -> None:
         """One value, unless we are inside of it already."""
-        kind = type(value)
+        kind: Any = type(value)
         if kind in AS_WRITTEN:
             self._write(kind.__name__, repr(value).encode())
         elif id(value) in self._inside:
             self._write("again", b"")
         else:
             self._inside.append(id(value))
-            WAYS.get(kind, _Walk._visit)(self, value)
+            _way(kind)(self, value)
             self._inside.pop()
 
-    def _visit(self, value: Any) -> None:
-        if isinstance(value, PLAIN):
-            self._write(type(value).__name__, repr(value).encode())
-        elif isinstance(value, (np.ndarray, np.generic)):
-            self._array(np.asarray(value))
-        elif sparse.issparse(value):
-            self._sparse(value)
-        elif isinstance(value, dict):
-            self._dict(value)
-        elif isinstance(value, (set, frozenset)):
-            self._each("set", sorted(digest(item) for item in value))
-        elif isinstance(value, (list, tuple)):
-            self._each(_kind(value), value)
-        elif isinstance(value, (type, types.BuiltinFunctionType, np.ufunc)):
-            self._write("name", _name(value).encode())
-        else:
-            self._object(value)
+    def _plain(self, value: Any) -> None:
+        self._write(type(value).__name__, repr(value).encode())
+
+    def _set(self, value: Any) -> None:
+        self._each("set", sorted(digest(item) for item in value))
+
+    def _named(self, value: Any) -> None:
+        self._write("name", _name(value).encode())
 
     def _write(self, kind: str, content: Any) -> None:
         self._short.append(f"{kind}\0{len(content)}\0".encode())
@@ -109,13 +100,12 @@ class _Walk:
                 self.enter(key)
             self.enter(held)
 
-    def _list(self, value: list[Any]) -> None:
-        self._each("list", value)
+    def _sequence(self, value: Any) -> None:
+        kind: Any = type(value)
+        self._each(_kind(kind), value)
 
-    def _tuple(self, value: tuple[Any, ...]) -> None:
-        self._each("tuple", value)
-
-    def _array(self, array: Any) -> None:
+    def _numbers(self, value: Any) -> None:
+        array = np.asarray(value)
         self._write("shape", repr(array.shape).encode())
         if array.dtype.names:  # between the fields of a record there may be anything
             self._each("record", [array[name] for name in array.dtype.names])
@@ -149,19 +139,28 @@ class _Walk:
             self._each(name_in_files(kind), (_state(value),))
 
 
-# What is met most often; the others are looked at more closely.
-WAYS: dict[Any, Callable[[_Walk, Any], None]] = {
-    dict: _Walk._dict,
-    list: _Walk._list,
-    tuple: _Walk._tuple,
-    np.ndarray: _Walk._array,
-}
+# What is done with the values of each of these types, and of those made of them.
+WAYS: list[tuple[Any, Callable[[_Walk, Any], None]]] = [
+    (PLAIN, _Walk._plain),
+    ((np.ndarray, np.generic), _Walk._numbers),
+    ((sparse.sparray, sparse.spmatrix), _Walk._sparse),
+    (dict, _Walk._dict),
+    ((set, frozenset), _Walk._set),
+    ((list, tuple), _Walk._sequence),
+    ((type, types.BuiltinFunctionType, np.ufunc), _Walk._named),
+]
 
 
-def _kind(value: Any) -> str:
+@functools.cache
+def _way(kind: Any) -> Callable[[_Walk, Any], None]:
+    """What is done with values of this type."""
+    return next((way for kinds, way in WAYS if issubclass(kind, kinds)), _Walk._object)
+
+
+@functools.cache
+def _kind(kind: Any) -> str:
     """What a list or a tuple is called; the fields of a named one stand in a fixed order."""
-    kind: Any = type(value)
-    return name_in_files(kind) if hasattr(value, "_fields") else str(kind.__qualname__)
+    return name_in_files(kind) if hasattr(kind, "_fields") else str(kind.__qualname__)
 
 
 @functools.lru_cache(maxsize=1024)

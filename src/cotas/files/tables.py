@@ -18,7 +18,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
 from cotas.files.asking import asked
-from cotas.files.cells import Understood, as_spelled, understood
+from cotas.files.cells import Understood, as_spelled, understood, without_totals
 from cotas.files.claims import refuse_false_claims
 from cotas.files.coding import in_words, is_text
 from cotas.files.compression import Place, on_disk, open_bytes, source_name
@@ -27,6 +27,7 @@ from cotas.files.formats import tell_format
 from cotas.files.frames import first_line, is_category, polars, polars_errors
 from cotas.files.json_tables import read_json
 from cotas.files.limits import MAX_BYTES, USUAL, Limits
+from cotas.files.lines import about_titles
 from cotas.files.names import names_among, no_column, some, twins_in_words, without_twins
 from cotas.files.other_tables import read_sheet, read_sqlite
 from cotas.files.problems import DataFileError, UnusedWishError
@@ -433,10 +434,11 @@ def _loose(
     place: Place, kind: str, name: str | None, source: str, wishes: Wishes, limits: Limits
 ) -> Understood:
     """Formats in which numbers may be written as text."""
+    titles = 0
     if kind == "json":
         frame = read_json(place, source, limits)
     elif kind == "excel":
-        frame = read_sheet(place, name, source, limits)
+        frame, titles = read_sheet(place, name, source, limits)
     elif on_disk(place):
         frame = read_sqlite(Path(str(place)), name, source)
     else:
@@ -446,9 +448,10 @@ def _loose(
     names, renamed = without_twins(called)
     words = names_among(wishes.words, names, source)
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
-    frame = _without(frame, wishes.missing)
+    frame, said = without_totals(_without(frame, wishes.missing))
     found = understood(frame, False, source, wishes.gone, words)
-    return found._replace(remarks=[*twins_in_words(names, renamed), *found.remarks])
+    noted = [*about_titles(titles), *twins_in_words(names, renamed), *said]
+    return found._replace(remarks=[*noted, *found.remarks])
 
 
 def _as_text(frame: Any, names: list[str]) -> Any:
@@ -573,8 +576,8 @@ def _batches(
             return
         if kind == "csv":
             read = csv_batches(stream, rows, types, wishes, source=source, limits=limits)
-            for frame, commas in read:
-                yield Table(frame, None, source, kind, decimal_commas=commas)
+            for frame, commas, said in read:
+                yield Table(frame, None, source, kind, remarks=(*said,), decimal_commas=commas)
             return
     if kind in ("parquet", "arrow") and on_disk(file):
         for table in _columnar_batches(Path(file), kind, source, rows, limits):

@@ -89,9 +89,9 @@ def _numbers(region: Any) -> list[Any]:
 
 
 @functools.cache
-def _parameters_of(kind: Any) -> frozenset[str]:
-    """The names of the parameters of a class, which take a while to find out."""
-    return frozenset(kind._get_param_names())
+def _not_predicting(kind: Any, but: tuple[str, ...]) -> frozenset[str]:
+    """What no prediction of a class depends on: its parameters, which take a while to find out."""
+    return NOT_PREDICTING | (frozenset(kind._get_param_names()) - {*but})
 
 
 class Certified:
@@ -166,8 +166,7 @@ class Certified:
     def _state(self) -> str:
         """The digest of all that predicts, as it is now."""
         kind: Any = type(self)
-        parameters = _parameters_of(kind) - {*self._parameters_that_predict}
-        left_out = parameters | NOT_PREDICTING
+        left_out = _not_predicting(kind, self._parameters_that_predict)
         return digest(
             {
                 name: value

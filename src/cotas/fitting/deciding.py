@@ -57,6 +57,12 @@ class DecidingInBlocks(Deciding):
         return float(super().score(X, y, sample_weight))
 
 
+def brier_scores(truth: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Brier's score of each row, of two classes halved as is usual; `truth` has a one a row."""
+    off = np.square(probabilities - truth).sum(axis=1)
+    return np.asarray(off / (2 if probabilities.shape[1] == 2 else 1))
+
+
 def shared_by_all(codes: IntArray, low: FloatArray, high: FloatArray) -> BoolArray:
     """Whether all scores between `low` and `high` give the class with the code predicted.
 

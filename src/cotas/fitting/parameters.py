@@ -37,35 +37,22 @@ def check_number(value: Any, name: str, means: str = "a finite number") -> None:
         raise ParameterError(name, f"{name} must be {means}, not {value!r}.")
 
 
-def _check_limits(value: Any, name: str, means: str, within: Callable[[Any], bool]) -> None:
-    check_number(value, name, means)
-    if not within(value):
-        raise ParameterError(name, f"{name} must be {means}, not {value!r}.")
+def _limited(means: str, within: Callable[[Any], bool]) -> Callable[[Any, str], None]:
+    """What checks that a number, given with the name of its parameter, is what it must be."""
+
+    def check(value: Any, name: str) -> None:
+        check_number(value, name, means)
+        if not within(value):
+            raise ParameterError(name, f"{name} must be {means}, not {value!r}.")
+
+    return check
 
 
-def check_positive(value: Any, name: str) -> None:
-    """A finite number above zero."""
-    _check_limits(value, name, "a finite number above zero", lambda x: x > 0)
-
-
-def check_not_negative(value: Any, name: str) -> None:
-    """A finite number, zero or above."""
-    _check_limits(value, name, "a finite number, zero or above", lambda x: x >= 0)
-
-
-def check_fraction(value: Any, name: str) -> None:
-    """A number between zero and one, neither included."""
-    _check_limits(value, name, "above zero and below one", lambda x: 0 < x < 1)
-
-
-def check_share(value: Any, name: str) -> None:
-    """A number from zero to one, both included."""
-    _check_limits(value, name, "a number from zero to one", lambda x: 0 <= x <= 1)
-
-
-def check_rate(value: Any, name: str) -> None:
-    """A number above zero and at most one."""
-    _check_limits(value, name, "above zero and at most one", lambda x: 0 < x <= 1)
+check_positive = _limited("a finite number above zero", lambda x: x > 0)
+check_not_negative = _limited("a finite number, zero or above", lambda x: x >= 0)
+check_fraction = _limited("above zero and below one", lambda x: 0 < x < 1)
+check_share = _limited("a number from zero to one", lambda x: 0 <= x <= 1)
+check_rate = _limited("above zero and at most one", lambda x: 0 < x <= 1)
 
 
 def check_count(value: Any, name: str) -> None:

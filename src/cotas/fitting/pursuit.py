@@ -159,13 +159,17 @@ class Pursuit(Generic[P]):
             self.monitor.interrupt()
             return None
 
+    def take(self, iterate: Iterate, found: P) -> None:
+        """Begin with an iterate that was proved already, together with those of other solvers."""
+        self.iterations, self._checked, self.best = iterate.steps, iterate, found
+
     def _walk(self, source: Iterator[Iterate]) -> Reason | None:
         while (reason := self._limit()) is None:
             try:
                 self._latest = next(source)
             except StopIteration as end:
                 return end.value or self._limit()
-            self.iterations += 1
+            self.iterations += self._latest.steps
             if (reason := self._see(self._latest)) is not None:
                 break
         return reason

@@ -194,10 +194,10 @@ def _hinge_dual(
                 break
         return np.asarray(iterate.alpha)
     random, value = np.random.RandomState(0), -np.inf
-    for found in dual_coordinate_ascent(
+    for found, _ in dual_coordinate_ascent(
         as_design(X), signs, s, problem.lam, bias, random, problem.bias_scale
     ):
-        alpha = found.alpha
+        alpha = np.asarray(found.alpha)
         combination = np.asarray(X.T @ (alpha * signs))
         before, value = value, alpha.sum() - problem.dual_cost(combination, float(alpha @ signs))
         settled = abs(value - before) <= 1e-7 * abs(value)

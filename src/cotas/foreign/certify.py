@@ -294,12 +294,7 @@ def _checked(
     """The data in the form that the readers take, or an error that names what is wrong."""
     real = is_regressor(model)
     X, y = check_X_y(
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        multi_output=real,
-        y_numeric=real,
+        X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=real, y_numeric=real
     )
     fitted = getattr(model, "n_features_in_", X.shape[1])
     if X.shape[1] != fitted:

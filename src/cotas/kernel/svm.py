@@ -206,7 +206,7 @@ class KernelSVM(KernelClassifier):
         self.features_: Any = None
         # Who wants to see each move sees those of the processor.
         maker = None if watch is not None else self._maker_of_fit(kernel, len(rows))
-        with Monitor(self) as monitor:
+        with Monitor(self) as monitor, one_thread_in_blas():
             facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
             if watch is not None:
                 watch.extend([] for _ in problems)

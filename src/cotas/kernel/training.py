@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,10 @@ import numpy as np
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint, presentation
+from cotas.certificates.core.kernels import positive
 from cotas.certificates.device import Maker, computed_by
-from cotas.certificates.sweep import Facts, gather_facts
+from cotas.certificates.kernel import survey_together
+from cotas.certificates.sweep import Facts, class_sketches
 from cotas.device.find import in_short
 from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn
@@ -25,7 +28,7 @@ from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.progress import Monitor
 from cotas.solvers.bias import best_bias
-from cotas.solvers.iterate import Iterate
+from cotas.solvers.iterate import AHEAD, Iterate, Look
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import ascend, smo
 from cotas.solvers.smo_simple import smo_simple
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
+# The problems of a table with up to so many rows are proved together, if they have no more
+# multipliers than these among all.
+FEW, MOST_MULTIPLIERS = 512, 1 << 16
 # Of fewer products of entries a Gram matrix is made before a second thread has begun.
 WORTH_A_THREAD = 1 << 25
 
@@ -116,15 +122,15 @@ def _problem(
     rows = None if negative is None else np.flatnonzero(chosen).astype(np.int32)
     part = slice(None) if rows is None else rows
     signs = np.where(examples.codes[part] == positive, 1.0, -1.0)
-    given = np.ones(len(signs)) if examples.weights is None else examples.weights[part]
-    total = float(given.sum())
+    given = None if examples.weights is None else examples.weights[part]
+    total = float(len(signs) if given is None else given.sum())
     return BinaryProblem(
         positive=examples.classes[positive],
         negative=None if negative is None else examples.classes[negative],
         rows=rows,
         signs=signs,
-        weights=given / total,
-        equal=examples.weights is None,
+        weights=np.full(len(signs), 1.0 / total) if given is None else given / total,
+        equal=given is None,
         lam=lam if C is None else 1.0 / (C * total),
     )
 
@@ -160,6 +166,17 @@ class Machine:
     intercept: float
     certificate: Certificate
     region: KernelRegion | None = None
+
+    @classmethod
+    def of(
+        cls,
+        point: KernelDualPoint | PairPoint,
+        certificate: Certificate,
+        region: KernelRegion | None,
+    ) -> Machine:
+        """What a point is about, proved."""
+        own = point.point if isinstance(point, PairPoint) else point
+        return cls(own.coef, own.intercept, certificate, region)
 
 
 @dataclass(frozen=True)
@@ -205,29 +222,33 @@ class KernelCheck:
     def __init__(self, setting: KernelSetting, problem: BinaryProblem, each: Each) -> None:
         self.setting, self.problem, self.each = setting, problem, each
         self.free_bias = bool(setting.model.fit_intercept)
-        self.X = problem.of(setting.examples.X, is_precomputed(setting.kernel))
-        self.y = setting.examples.y if problem.rows is None else setting.examples.y[problem.rows]
         self.scores: FloatArray | None = None  # Ka of the last iterate, if it was checked
+
+    @cached_property
+    def X(self) -> Matrix:
+        """The rows that take part."""
+        return self.problem.of(self.setting.examples.X, is_precomputed(self.setting.kernel))
 
     def start(self) -> Iterate:
         """All multipliers zero."""
-        return Iterate(np.zeros(len(self.problem.signs)), -self.problem.signs, 1.0)
+        return Iterate(np.zeros(len(self.problem.signs)), -self.problem.signs, 1.0, steps=0)
 
     def __call__(self, iterate: Iterate) -> Machine:
-        problem = self.problem
-        signed, slopes, theta0 = iterate.model.copy(), iterate.dual, 0.0
+        problem, y, point = self.problem, self.setting.examples.y, self.point(iterate)
+        with computed_by(self.setting.maker):
+            found = point.survey(self.X, y, self.setting.facts[problem.positive], self.each)
+        certificate, self.scores, region = found
+        return Machine.of(point, certificate, region)
+
+    def point(self, iterate: Iterate) -> KernelDualPoint | PairPoint:
+        """The multipliers with the best bias, to be proved."""
+        problem, theta0 = self.problem, 0.0
+        signed, slopes = iterate.model.copy(), iterate.dual
         if self.free_bias:
             given = None if problem.equal else problem.weights
             theta0 = best_bias(slopes + problem.signs, problem.signs > 0, given)
-        point, facts = self._point(signed, theta0), self.setting.facts[problem.positive]
-        with computed_by(self.setting.maker):
-            certificate, self.scores, region = point.survey(self.X, self.y, facts, self.each)
-        return Machine(signed, theta0, certificate, region)
-
-    def _point(self, signed: FloatArray, theta0: float) -> KernelDualPoint | PairPoint:
-        problem = self.problem
-        used = problem.weights > 0
         share: AnyArray = np.zeros(len(signed))
+        used = problem.weights > 0
         np.divide(problem.signs * signed * problem.lam, problem.weights, out=share, where=used)
         pair = problem.rows is not None
         point = KernelDualPoint(
@@ -245,6 +266,26 @@ class KernelCheck:
         return PairPoint(point, problem.rows, self.setting.examples.n_rows)
 
 
+def begun_together(
+    setting: KernelSetting, problems: Sequence[BinaryProblem], room: int
+) -> list[tuple[Iterator[Iterate], Iterate, Machine]]:
+    """The runs of the problems of a small table, each after its first iterate to look at.
+
+    The kernel is computed once for all the proofs.
+    """
+    model, examples = setting.model, setting.examples
+    look = Look(min(AHEAD, int(model.max_iter)), float(model.tol))
+    checks = [KernelCheck(setting, problem, map) for problem in problems]
+    with np.errstate(all="ignore"):
+        runs = [iterates(check, None, room, map) for check in checks]
+        begun = [look.first(run) or check.start() for run, check in zip(runs, checks, strict=True)]
+        points = [check.point(one) for check, one in zip(checks, begun, strict=True)]
+        facts = Facts([setting.facts[p.positive].sketches[0] for p in problems])
+        found = survey_together(points, examples.X, examples.y, facts)
+    machines = [Machine.of(p, *proved) for p, proved in zip(points, found, strict=True)]
+    return list(zip(runs, begun, machines, strict=True))
+
+
 # ---- one after the other, or side by side --------------------------------------------------------
 
 
@@ -258,24 +299,49 @@ def solve_all(
         return solve_on_device(setting, setting.maker.device, problems, starts)
     n_jobs, room = setting.model.n_jobs, int(setting.model.cache_mb * 2**20)
     largest, parts = max(len(problem.signs) for problem in problems), range(len(problems))
+    begun: list[tuple[Iterator[Iterate], Iterate, Machine]] = []
 
     def solve(part: int, threads: int, each: Each) -> Ended[Machine]:
         """Follow the solver and keep its best model, by what is proved of it."""
         problem, start = problems[part], starts[part]
         check = KernelCheck(setting, problem, each)
+        pursuit = setting.pursuit(problem, part, len(parts), threads)
+        if begun:
+            begun_run, iterate, machine = begun[part]
+            pursuit.take(iterate, machine)
+            return pursuit.follow(helped(begun_run, check), check)
         # Problems that are solved side by side share the cache out.
         moves = None if setting.moves is None else setting.moves[part]
-        run = iterates(setting, problem, check.X, start, room // threads, each, moves)
-        pursuit = setting.pursuit(problem, part, len(parts), threads)
+        run = iterates(check, start, room // threads, each, moves)
         return pursuit.follow(helped(run, check), check, start=check.start())
 
     if len(problems) > 1 and largest <= SMALL and not setting.monitor.callbacks:
         threads = thread_count(n_jobs, len(problems), largest * largest)
         with one_thread_in_blas():
+            if prove_together(setting, len(problems), starts):
+                try:
+                    begun = begun_together(setting, problems, room)
+                except KeyboardInterrupt:
+                    setting.monitor.interrupt()
             return setting.monitor.for_each(lambda k: solve(k, threads, map), parts, threads)
     jobs = n_jobs if largest * entries_of(setting.examples.X) >= WORTH_A_THREAD else 1
     with one_thread_in_blas(), pooled(jobs) as each:
         return [solve(part, 1, each) for part in parts]
+
+
+def prove_together(
+    setting: KernelSetting, problems: int, starts: Sequence[FloatArray | None]
+) -> bool:
+    """Whether the Gram matrix of all the rows is small, and nobody wants to see each problem.
+
+    Of a part of the rows it may be positive semi-definite where that of all is not, if no formula
+    says so.
+    """
+    model, n = setting.model, setting.examples.n_rows
+    watched = model.max_time is not None or setting.moves is not None
+    fresh = all(start is None for start in starts) and not watched
+    small = n <= FEW and n * problems <= MOST_MULTIPLIERS
+    return small and fresh and model.solver == "smo" and positive(setting.kernel.spec())
 
 
 def solve_on_device(
@@ -344,17 +410,15 @@ def on_all_rows(problem: BinaryProblem, n: int, free_bias: bool) -> SignedDual:
 
 
 def iterates(
-    setting: KernelSetting,
-    problem: BinaryProblem,
-    X: Matrix,
+    check: KernelCheck,
     start: FloatArray | None,
     room: int,
     each: Each,
     moves: list[Move] | None = None,
 ) -> Generator[Iterate, FloatArray | None, None]:
     """The run of the solver that the model asks for, on the rows that take part."""
-    model = setting.model
-    blocks = KernelBlocks(setting.kernel, X, room // 2)
+    model, problem = check.setting.model, check.problem
+    blocks = KernelBlocks(check.setting.kernel, check.X, room // 2)
     given = (problem.signs, problem.weights, problem.lam, bool(model.fit_intercept))
     if model.solver == "smo-simple":
         return smo_simple(blocks, *given, moves)
@@ -369,8 +433,5 @@ def facts_of(
     """What the checker wants to know of the data, by the label that counts as +1."""
     labels = list(dict.fromkeys(problem.positive for problem in problems))
     with rows_in_threads(examples.X, n_jobs) as each:
-        known = gather_facts(examples.X, examples.y, labels, each=each)
-    return {
-        label: Facts(known.lengths, [sketch])
-        for label, sketch in zip(labels, known.sketches, strict=True)
-    }
+        sketches = class_sketches(examples.X, examples.y, labels, each)
+    return {label: Facts([sketch]) for label, sketch in zip(labels, sketches, strict=True)}

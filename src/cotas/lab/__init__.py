@@ -21,25 +21,11 @@ if TYPE_CHECKING:
     from cotas.lab.server import serve
     from cotas.lab.steps import Steps
 
-_HOME = {
-    "Boundary": "cotas.lab.boundary",
-    "Steps": "cotas.lab.steps",
-    "Descent": "cotas.lab.descent",
-    "Penalty": "cotas.lab.penalty",
-    "Boosting": "cotas.lab.boosting",
-    "Done": "cotas.lab.done",
-    "serve": "cotas.lab.server",
-}
-
 # The rooms by the last part of their address, in the order of the documents.
 ROOMS = {
-    "boundary": "Boundary",
-    "steps": "Steps",
-    "descent": "Descent",
-    "penalty": "Penalty",
-    "boosting": "Boosting",
-    "done": "Done",
+    kind.lower(): kind for kind in ("Boundary", "Steps", "Descent", "Penalty", "Boosting", "Done")
 }
+_HOME = {kind: f"cotas.lab.{name}" for name, kind in ROOMS.items()} | {"serve": "cotas.lab.server"}
 
 __all__ = ["Boosting", "Boundary", "Descent", "Done", "Penalty", "Steps", "serve"]
 

@@ -6,23 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import panel as pn
-
 from cotas import plots
-from cotas.lab import numbers
-from cotas.lab.charts import Chart, Curve, dash_of
-from cotas.lab.foreign import Data
-from cotas.lab.proof import capital, card
+from cotas.lab import tables
+from cotas.lab.charts import Chart, Curve, coefficients
+from cotas.lab.looks import stack
+from cotas.lab.proof import capital, card, table
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
+from cotas.lab.tables import Data
 from cotas.lab.worker import LabTask
+from cotas.plots.paths import LONGEST_LEGEND, spread
+from cotas.plots.proofs import ITEMS
 from cotas.report.markup import pairs, text
+from cotas.words import say
 
-ITEMS = ("training error", "coefficients", "predictions", "gradient", "correlation",
-         "length of the coefficients", "coefficients that are not zero")  # fmt: skip
-# With more coefficients than this a legend would hide the picture.
-LONGEST_LEGEND = 12
 # Of a longer run so many iterations are drawn.
 MOST_POINTS = 250
 
@@ -40,11 +37,7 @@ class BoostingAnswer:
 class Boosting(Room):
     """The three algorithms of Rugeles Ospina, chapter 2, each against its theorem.
 
-    Parameters
-    ----------
-    lang : "en" or "es"
-    dark : bool
-    link : mapping, optional
+    The parameters are those of every room: `lang`, `dark` and `link`.
 
     Examples
     --------
@@ -54,51 +47,50 @@ class Boosting(Room):
     100
     """
 
-    slug = "boosting"
-    FIELDS = (
-        Menu("numbers", (*numbers.SAMPLES, "own"), "document"),
-        Menu(
-            "algorithm", ("LSBoost", "ForwardStagewise", "RegularizedForwardStagewise"), "LSBoost"
-        ),
-        Slider("rate", (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0), 0.3),
-        Slider("eps", decades(-3, 2), 1.0),
-        Slider("delta", decades(0, 4, 8), 200.0),
-        Slider("iterations", (10, 20, 50, 100, 200, 500, 1000, 2000, 5000), 200),
-        Menu("against", ("norm", "iteration"), "norm"),
-        Menu("item", ITEMS, "training error"),
-        Slider("k", tuple(k / 100 for k in range(101)), 1.0),
+    short = "Boosting regression"
+    title = "Boosting for regression, and what the theorems allow"
+    lead = (
+        "LS-Boost(ε), FS_ε and R-FS of Rugeles Ospina: each run against the bound of its theorem."
     )
+    CSV = tables.CSV
+    FIELDS = (
+        Menu("numbers", "document", "Data", {**tables.NUMBERS, "own": "A CSV of one's own"}),
+        Menu("algorithm", "LSBoost", "Algorithm", {
+            "LSBoost": "LS-Boost(ε), Algorithm 8",
+            "ForwardStagewise": "FS_ε",
+            "RegularizedForwardStagewise": "R-FS_ε,δ, Algorithm 9",
+        }),
+        Slider("rate", 0.3, "Learning rate ε", (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)),
+        Slider("eps", 1.0, "Step ε", decades(-3, 2)),
+        Slider("delta", 200.0, "Length δ of ‖β‖₁", decades(0, 4, 8)),
+        Slider("iterations", 200, "Iterations", (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)),
+        Menu("against", "norm", "Coefficients against",
+             {"norm": "‖β‖₁", "iteration": "the iteration"}),
+        Menu("item", "training error", "Item of the theorem", ITEMS),
+        Slider("k", 1.0, "Look at this part of the run", tuple(k / 100 for k in range(101))),
+    )  # fmt: skip
+    loaded: Data | None = None
 
     def relevant(self) -> set[str]:
-        used = {"numbers", "algorithm", "iterations", "against", "item", "k"}
+        used = super().relevant() - {"rate", "eps", "delta"}
         used |= {"rate"} if self.values["algorithm"] == "LSBoost" else {"eps"}
-        if self.values["algorithm"] == "RegularizedForwardStagewise":
-            used |= {"delta"}
-        return used | ({"csv"} if self.values["numbers"] == "own" else set())
-
-    def controls(self) -> list[Any]:
-        first, *others = super().controls()
-        self.loaded: Data | None = None
-        own = self.values["numbers"] == "own"
-        self.widgets["csv"] = self.file_box(self.wording("csv numbers"), own)
-        return [first, self.widgets["csv"], *others]
+        regularized = self.values["algorithm"] == "RegularizedForwardStagewise"
+        return used | ({"delta"} if regularized else set())
 
     def keep_file(self, content: bytes) -> None:
-        self.loaded = numbers.from_csv(content)
+        self.loaded = tables.of_numbers(content)
 
     def data(self) -> Data:
         """The data as they are now: until there is a file, those of the document."""
-        name = self.values["numbers"]
-        if name == "own":
-            return self.loaded or numbers.sample("document")
-        return numbers.sample(name)
+        if self.values["numbers"] == "own" and self.loaded is not None:
+            return self.loaded
+        return tables.sample(self.values["numbers"])
 
     def call(self) -> Call:
         """The call that makes the model."""
-        values = self.values
-        boost = values["algorithm"] == "LSBoost"
-        given = {"eps": values["rate"] if boost else values["eps"]}
-        if values["algorithm"] == "RegularizedForwardStagewise":
+        values, used = self.values, self.relevant()
+        given = {"eps": values["rate" if "rate" in used else "eps"]}
+        if "delta" in used:
             given["delta"] = values["delta"]
         return Call(values["algorithm"], {**given, "max_iter": int(values["iterations"])})
 
@@ -108,78 +100,69 @@ class Boosting(Room):
         def fit(task: LabTask) -> BoostingAnswer:
             model = call.make(n_jobs=1, progress=False, callbacks=task.watch)
             model.fit(data.X, data.y)
-            last = len(model.path_) - 1
-            ks = np.unique(np.linspace(0, last, MOST_POINTS).round().astype(np.int64))
-            coefs = np.array([model.path_.unit_coef(int(k)) for k in ks])
-            return BoostingAnswer(model, data, ks, coefs)
+            return BoostingAnswer(model, data, *spread(model.path_, MOST_POINTS))
 
         return self.kept((self.values["numbers"], id(self.loaded), str(call)), fit)
 
     def picture(self) -> Any:
-        wording, looks = self.wording, self.looks
-        self.path = Chart(looks, wording("norm"), wording("unit coefficient"), name="path")
-        self.theorem = Chart(looks, wording("iteration"), "", log=(True, True), name="theorem")
-        return pn.Column(self.path.pane(), self.theorem.pane(), sizing_mode="stretch_width",
-                         margin=0)  # fmt: skip
+        self.path = Chart(self.looks, "‖β‖₁", say("coefficient (unit columns)"), name="path")
+        self.theorem = Chart(self.looks, say("iteration"), "", log=(True, True), name="theorem")
+        return stack(self.path.pane(), self.theorem.pane())
 
     def show(self, answer: BoostingAnswer) -> None:
-        wording, run = self.wording, answer.model.path_
+        run, names = answer.model.path_, answer.data.names
         k = round(self.values["k"] * (len(run) - 1))
         by_norm = self.values["against"] == "norm"
-        x = run.lengths[answer.ks] if by_norm else answer.ks
-        many = len(answer.data.names) > LONGEST_LEGEND
-        self.path.figure.xaxis.axis_label = wording("norm" if by_norm else "iteration")
+        self.path.figure.xaxis.axis_label = "‖β‖₁" if by_norm else say("iteration")
         self.path.draw(
-            (
-                Curve("" if many else name, x, answer.coefs[:, j], j, dash_of(j))
-                for j, name in enumerate(answer.data.names)
+            coefficients(
+                names if len(names) <= LONGEST_LEGEND else [""] * len(names),
+                run.lengths[answer.ks] if by_norm else answer.ks,
+                answer.coefs,
             ),
             float(run.lengths[k]) if by_norm else float(k),
-            f"{wording('iteration')} {k}",
+            f"{say('iteration')} {k}",
         )
         self._show_theorem(answer, k)
-        table = {
-            capital(wording("iteration")): f"{k} / {len(run) - 1}",
-            wording("norm"): f"{run.lengths[k]:.5g}",
-            capital(wording("item coefficients that are not zero")): f"{run.nonzeros[k]:g}",
-            wording("loss at k"): f"{run.losses[k]:.5g}",
+        found = {
+            capital(say("iteration")): f"{k} / {len(run) - 1}",
+            "‖β‖₁": f"{run.lengths[k]:.5g}",
+            capital(say("coefficients that are not zero")): f"{run.nonzeros[k]:g}",
+            say("Training error L_n"): f"{run.losses[k]:.5g}",
         }
-        self.proof.object = (
-            card(answer.model.certificate_, [], wording) + pairs(table) + self._items(answer, k)
-        )
+        self.proof.object = card(answer.model.certificate_) + pairs(found) + self._items(answer, k)
 
     def _show_theorem(self, answer: BoostingAnswer, k: int) -> None:
         """One item of the theorem along the run."""
-        wording, certificate = self.wording, answer.model.certificate_
+        certificate = answer.model.certificate_
         names = [item.name for item in certificate.at(0)]
         item = self.values["item"] if self.values["item"] in names else names[0]
         ks = [int(i) for i in answer.ks if i > 0]
         found = [certificate.at(i)[names.index(item)] for i in ks]
-        self.theorem.call(wording(f"item {item}"))
+        self.theorem.call(say(ITEMS[item]))
         self.theorem.draw(
             [
-                Curve(wording("allowed"), ks, [entry.bound for entry in found], 3, "dashed"),
-                Curve(wording("measured"), ks, [entry.measured for entry in found], 0),
+                Curve(say("allowed by the theorem"), ks, [e.bound for e in found], 3, "dashed"),
+                Curve(say("measured"), ks, [entry.measured for entry in found], 0),
             ],
             float(max(k, 1)),
-            f"{wording('iteration')} {k}",
+            f"{say('iteration')} {k}",
         )
 
     def _items(self, answer: BoostingAnswer, k: int) -> str:
         """The whole theorem at iteration k."""
-        wording = self.wording
-        rows = "".join(
-            f"<tr><td>{text(wording(f'item {item.name}'))}</td>"
-            f"<td class='n'>{item.measured:.4g}</td><td class='n'>{item.bound:.4g}</td>"
-            f"<td class='word'>{text(wording(_verdict(item)))}</td></tr>"
+        rows = [
+            (
+                say(ITEMS[item.name]),
+                f"{item.measured:.4g}",
+                f"{item.bound:.4g}",
+                say(_verdict(item)),
+            )
             for item in answer.model.certificate_.at(k)
-        )
-        heads = "".join(
-            f"<th class='n'>{text(word)}</th>"
-            for word in ("", wording("measured"), wording("allowed short"), "")
-        )
-        title = text(wording("theorem at k", k=k))
-        return f"<h2 class='next'>{title}</h2><table><tr>{heads}</tr>{rows}</table>"
+        ]
+        title = text(say("The theorem at iteration {k}", k=k))
+        heads = ("", say("measured"), say("allowed"), "")
+        return f"<h2 class='next'>{title}</h2>" + table(("", "n", "n", "word"), heads, rows)
 
     def code(self) -> str:
         """A program that computes what is shown."""
@@ -200,6 +183,6 @@ class Boosting(Room):
 
 
 def _verdict(item: Any) -> str:
-    if item.vacuous:
-        return "open" if not item.holds else "says nothing"
-    return "holds" if item.holds else "open"
+    if not item.holds:
+        return "open"
+    return "vacuous" if item.vacuous else "holds"

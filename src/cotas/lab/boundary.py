@@ -9,20 +9,21 @@ from typing import Any
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, CustomJS, PointDrawTool, Range1d
-from bokeh.plotting import figure
+from bokeh.models import CustomJS, PointDrawTool
 
 from cotas import plots
 from cotas.certificates.presentation import percent
 from cotas.lab import classifiers
-from cotas.lab.looks import WIDGET, legend
+from cotas.lab.looks import WRAPPED, columns, frame, legend, plane, stack, wide
 from cotas.lab.plane import Plane, plane_of
-from cotas.lab.points import SAMPLES, Points, PointsField, from_csv
+from cotas.lab.points import DATA, SAMPLES, Points, PointsField, from_csv
 from cotas.lab.proof import card
-from cotas.lab.room import WRAPPED, Room
+from cotas.lab.room import SET, Room
 from cotas.lab.state import Menu, Refused, Slider
+from cotas.lab.tables import NOT_FINITE
 from cotas.lab.worker import LabTask
 from cotas.report.markup import pairs
+from cotas.words import say
 
 # A page that is dragged over sends no more than a state in so many milliseconds.
 MILLISECONDS = 40
@@ -50,12 +51,8 @@ class BoundaryAnswer:
 class Boundary(Room):
     """Points in the plane, a classifier, its boundary and its certificate.
 
-    Parameters
-    ----------
-    lang : "en" or "es"
-    dark : bool
-    link : mapping, optional
-        The state: {"model": "LinearSVM", "lam": "0.1", "data": "groups"}.
+    The parameters are those of every room: `lang`, `dark` and `link`, which has the state:
+    {"model": "LinearSVM", "lam": "0.1", "data": "groups"}.
 
     Examples
     --------
@@ -65,14 +62,21 @@ class Boundary(Room):
     True
     """
 
-    slug = "boundary"
-    FIELDS = (
-        Menu("data", (*SAMPLES, "own"), "moons"),
-        Slider("seed", tuple(range(100)), 0),
-        *classifiers.FIELDS,
-        Menu("show", ("certified", "none"), "certified"),
-        PointsField(),
+    short = "Boundary"
+    title = "The boundary, the margin and the proof"
+    lead = (
+        "Drag a point, and see boundary, margin, support vectors and certificate follow. A click "
+        "adds a point, Backspace takes the selected one away."
     )
+    CSV = "CSV: two columns of numbers, then the class"
+    FIELDS = (
+        Menu("data", "moons", "Data", {**DATA, "own": "A CSV of one's own"}),
+        Slider("seed", 0, "Another draw", range(100)),
+        *classifiers.FIELDS,
+        Menu("show", "certified", "Show also",
+             {"certified": "certified predictions", "none": "nothing"}),
+        PointsField("points", None),
+    )  # fmt: skip
 
     # ---- the state -------------------------------------------------------------------------------
 
@@ -86,8 +90,7 @@ class Boundary(Room):
         return sample if moved is None else sample.with_examples(moved)
 
     def relevant(self) -> set[str]:
-        own = {"csv"} if self.values["data"] == "own" else set()
-        return classifiers.relevant(self.values) | {"data", "show"} | own
+        return classifiers.relevant(self.values) | {"data", "show"}
 
     def set(self, name: str, value: Any) -> None:
         """Change one setting; other data are other points."""
@@ -137,86 +140,64 @@ class Boundary(Room):
 
     def picture(self) -> Any:
         """The plane with its points."""
-        looks = self.looks
-        self.source = ColumnDataSource(
-            {"x": [], "y": [], "label": [], "colour": [], "mark": []}, name="points"
-        )
-        self.new, self.rings, self.areas, self.doubtful, self.line, self.margins = (
-            ColumnDataSource({"x": [], "y": [], "colour": []}),
-            ColumnDataSource({"x": [], "y": []}, name="rings"),
-            ColumnDataSource({"xs": [], "ys": [], "colour": []}),
-            ColumnDataSource({"xs": [], "ys": []}),
-            ColumnDataSource({"xs": [], "ys": []}, name="line"),
-            ColumnDataSource({"xs": [], "ys": []}),
-        )
-        self.figure = plot = figure(
-            x_range=Range1d(), y_range=Range1d(), tools="pan,wheel_zoom,reset",
-            sizing_mode="scale_width", aspect_ratio=1.2, min_height=300,
-            output_backend="canvas", toolbar_location="above", name="plane",
-        )  # fmt: skip
+        looks, ink = self.looks, self.looks.ink
+        self.source = columns("x", "y", "label", "colour", "mark", name="points")
+        self.new, self.rings = columns("x", "y", "colour"), columns("x", "y", name="rings")
+        self.areas, self.doubtful = columns("xs", "ys", "colour"), columns("xs", "ys")
+        self.line, self.margins = columns("xs", "ys", name="line"), columns("xs", "ys")
+        self.figure = plot = plane(looks, 1.2, tools="pan,wheel_zoom,reset",
+                                   output_backend="canvas", toolbar_location="above")  # fmt: skip
         plot.multi_polygons("xs", "ys", source=self.areas, fill_color="colour", line_color=None)
         plot.multi_polygons(
             "xs", "ys", source=self.doubtful, fill_alpha=0.0, line_color=None,
             hatch_pattern="/", hatch_color=looks.soft, hatch_alpha=0.6, hatch_scale=7,
         )  # fmt: skip
-        plot.multi_line("xs", "ys", source=self.line, color=looks.ink, line_width=2.4)
-        plot.multi_line(
-            "xs", "ys", source=self.margins, color=looks.ink, line_dash="dashed", line_width=1.2
-        )
+        plot.multi_line("xs", "ys", source=self.line, color=ink, line_width=2.4)
+        plot.multi_line("xs", "ys", source=self.margins, color=ink, line_dash="dashed",
+                        line_width=1.2)  # fmt: skip
         plot.scatter("x", "y", source=self.new, size=4, color="colour", alpha=0.35)
-        plot.scatter(
-            "x", "y", source=self.rings, size=16, fill_color=None, line_color=looks.ink,
-            line_width=1.3,
-        )  # fmt: skip
+        plot.scatter("x", "y", source=self.rings, size=16, fill_color=None, line_color=ink,
+                     line_width=1.3)  # fmt: skip
         dots = plot.scatter(
             "x", "y", source=self.source, size=9, marker="mark", fill_color="colour",
             line_color=looks.paper, line_width=0.8, nonselection_alpha=1.0,
-            nonselection_fill_alpha=1.0, selection_line_color=looks.ink, selection_line_width=2.5,
+            nonselection_fill_alpha=1.0, selection_line_color=ink, selection_line_width=2.5,
         )  # fmt: skip
         self.draw_tool = PointDrawTool(renderers=[dots], add=True, drag=True)
         plot.add_tools(self.draw_tool)
         plot.toolbar.active_scroll = None
         plot.toolbar.active_drag = plot.toolbar.active_tap = self.draw_tool
-        looks.dress(plot)
-        plot.grid.grid_line_color = None
         self.source.js_on_change("change", CustomJS(args={"source": self.source}, code=LIVE))
         self.source.on_change("data", self._moved)
         self._fill()
-        self.legend = self.prose(sizing_mode="stretch_width")
-        return pn.Column(
-            pn.pane.Bokeh(plot, sizing_mode="stretch_width", margin=0),
-            self.legend,
-            sizing_mode="stretch_width",
-            margin=0,
-        )
+        self.legend = wide()
+        return stack(plot, self.legend)
 
     def controls(self) -> list[Any]:
-        found = super().controls()
-        words = self.wording("csv")
-        self.widgets["csv"] = self.file_box(words, False, label=words)
-        draw = self.button(self.wording("seed"), sizing_mode="stretch_width", margin=(0, 0, 10, 0))
-        draw.on_click(lambda _: self.set("seed", (int(self.values["seed"]) + 1) % 100))
+        data, csv, _seed, *others = super().controls()
         self.widgets.pop("seed")
-        self.label = pn.widgets.Select(
-            label=self.wording("new class"), options=[], stylesheets=[WIDGET],
-            sizing_mode="stretch_width", margin=(0, 0, 8, 0),
-        )  # fmt: skip
+        draw = self.button(say("Another draw"), self._draw_again, sizing_mode="stretch_width",
+                           margin=(0, 0, 10, 0))  # fmt: skip
+        self.label = pn.widgets.Select(label=say("Class of new points"), options=[], **SET)
         self.label.param.watch(lambda _: self._set_class_of_new_points(), "value")
-        data, _seed, *others = found
-        return [data, self.widgets["csv"], draw, *others, self.label, self._by_hand()]
+        return [data, csv, draw, *others, self.label, self._by_hand()]
+
+    def _draw_again(self) -> None:
+        self.set("seed", (int(self.values["seed"]) + 1) % 100)
 
     def _by_hand(self) -> Any:
         """Moves, adds and removes points without a mouse."""
-        options = {"stylesheets": [WIDGET], "sizing_mode": "stretch_width", "margin": (0, 0, 6, 0)}
-        self.number = pn.widgets.IntInput(label=self.wording("number"), value=1, start=1, **options)
-        self.at = [pn.widgets.FloatInput(label=axis, value=0.0, **options) for axis in ("x₁", "x₂")]
+        self.number = pn.widgets.IntInput(label=say("Point"), value=1, start=1, **SET)
+        self.at = [pn.widgets.FloatInput(label=axis, value=0.0, **SET) for axis in ("x₁", "x₂")]
         self.number.param.watch(lambda _: self._tell_point(), "value")
-        move, add, remove = (self.button(self.wording(key)) for key in ("set", "add", "remove"))
-        move.on_click(lambda _: self.move(self._row(), *self._place()))
-        add.on_click(lambda _: self.add(*self._place()))
-        remove.on_click(lambda _: self.remove(self._row()))
-        buttons = pn.Row(move, add, remove, stylesheets=[WRAPPED], margin=0)
-        return self.folded(self.wording("by hand"), self.number, *self.at, buttons)
+        buttons = pn.Row(
+            self.button(say("Move"), lambda: self.move(self._row(), *self._place())),
+            self.button(say("Add"), lambda: self.add(*self._place())),
+            self.button(say("Remove"), lambda: self.remove(self._row())),
+            stylesheets=[WRAPPED],
+            margin=0,
+        )
+        return self.folded(say("Points by keyboard"), self.number, *self.at, buttons)
 
     def _row(self) -> int:
         """The row of the point that is set by hand."""
@@ -239,38 +220,21 @@ class Boundary(Room):
         rows = answer.points.X[plane.rings]
         self.rings.data = {"x": rows[:, 0].tolist(), "y": rows[:, 1].tolist()}
         self.legend.object = legend(self._keys(answer))
-        self.proof.object = card(answer.model.certificate_, answer.reports, self.wording) + pairs(
-            self._figures(answer)
-        )
+        certificate = card(answer.model.certificate_, answer.reports)
+        self.proof.object = certificate + pairs(_figures(answer))
 
     def _keys(self, answer: BoundaryAnswer) -> list[tuple[str, str]]:
         """What the picture shows, class by class and line by line."""
-        looks, plane = self.looks, answer.plane
-        found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(self._classes)]
-        found.append((looks.key("ink"), self.wording("boundary")))
-        if plane.margins["xs"]:
-            found.append((looks.key("dashed ink"), self.wording("margins")))
-        if len(plane.rings):
-            found.append((looks.key("ring"), self.wording(plane.ringed)))
-        if len(answer.points.X_new):
-            found.append((looks.key("small"), self.wording("validation")))
-        if plane.doubtful["xs"]:
-            found.append((looks.key("hatch"), self.wording("uncertified")))
-        return found
-
-    def _figures(self, answer: BoundaryAnswer) -> dict[str, str]:
-        wording, model = self.wording, answer.model
-        found = {wording("training error"): percent(answer.errors[0])}
-        if not math.isnan(answer.errors[1]):
-            found[wording("validation error")] = percent(answer.errors[1])
-        if answer.plane.ringed:
-            key = "support" if answer.plane.ringed == "support vectors" else "violated"
-            found[wording(key)] = f"{len(answer.plane.rings)} / {len(answer.points.X)}"
-        if hasattr(model, "margin_width_") and len(model.classes_) == 2:
-            found[wording("width")] = f"{float(np.ravel(model.margin_width_)[0]):.4g}"
-        if answer.plane.certified is not None:
-            found[wording("certified share")] = percent(float(np.mean(answer.plane.certified)))
-        return found
+        key, plane = self.looks.key, answer.plane
+        found = [(key("point", k), f"y = {name}") for k, name in enumerate(self._classes)]
+        lines = (
+            ("ink", "decision boundary", True),
+            ("dashed ink", "margins ±1", plane.margins["xs"]),
+            ("ring", plane.ringed, len(plane.rings)),
+            ("small", "validation", len(answer.points.X_new)),
+            ("hatch", "not certified", plane.doubtful["xs"]),
+        )
+        return found + [(key(kind), say(words)) for kind, words, shown in lines if shown]
 
     def _colour(self, code: int) -> str:
         """The colour of a class among those of the fit, which may be fewer than there were."""
@@ -283,36 +247,29 @@ class Boundary(Room):
         """Put the points of the state on the page."""
         points = self.points
         self._classes = points.classes
-        self._filling = True
-        try:
-            codes = np.searchsorted(self._classes, points.y)
-            self.source.selected.indices = []
-            self.source.data = {
-                "x": points.X[:, 0].tolist(),
-                "y": points.X[:, 1].tolist(),
-                "label": [str(label) for label in points.y],
-                "colour": [self.looks.colour(int(k)) for k in codes],
-                "mark": [self.looks.marker(int(k)) for k in codes],
-            }
-        finally:
-            self._filling = False
-        new = np.searchsorted(self._classes, points.y_new)
+        self.source.selected.indices = []
+        X, labels = points.X, [str(label) for label in points.y]
+        self._write({"x": X[:, 0].tolist(), "y": X[:, 1].tolist(), "label": labels}, points)
         self.new.data = {
             "x": points.X_new[:, 0].tolist(),
             "y": points.X_new[:, 1].tolist(),
-            "colour": [self.looks.colour(int(k)) for k in new],
+            "colour": self.looks.marks(np.searchsorted(self._classes, points.y_new))["colour"],
         }
-        for axis, values in zip(
-            (self.figure.x_range, self.figure.y_range), points.X.T, strict=True
-        ):
-            ends = plots.fitted.axis_of(values, 2)
-            axis.update(start=float(ends[0]), end=float(ends[1]), reset_start=float(ends[0]),
-                        reset_end=float(ends[1]))  # fmt: skip
+        frame(self.figure, X)
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = map(_short, points.axes)
         if hasattr(self, "label"):
             self.label.options = {f"y = {label}": k for k, label in enumerate(self._classes)}
             self.label.value = 0
             self._set_class_of_new_points()
+
+    def _write(self, data: dict[str, Any], points: Points) -> None:
+        """Put points on the page, each with the colour and the marker of its class."""
+        self._filling = True
+        try:
+            marks = self.looks.marks(np.searchsorted(self._classes, points.y))
+            self.source.data = {**data, **marks}
+        finally:
+            self._filling = False
 
     def _set_class_of_new_points(self) -> None:
         """What the tool writes into the other columns of a point that is added."""
@@ -325,7 +282,6 @@ class Boundary(Room):
             return
         names = {str(label): label for label in self._classes}
         labels = [names.get(str(label), self._classes[0]) for label in new["label"]]
-        added = [k for k, colour in enumerate(new["colour"]) if not str(colour).startswith("#")]
         try:
             X = np.array([new["x"], new["y"]], dtype=np.float64).T.reshape(-1, 2)
             points = self.points.moved(X, np.array(labels, dtype=self._classes.dtype))
@@ -333,26 +289,13 @@ class Boundary(Room):
             self.complain(problem)
             return
         except (TypeError, ValueError):
-            self.complain(Refused("not finite"))
+            self.complain(Refused(NOT_FINITE))
             return
         self._keep(points)
         self.complain()
-        if added:
-            self._fill_looks(points)
+        if any(not str(colour).startswith("#") for colour in new["colour"]):  # some were added
+            self._write(self.source.data, points)
         self.refresh()
-
-    def _fill_looks(self, points: Points) -> None:
-        """Give points that were added the colour and the marker of their class."""
-        codes = np.searchsorted(self._classes, points.y)
-        self._filling = True
-        try:
-            self.source.data = {
-                **self.source.data,
-                "colour": [self.looks.colour(int(k)) for k in codes],
-                "mark": [self.looks.marker(int(k)) for k in codes],
-            }
-        finally:
-            self._filling = False
 
     def move(self, row: int, x: float, y: float) -> None:
         """Put one point elsewhere."""
@@ -390,6 +333,22 @@ class Boundary(Room):
     def keep_file(self, content: bytes) -> None:
         self.values["points"] = from_csv(content)
         self._fill()
+
+
+def _figures(answer: BoundaryAnswer) -> dict[str, str]:
+    plane, model = answer.plane, answer.model
+    found = {say("Training error"): percent(answer.errors[0])}
+    if not math.isnan(answer.errors[1]):
+        found[say("Validation error")] = percent(answer.errors[1])
+    if plane.ringed:
+        key = "Support vectors" if plane.ringed == "support vectors" else "Margins violated"
+        found[say(key)] = f"{len(plane.rings)} / {len(answer.points.X)}"
+    if hasattr(model, "margin_width_") and len(model.classes_) == 2:
+        width = float(np.ravel(model.margin_width_)[0])
+        found[say("Width of the margin, 2/‖θ‖")] = f"{width:.4g}"
+    if plane.certified is not None:
+        found[say("Training points certified")] = percent(float(np.mean(plane.certified)))
+    return found
 
 
 def _short(name: str) -> str:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import panel as pn
-from bokeh.models import ColumnDataSource, FixedTicker, LogTicker, Span, Ticker
+from bokeh.models import FixedTicker, LogTicker, Span, Ticker
 from bokeh.plotting import figure
 
-from cotas.lab.looks import PROSE, Looks, legend
+from cotas.arrays import FloatArray
+from cotas.lab.looks import Looks, columns, legend, stack, wide
 from cotas.report.markup import text
 
 # An axis on a telephone has room for so many numbers.
 MOST_NUMBERS = 6
-# The lines of a legend for each kind of dash.
-KEYS = {"solid": "line", "dashed": "dashed", "dotted": "dotted", "dotdash": "dotdash"}
+# How a line is dashed: another way in each round of the colours.
+DASHES: dict[str, list[int]] = {
+    "solid": [],
+    "dashed": [7, 4],
+    "dotdash": [2, 4, 7, 4],
+    "dotted": [2, 4],
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +62,8 @@ class Chart:
             sizing_mode="scale_width", aspect_ratio=aspect, min_height=220, toolbar_location=None,
             name=name,
         )  # fmt: skip
-        self.lines = ColumnDataSource(
-            {"xs": [], "ys": [], "colour": [], "dash": []}, name=f"{name} lines"
-        )
-        self.dots = ColumnDataSource({"x": [], "y": [], "colour": [], "mark": []})
+        self.lines = columns("xs", "ys", "colour", "dash", name=f"{name} lines")
+        self.dots = columns("x", "y", "colour", "mark")
         self.figure.multi_line(
             "xs", "ys", source=self.lines, line_color="colour", line_dash="dash", line_width=2.2
         )
@@ -72,10 +75,7 @@ class Chart:
         self.figure.add_layout(self.mark)
         looks.dress(self.figure)
         self.figure.min_border_left = 50
-        self.caption, self.keys = (
-            pn.pane.HTML("", margin=0, sizing_mode="stretch_width", stylesheets=[PROSE])
-            for _ in range(2)
-        )
+        self.caption, self.keys = wide(), wide()
         self.call(y)
 
     def call(self, y: str, title: str = "") -> None:
@@ -99,13 +99,12 @@ class Chart:
         at, called : where the upright line stands, if anywhere, and what the legend calls it
         others : more of the legend: small drawings with their words
         """
-        shown = [(curve, *self._visible(curve)) for curve in curves]
-        looks = self.looks
+        shown, looks = [(curve, *self._visible(curve)) for curve in curves], self.looks
         self.lines.data = {
             "xs": [x for _, x, _ in shown],
             "ys": [y for _, _, y in shown],
             "colour": [looks.colour(curve.number) for curve, _, _ in shown],
-            "dash": [[] if curve.dash == "solid" else _DASHES[curve.dash] for curve, _, _ in shown],
+            "dash": [DASHES[curve.dash] for curve, _, _ in shown],
         }
         if self.log[0]:
             self.figure.xaxis.ticker = _ticker([v for _, x, _ in shown for v in x])
@@ -117,13 +116,13 @@ class Chart:
             if curve.dots
             for a, b in zip(x, y, strict=True)
         ]
-        columns = zip(*points, strict=True) if points else ([], [], [], [])
-        self.dots.data = dict(zip(("x", "y", "colour", "mark"), map(list, columns), strict=True))
+        parts = zip(*points, strict=True) if points else ([], [], [], [])
+        self.dots.data = dict(zip(self.dots.data, map(list, parts), strict=True))
         self.mark.visible = at is not None
         if at is not None:
             self.mark.location = at
         keys = [
-            (looks.key(KEYS[curve.dash], curve.number), curve.name)
+            (looks.key(curve.dash, curve.number), curve.name)
             for curve, _, _ in shown
             if curve.name not in ("", self.y)
         ]
@@ -140,18 +139,16 @@ class Chart:
 
     def pane(self) -> Any:
         """The figure with its legend."""
-        return pn.Column(
-            self.caption,
-            pn.pane.Bokeh(self.figure, sizing_mode="stretch_width", margin=0),
-            self.keys,
-            sizing_mode="stretch_width",
-            margin=(0, 0, 12, 0),
-        )
+        return stack(self.caption, self.figure, self.keys, margin=(0, 0, 12, 0))
 
 
-def dash_of(number: int) -> str:
-    """How the line of this curve is dashed: another way in each round of the colours."""
-    return ("solid", "dashed", "dotdash", "dotted")[number // 8 % 4]
+def coefficients(names: Sequence[str], x: Any, values: FloatArray) -> list[Curve]:
+    """A curve for each column of the values."""
+    dashes = [*DASHES]
+    return [
+        Curve(name, x, values[:, j], j, dashes[j // 8 % len(dashes)])
+        for j, name in enumerate(names)
+    ]
 
 
 def _ticker(values: list[float]) -> Ticker:
@@ -172,6 +169,3 @@ def _ticks(values: list[float]) -> list[float]:
         return [10.0**k for k in range(low, high + 1, -(-(high - low) // MOST_NUMBERS))]
     found = [float(f"{m}e{k}") for k in range(low - 1, high + 1) for m in (1, 2, 5)]
     return [tick for tick in found if min(values) / 2 <= tick <= 2 * max(values)]
-
-
-_DASHES = {"dashed": [7, 4], "dotted": [2, 4], "dotdash": [2, 4, 7, 4]}

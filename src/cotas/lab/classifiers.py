@@ -15,21 +15,26 @@ ONLINE = ("Perceptron", "AveragedPerceptron", "PassiveAggressive", "Pegasos", "K
 NAMES = ("LinearSVM", "LogisticRegression", "KernelSVM", *ONLINE, *BOOSTERS)
 
 FIELDS = (
-    Menu("model", NAMES, "KernelSVM"),
-    Menu("penalty", ("lam", "C"), "lam"),
-    Slider("lam", decades(-6, 3), 0.01),
-    Slider("C", decades(-4, 6), 1.0),
-    Menu("kernel", ("rbf", "poly", "linear", "cosine"), "rbf"),
-    Slider("sigma", decades(-2, 2, 8), 0.562),
-    Slider("degree", tuple(range(1, 9)), 3),
-    Slider("coef0", (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), 1.0),
-    Menu("loss", ("hinge", "squared_hinge"), "hinge"),
-    Menu("margin", ("soft", "hard"), "soft"),
-    Menu("step", ("1/(lam*t)", "1/t", "1/(1+t)"), "1/(lam*t)"),
-    Slider("epochs", (1, 2, 5, 10, 20, 50, 100, 200, 500), 20),
-    Slider("rounds", (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200), 50),
-    Slider("learning_rate", (0.05, 0.1, 0.2, 0.5, 1.0), 1.0),
-    Slider("depth", (1, 2, 3, 4), 1),
+    Menu("model", "KernelSVM", "Classifier", {name: name for name in NAMES}),
+    Menu("penalty", "lam", "Penalty given as", {"lam": "λ", "C": "C"}),
+    Slider("lam", 0.01, "λ", decades(-6, 3)),
+    Slider("C", 1.0, "C", decades(-4, 6)),
+    Menu("kernel", "rbf", "Kernel", {"rbf": "Radial (RBF)", "poly": "Polynomial",
+                                     "linear": "Linear", "cosine": "Cosine"}),
+    Slider("sigma", 0.562, "Width σ of the kernel", decades(-2, 2, 8)),
+    Slider("degree", 3, "Degree", range(1, 9)),
+    Slider("coef0", 1.0, "Constant of the kernel", (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)),
+    Menu("loss", "hinge", "Loss", {"hinge": "Hinge", "squared_hinge": "Squared hinge"}),
+    Menu("margin", "soft", "Margin", {"soft": "Soft", "hard": "Hard"}),
+    Menu("step", "1/(lam*t)", "Step η", {
+        "1/(lam*t)": "1/(λt), of Fuentes-Pineda",
+        "1/t": "1/t, of Fuentes Cabrera",
+        "1/(1+t)": "1/(1+t), of Clasificación lineal",
+    }),
+    Slider("epochs", 20, "Epochs", (1, 2, 5, 10, 20, 50, 100, 200, 500)),
+    Slider("rounds", 50, "Rounds", (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200)),
+    Slider("learning_rate", 1.0, "Learning rate", (0.05, 0.1, 0.2, 0.5, 1.0)),
+    Slider("depth", 1, "Depth of the trees", (1, 2, 3, 4)),
 )  # fmt: skip
 
 
@@ -83,4 +88,4 @@ def kernel_of(values: Mapping[str, Any]) -> Call:
         return Call(
             "kernels.Polynomial", {"degree": int(values["degree"]), "coef0": values["coef0"]}
         )
-    return Call("kernels.Linear" if values["kernel"] == "linear" else "kernels.Cosine")
+    return Call(f"kernels.{values['kernel'].capitalize()}")

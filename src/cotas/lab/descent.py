@@ -8,9 +8,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import panel as pn
-from bokeh.models import ColumnDataSource, PointDrawTool, Range1d
-from bokeh.plotting import figure
+from bokeh.models import PointDrawTool
 from bokeh.plotting.contour import contour_data
 
 import cotas
@@ -19,19 +17,22 @@ from cotas.arrays import FloatArray
 from cotas.exceptions import DivergedError
 from cotas.experiments.descent import objective
 from cotas.lab.charts import Chart, Curve
-from cotas.lab.looks import legend
+from cotas.lab.looks import columns, legend, plane, stack, wide
 from cotas.lab.proof import card, page
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider
 from cotas.lab.worker import LabTask
 from cotas.report.markup import pairs, text
 from cotas.tracing import DescentStep, Trace
+from cotas.words import say
 
 # Points of the grid on each side, and the lines of equal J.
 RESOLUTION, LEVELS = 70, 14
 MOST_STEPS = 2000
 # So many iterations are drawn of a run that runs away, or as many as it gets.
 OF_A_FLIGHT = (12, 6, 3, 1)
+HUNDREDTHS = tuple(round(-1 + k / 100, 2) for k in range(201))
+RAN_AWAY = "# With more iterations it runs away, and the library says so.\n"
 PLACES = {"raw": (600.0, 4.0), "normalized": (900.0, 500.0)}
 
 
@@ -58,11 +59,7 @@ class DescentAnswer:
 class Descent(Room):
     """J(θ₀, θ₁) of price against area, and a descent from a start that can be dragged.
 
-    Parameters
-    ----------
-    lang : "en" or "es"
-    dark : bool
-    link : mapping, optional
+    The parameters are those of every room: `lang`, `dark` and `link`.
 
     Examples
     --------
@@ -72,21 +69,35 @@ class Descent(Room):
     True
     """
 
-    slug = "descent"
-    FIELDS = (
-        Menu("way", ("gradient", "stochastic", "mini-batch"), "gradient"),
-        Menu("scale", ("normalized", "raw"), "normalized"),
-        Slider("pace", (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 1.8, 1.95, 2.0, 2.03, 2.1, 2.3), 0.2),
-        Menu("rule", ("change of J", "change of θ", "iterations"), "change of J"),
-        Slider("small", (1e-9, 1e-6, 1e-3, 1e-2, 0.1, 1.0, 10.0), 1e-3),
-        Slider("most", (1, 2, 5, 10, 20, 50, 100, 200, 500), 100),
-        Slider("start x", tuple(round(-1 + k / 100, 2) for k in range(201)), -0.8),
-        Slider("start y", tuple(round(-1 + k / 100, 2) for k in range(201)), 0.7),
+    short = "Descent"
+    title = "Gradient descent on the prices of houses"
+    lead = (
+        "J(θ) of Moreno Chávez from above: drag the start, choose step, batch and stopping rule, "
+        "and watch it arrive, or run away."
     )
+    FIELDS = (
+        Menu("way", "gradient", "Descent", {
+            "gradient": "All examples (batch)",
+            "stochastic": "One example at a time",
+            "mini-batch": "Mini-batches of four",
+        }),
+        Menu("scale", "normalized", "Area",
+             {"normalized": "normalized", "raw": "in square metres"}),
+        Slider("pace", 0.2, "Step η, in multiples of 1/L",
+               (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 1.8, 1.95, 2.0, 2.03, 2.1, 2.3)),
+        Menu("rule", "change of J", "Stop when", {
+            "change of J": "J changes little",
+            "change of θ": "θ moves little",
+            "iterations": "the iterations are over",
+        }),
+        Slider("small", 1e-3, "Little is less than", (1e-9, 1e-6, 1e-3, 1e-2, 0.1, 1.0, 10.0)),
+        Slider("most", 100, "Iterations at most", (1, 2, 5, 10, 20, 50, 100, 200, 500)),
+        Slider("start x", -0.8, "Start, θ₀ in the picture", HUNDREDTHS),
+        Slider("start y", 0.7, "Start, θ₁ in the picture", HUNDREDTHS),
+    )  # fmt: skip
 
     def relevant(self) -> set[str]:
-        used = {"way", "scale", "pace", "rule", "most", "start x", "start y"}
-        return used if self.values["rule"] == "iterations" else used | {"small"}
+        return super().relevant() - ({"small"} if self.values["rule"] == "iterations" else set())
 
     # ---- what is computed ------------------------------------------------------------------------
 
@@ -158,16 +169,10 @@ class Descent(Room):
     # ---- what is shown ---------------------------------------------------------------------------
 
     def picture(self) -> Any:
-        looks, wording = self.looks, self.wording
-        self.levels = ColumnDataSource({"xs": [], "ys": []})
-        self.walk = ColumnDataSource({"x": [], "y": []}, name="walk")
-        self.first = ColumnDataSource({"x": [0.0], "y": [0.0]}, name="first")
-        self.goal = ColumnDataSource({"x": [], "y": []})
-        self.figure = plot = figure(
-            x_range=Range1d(), y_range=Range1d(), x_axis_label="θ₀", y_axis_label="θ₁",
-            tools="", sizing_mode="scale_width", aspect_ratio=1.35, min_height=300,
-            toolbar_location=None, name="plane",
-        )  # fmt: skip
+        looks = self.looks
+        self.levels, self.walk = columns("xs", "ys"), columns("x", "y", name="walk")
+        self.first, self.goal = columns("x", "y", name="first"), columns("x", "y")
+        self.figure = plot = plane(looks, 1.35, x_axis_label="θ₀", y_axis_label="θ₁")
         plot.multi_line("xs", "ys", source=self.levels, line_color=looks.soft, line_alpha=0.7,
                         line_width=1.3)  # fmt: skip
         plot.line("x", "y", source=self.walk, color=looks.colour(3), line_width=1.8)
@@ -179,54 +184,43 @@ class Descent(Room):
         tool = PointDrawTool(renderers=[dot], add=False, drag=True)
         plot.add_tools(tool)
         plot.toolbar.active_drag = tool
-        looks.dress(plot)
-        plot.grid.grid_line_color = None
         self.first.on_change("data", self._dragged)
         self._filling = False
-        keys = self.prose(sizing_mode="stretch_width")
-        keys.object = legend([
-            (looks.key("point", 0), wording("start")), (looks.key("line", 3), wording("walk")),
-            (looks.key("point", 7), wording("least J")), (looks.key("soft"), wording("equal J")),
-        ]).replace(looks.colour(7), looks.colour(2))  # fmt: skip
-        self.course = Chart(
-            looks, wording("iteration"), wording("excess"), log=(False, True), aspect=2.6,
-            name="course",
-        )  # fmt: skip
-        options = {"sizing_mode": "stretch_width", "margin": 0}
-        return pn.Column(pn.pane.Bokeh(plot, **options), keys, self.course.pane(), **options)
+        keys = legend([
+            (looks.key("point", 0), say("start: drag it")),
+            (looks.key("solid", 3), say("the steps")),
+            # A star, in the colour of the minimum.
+            (looks.key("point", 7).replace(looks.colour(7), looks.colour(2)),
+             say("least J, in closed form")),
+            (looks.key("soft"), say("lines of equal J")),
+        ])  # fmt: skip
+        self.course = Chart(looks, say("iteration"), say("J − best that is possible"),
+                            log=(False, True), aspect=2.6, name="course")  # fmt: skip
+        return stack(plot, wide(keys), self.course.pane())
 
     def show(self, answer: DescentAnswer) -> None:
-        wording, box = self.wording, answer.box
         self.levels.data = answer.contours
-        for axis, low, high in ((self.figure.x_range, *box[:2]), (self.figure.y_range, *box[2:])):
-            axis.update(start=low, end=high)
+        left, right, bottom, top = answer.box
+        self.figure.x_range.update(start=left, end=right)
+        self.figure.y_range.update(start=bottom, end=top)
         self.walk.data = {"x": answer.theta[:, 0].tolist(), "y": answer.theta[:, 1].tolist()}
         self._filling = True
         self.first.data = {"x": [float(answer.theta[0, 0])], "y": [float(answer.theta[0, 1])]}
         self._filling = False
-        best = self._best()
+        best, certificate = self._best(), answer.model.certificate_
         self.goal.data = {"x": [best[0]], "y": [best[1]]}
-        certificate = answer.model.certificate_
         above = answer.objectives - max(certificate.lower, 0.0)
-        self.course.draw([Curve(wording("excess"), np.arange(len(above)), above, 3)])
-        self.proof.object = self._words(answer, certificate)
-
-    def _words(self, answer: DescentAnswer, certificate: Any) -> str:
-        wording = self.wording
-        last = answer.theta[-1]
-        table = {
-            wording("step η"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
-            wording("steps made"): str(len(answer.etas)),
+        self.course.draw([Curve(self.course.y, np.arange(len(above)), above, 3)])
+        flight, last = answer.flight, answer.theta[-1]
+        found = {
+            say("Step η"): f"{answer.etas[0]:.4g}" if len(answer.etas) else "–",
+            say("Steps made"): str(len(answer.etas)),
             "θ₀": f"{last[0]:.6g}",
             "θ₁": f"{last[1]:.6g}",
-            wording("ended"): wording("ran away")
-            if answer.flight
-            else wording(f"stop {answer.model.stop_.name}"),
+            say("Ended"): say("it ran away") if flight else answer.model.stop_reason_,
         }
-        head = f"<p class='problem'>{text(answer.flight)}</p>" if answer.flight else card(
-            certificate, [], wording
-        )  # fmt: skip
-        return f"{head}{pairs(table)}" + page(answer.run, answer.lines, wording, self.lang)
+        head = f"<p class='problem'>{text(flight)}</p>" if flight else card(certificate)
+        self.proof.object = head + pairs(found) + page(answer.run, answer.lines)
 
     def _dragged(self, _name: str, _old: Any, new: Any) -> None:
         """The visitor has put the start elsewhere."""
@@ -249,11 +243,7 @@ class Descent(Room):
         return (
             "import cotas\n\nX, price = cotas.datasets.houses()\narea = X[:, :1]\n"
             + ("area = (area - area.mean(axis=0)) / area.std(axis=0)\n" if scaled else "")
-            + (
-                "# With more iterations it runs away, and the library says so.\n"
-                if self.answer.flight
-                else ""
-            )
+            + (RAN_AWAY if self.answer.flight else "")
             + f"model = {self.answer.call}\n"
             "for step in cotas.trace(model, area, price):\n    print(step.number, step.text())\n"
             "cotas.plots.convergence(model.fit(area, price))\n"

@@ -10,19 +10,23 @@ import numpy as np
 import panel as pn
 
 from cotas.certificates.presentation import percent
-from cotas.lab import apart, foreign
+from cotas.lab import apart, foreign, tables
 from cotas.lab.charts import Chart, Curve
-from cotas.lab.foreign import Data, Judged, ModelField
-from cotas.lab.looks import WIDGET
-from cotas.lab.proof import card
-from cotas.lab.room import Room
+from cotas.lab.foreign import Judged, ModelField
+from cotas.lab.looks import prose, stack, wide
+from cotas.lab.proof import card, ends_of, table
+from cotas.lab.room import SET, Room
 from cotas.lab.state import Menu, Refused
+from cotas.lab.tables import Data
 from cotas.lab.worker import LabTask
 from cotas.plots.style import drawing
 from cotas.report.certificates import has_gap
-from cotas.report.markup import minus, pairs, text
+from cotas.report.markup import pairs, text
 from cotas.words import lang as speaking
+from cotas.words import say
 
+NOTHING = "There is nothing to vary here: this model has no iterations, or no duality gap."
+ENDED = "The process in which the library computed was ended, perhaps for want of memory."
 EXAMPLES = (
     'SVC(kernel="linear", C=1)',
     "SGDClassifier(alpha=0.002, random_state=0)",
@@ -45,15 +49,21 @@ class DoneAnswer:
     over: str
     refits: list[tuple[float, Judged]]
 
+    @property
+    def usable(self) -> list[tuple[float, Judged]]:
+        """Those of which a gap is proved."""
+        return [(value, j) for value, j in self.refits if has_gap(j.certificate)]
+
+    def gaps(self) -> tuple[list[float], list[float]]:
+        """What was varied, and the gap that is proved there."""
+        found = [(value, j.certificate.relative_gap) for value, j in self.usable]
+        return [value for value, _ in found], [gap for _, gap in found]
+
 
 class Done(Room):
     """A model of scikit-learn, written as a call, its data, and its certificate.
 
-    Parameters
-    ----------
-    lang : "en" or "es"
-    dark : bool
-    link : mapping, optional
+    The parameters are those of every room: `lang`, `dark` and `link`.
 
     Examples
     --------
@@ -63,39 +73,39 @@ class Done(Room):
     True
     """
 
-    slug = "done"
+    short = title = "Is your fit done?"
+    lead = (
+        "A model of scikit-learn, what cotas.certify proves of it, and what more iterations would "
+        "do."
+    )
+    CSV = tables.CSV
     FIELDS = (
         ModelField("written", EXAMPLES[0]),
-        Menu("table", (*foreign.BUILTIN, "own"), "breast-cancer"),
-    )
-
-    def relevant(self) -> set[str]:
-        return {"written", "table", *({"csv"} if self.values["table"] == "own" else ())}
+        Menu("table", "breast-cancer", "Data", {
+            "breast-cancer": "Tumours, raw",
+            "breast-cancer-scaled": "Tumours, scaled",
+            "wine": "Wine, three cultivars",
+            "diabetes": "Diabetes (numbers)",
+            "own": "A CSV of one's own",
+        }),
+    )  # fmt: skip
+    loaded: Data | None = None
 
     def controls(self) -> list[Any]:
-        options = {"stylesheets": [WIDGET], "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0),
-                   "css_classes": ["wide"]}  # fmt: skip
-        self.loaded: Data | None = None
+        options = {**SET, "css_classes": ["wide"]}
         self.written = pn.widgets.TextAreaInput(
-            label=self.wording("written"), value=self.values["written"], rows=3, auto_grow=True,
-            max_length=foreign.LONGEST, **options,
+            label=say("The model, as you would write it"), value=self.values["written"], rows=3,
+            auto_grow=True, max_length=foreign.LONGEST, **options,
         )  # fmt: skip
         self.written.param.watch(lambda event: self.write(event.new), "value")
         self.example = pn.widgets.Select(
-            label=self.wording("example"),
-            options={"…": "", **{example: example for example in EXAMPLES}},
-            value=_example(self.values["written"]),
-            **options,
-        )
+            label=say("Pick one"), options={"…": "", **{example: example for example in EXAMPLES}},
+            value=_example(self.values["written"]), **options,
+        )  # fmt: skip
         self.example.param.watch(lambda event: self._take(event.new), "value")
-        own = self.values["table"] == "own"
-        self.widgets["csv"] = self.file_box(self.wording("csv any"), own)
-        note = self.prose(css_classes=["wide"])
-        note.object = (
-            f'<p class="soft">{text(self.wording("known", known=", ".join(foreign.KNOWN)))}</p>'
-        )
-        table = self.widget(self.FIELDS[1])
-        return [self.example, self.written, table, self.widgets["csv"], note]
+        known = text(say("Known: {known}.", known=", ".join(foreign.KNOWN)))
+        note = prose(f'<p class="soft">{known}</p>', css_classes=["wide"])
+        return [self.example, self.written, *super().controls(), note]
 
     def _take(self, example: str | None) -> None:
         """An example, and data that suit it."""
@@ -114,14 +124,14 @@ class Done(Room):
             self.set("written", written)
 
     def keep_file(self, content: bytes) -> None:
-        self.loaded = foreign.from_csv(content)
+        self.loaded = tables.from_csv(content)
 
     def data(self) -> Data:
         """The data as they are now; until there is a file, those of the tumours."""
         name = self.values["table"]
         if name == "own":
-            return self.loaded or foreign.builtin("breast-cancer")
-        return foreign.builtin(name)
+            return self.loaded or tables.builtin("breast-cancer")
+        return tables.builtin(name)
 
     def work(self) -> Callable[[LabTask], DoneAnswer]:
         written, data = self.values["written"], self.data()
@@ -132,10 +142,8 @@ class Done(Room):
             over, _ = foreign.varied(model)
             try:
                 judged = apart.run(task, foreign.judge, model, data)
-            except (
-                apart.ProcessEnded
-            ):  # by a newer change, which nobody is told of, or by the system
-                raise Refused("ended by the system") from None
+            except apart.ProcessEnded:  # by a newer change, which nobody is told of, or the system
+                raise Refused(ENDED) from None
             answer = DoneAnswer(written, data, judged, over, [])
             task.pass_on(answer)
             for again in foreign.refits(task, model, data):
@@ -153,45 +161,23 @@ class Done(Room):
     def picture(self) -> Any:
         # The browser keeps the label of an axis that changes while it draws the page at first.
         over, _ = foreign.varied(foreign.parse(self.values["written"]))
-        self.chart = Chart(self.looks, over, self.wording("gap"), log=(True, True),
+        self.chart = Chart(self.looks, over, say("relative gap proved"), log=(True, True),
                            aspect=1.5, name="refits")  # fmt: skip
-        self.table = self.prose(sizing_mode="stretch_width")
-        return pn.Column(self.chart.pane(), self.table, sizing_mode="stretch_width", margin=0)
+        self.table = wide()
+        return stack(self.chart.pane(), self.table)
 
     def show(self, answer: DoneAnswer) -> None:
-        wording = self.wording
         self.chart.figure.xaxis.axis_label = answer.over
-        usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
-        self.chart.draw([
-            Curve("", [v for v, _ in usable],
-                  [j.certificate.relative_gap for _, j in usable], 0, dots=True)
-        ] if usable else [])  # fmt: skip
-        self.chart.figure.visible = bool(usable)
-        self.table.object = self._refits(answer) if usable else self._nothing(answer)
-        model = answer.judged.model
-        said = answer.judged.warned or wording("silence")
-        iterations = getattr(model, "n_iter_", None)
-        table = {wording("library said"): said}
+        values, gaps = answer.gaps()
+        self.chart.draw([Curve("", values, gaps, dots=True)] if gaps else [])
+        self.chart.figure.visible = bool(gaps)
+        self.table.object = _refits(answer) if gaps else f'<p class="soft">{text(say(NOTHING))}</p>'
+        judged, said = answer.judged, say("scikit-learn says")
+        found = {said: judged.warned or say("nothing: no warning")}
+        iterations = getattr(judged.model, "n_iter_", None)
         if iterations is not None:
-            table[wording("n_iter")] = f"{int(np.max(iterations)):,}"
-        self.proof.object = card(answer.judged.certificate, [], wording) + pairs(table)
-
-    def _refits(self, answer: DoneAnswer) -> str:
-        wording = self.wording
-        rows = "".join(
-            f"<tr><td class='n'>{value:g}</td><td class='n'>{j.certificate.upper:.6g}</td>"
-            f"<td class='n'>{minus(percent(j.certificate.relative_gap))}</td>"
-            f"<td class='word'>{text(wording('warned' if j.warned else 'silent'))}</td></tr>"
-            for value, j in answer.refits
-            if has_gap(j.certificate)
-        )
-        heads = (answer.over, wording("objective of it"), wording("gap"))
-        head = "".join(f"<th class='n'>{text(word)}</th>" for word in heads)
-        head += f"<th>{text(wording('library said'))}</th>"
-        return f"<h2>{text(wording('more'))}</h2><table><tr>{head}</tr>{rows}</table>"
-
-    def _nothing(self, answer: DoneAnswer) -> str:
-        return f'<p class="soft">{text(self.wording("no refits"))}</p>'
+            found[say("Iterations made")] = f"{int(np.max(iterations)):,}"
+        self.proof.object = card(judged.certificate) + pairs(found)
 
     def code(self) -> str:
         """A program that computes the certificate."""
@@ -205,20 +191,34 @@ class Done(Room):
 
     def draw(self) -> Any:
         """The gaps on paper, or the two bounds where nothing was varied."""
-        answer = self.answer
-        usable = [(v, j) for v, j in answer.refits if has_gap(j.certificate)]
-        certificate = answer.judged.certificate
+        answer, certificate = self.answer, self.answer.judged.certificate
+        values, gaps = answer.gaps()
         with drawing(None, self.lang) as ax:
             ax.set_title(answer.written)
-            if usable:
-                gaps = [j.certificate.relative_gap for _, j in usable]
-                ax.plot([v for v, _ in usable], gaps, "o-")
-                ax.set(xlabel=answer.over, ylabel=self.wording("gap"), xscale="log", yscale="log")
+            if gaps:
+                ax.plot(values, gaps, "o-")
+                gap = say("relative gap proved")
+                ax.set(xlabel=answer.over, ylabel=gap, xscale="log", yscale="log")
             else:
                 ax.plot([certificate.lower, certificate.upper], [0, 0], "o-")
-                ends = ("lower", "upper") if has_gap(certificate) else ("measured", "allowed")
-                ax.set(yticks=[], xlabel=" – ".join(map(self.wording, ends)))
+                ax.set(yticks=[], xlabel=" – ".join(map(say, ends_of(certificate))))
         return ax.figure
+
+
+def _refits(answer: DoneAnswer) -> str:
+    rows = [
+        (
+            f"{value:g}",
+            f"{j.certificate.upper:.6g}",
+            percent(j.certificate.relative_gap),
+            say("a warning" if j.warned else "nothing"),
+        )
+        for value, j in answer.usable
+    ]
+    heads = (answer.over, say("objective"), say("relative gap proved"), say("scikit-learn says"))
+    return f"<h2>{text(say('What more would do'))}</h2>" + table(
+        ("n", "n", "n", "word"), heads, rows
+    )
 
 
 def _example(written: str) -> str:

@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 import cotas
-from cotas.arrays import AnyArray, FloatArray
 from cotas.certificates import Certificate
 from cotas.foreign.certify import READERS
 from cotas.lab import apart
-from cotas.lab.points import read_table
-from cotas.lab.state import Refused
+from cotas.lab.state import Refused, Setting
+from cotas.lab.tables import Data
 from cotas.lab.worker import LabTask
 
 # Where scikit-learn keeps what `cotas.certify` can read.
@@ -30,17 +29,6 @@ LONGEST = 300
 LARGEST = 1_000_000
 # Certificates take so many seconds at most, and the row of refits so many in all.
 SECONDS, SECONDS_OF_REFITS = 5.0, 3.0
-BUILTIN = ("breast-cancer", "breast-cancer-scaled", "wine", "diabetes")
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """Rows, targets, the code that makes them, and the names of the columns if they are shown."""
-
-    X: FloatArray
-    y: AnyArray
-    source: str
-    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,92 +40,36 @@ class Judged:
     certificate: Certificate
 
 
-@dataclass(frozen=True)
-class ModelField:
+class ModelField(Setting):
     """A call such as SVC(kernel="linear", C=1)."""
-
-    name: str
-    default: str
 
     def read(self, word: str) -> str:
         parse(word)
         return word
 
-    def write(self, value: str) -> str:
-        return value
-
 
 def parse(written: str) -> Any:
     """The estimator that is written, not fitted; nothing is executed but its constructor."""
-    if len(written) > LONGEST:
-        raise Refused("bad model", known=", ".join(KNOWN))
     try:
-        call = ast.parse(written.strip(), mode="eval").body
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        call = ast.parse(written.strip(), mode="eval").body if len(written) <= LONGEST else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError
-        if call.args or any(word.arg is None for word in call.keywords):
+        if call.func.id not in KNOWN or any(word.arg is None for word in call.keywords):
             raise ValueError
-        name = call.func.id
         given = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise Refused("bad model", known=", ".join(KNOWN)) from None
-    if name not in KNOWN:
-        raise Refused("bad model", known=", ".join(KNOWN))
-    if any(_too_large(value) for value in given.values()) or "n_jobs" in given:
-        raise Refused("too much", most=LARGEST)
+        raise Refused(
+            'Write one call with named arguments, such as SVC(kernel="linear", C=1). Known are '
+            "{known}.",
+            known=", ".join(KNOWN),
+        ) from None
+    if "n_jobs" in given or any(isinstance(v, int) and abs(v) > LARGEST for v in given.values()):
+        raise Refused("Whole numbers up to {most} are taken, and no n_jobs.", most=LARGEST)
+    modules = (import_module(f"sklearn.{module}") for module in _MODULES)
     try:
-        return _class(name)(**given)
+        return next(getattr(m, call.func.id) for m in modules if hasattr(m, call.func.id))(**given)
     except TypeError as error:
-        raise Refused("library refuses", why=str(error)) from None
-
-
-def _too_large(value: Any) -> bool:
-    return isinstance(value, int) and abs(value) > LARGEST
-
-
-def _class(name: str) -> Any:
-    for module in _MODULES:
-        found = getattr(import_module(f"sklearn.{module}"), name, None)
-        if found is not None:
-            return found
-    raise Refused("bad model", known=", ".join(KNOWN))
-
-
-def builtin(name: str) -> Data:
-    """One of scikit-learn's own data sets."""
-    from sklearn import datasets
-
-    base = name.removesuffix("-scaled").replace("-", "_")
-    X, y = getattr(datasets, f"load_{base}")(return_X_y=True)
-    code = f"from sklearn.datasets import load_{base}\n\nX, y = load_{base}(return_X_y=True)"
-    if name.endswith("-scaled"):
-        X = (X - X.mean(axis=0)) / X.std(axis=0)
-        code += "\nX = (X - X.mean(axis=0)) / X.std(axis=0)"
-    return Data(X, y, code)
-
-
-def from_csv(content: bytes) -> Data:
-    """Columns of numbers, and the last one as the class or the number to predict."""
-    from cotas.files.problems import DataFileError
-    from cotas.preparation.targets import as_target, tell_task
-
-    frame = read_table(content)
-    *others, last = frame.columns
-    names = [name for name in others if frame[name].dtype.is_numeric()]
-    if not names or frame[last].null_count():
-        raise Refused("no numbers", most=len(frame.columns))
-    target = frame[last].to_numpy()
-    try:
-        y = as_target(target, tell_task(target), last)
-    except DataFileError as error:
-        raise Refused("bad file", why=str(error)) from None
-    X = frame.select(names).to_numpy().astype(np.float64)
-    if not np.isfinite(X).all():
-        raise Refused("not finite")
-    code = f'table = cotas.tables.read_table("data.csv", target={last!r})\n' + (
-        f"X, y = table.features.select({names!r}).to_numpy(), table.target"
-    )
-    return Data(X, y.astype(str) if y.dtype.kind == "O" else y, code)
+        raise Refused("The library refuses: {why}", why=str(error)) from None
 
 
 def suits(model: Any, data: Data) -> None:
@@ -145,9 +77,11 @@ def suits(model: Any, data: Data) -> None:
     numbers = data.y.dtype.kind == "f" and not np.array_equal(data.y, np.round(data.y))
     many = len(np.unique(data.y)) > 30
     if is_classifier(model) and (numbers or many):
-        raise Refused("needs classes")
+        raise Refused(
+            "This model tells classes apart, and the target is a quantity; choose other data."
+        )
     if not is_classifier(model) and data.y.dtype.kind not in "fiu":
-        raise Refused("needs numbers")
+        raise Refused("This model predicts numbers, and the target is a class; choose other data.")
 
 
 def judge(model: Any, data: Data) -> Judged:

@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import resources
 from typing import Any
 
+import panel as pn
+from bokeh.models import ColumnDataSource, Plot, Range1d
+from bokeh.plotting import figure
+
+from cotas.arrays import FloatArray
+from cotas.plots.fitted import axis_of
 from cotas.plots.style import COLOURS, MARKERS
 from cotas.report.markup import text
+
+# What the server fills in, and style sheets: of the page, of each widget inside its shadow root, of
+# panes that hold HTML of the lab's own, of a card that folds, of a room and of what is set in it.
+# The variables reach into every widget; in a notebook, where no page defines them, the values after
+# the commas stand.
+TEMPLATE, PAGE, WIDGET, PROSE, CARD, FLOOR, CONTROLS = (
+    resources.files("cotas.lab").joinpath("page", name).read_text("utf-8")
+    for name in ("page.html", *(f"{part}.css" for part in
+                 ("page", "widget", "prose", "card", "floor", "controls")))
+)  # fmt: skip
+WRAPPED = ":host { flex-wrap: wrap; }"
 
 # The markers of the pictures, as Bokeh calls them.
 _NAMES = {"o": "circle", "s": "square", "^": "triangle", "D": "diamond", "v": "inverted_triangle",
@@ -38,6 +56,11 @@ class Looks:
     def marker(self, number: int) -> str:
         """The marker of a class."""
         return BOKEH_MARKERS[number % len(BOKEH_MARKERS)]
+
+    def marks(self, codes: Iterable[int]) -> dict[str, list[str]]:
+        """The colour and the marker of each point, by the number of its class."""
+        numbers = [int(code) for code in codes]
+        return {"colour": [*map(self.colour, numbers)], "mark": [*map(self.marker, numbers)]}
 
     def mixed(self, colour: str, strength: float) -> str:
         """The colour thinned with the paper."""
@@ -73,7 +96,7 @@ class Looks:
             "upright": f'<line x1="13" y1="0" x2="13" y2="16" stroke="{self.ink}"/>',
             "small": f'<circle cx="13" cy="8" r="2.5" fill="{self.mixed(colour, 0.5)}"/>',
             "dashed ink": line.format(self.ink, ' stroke-dasharray="4 3"'),
-            "line": line.format(colour, ""),
+            "solid": line.format(colour, ""),
             "dashed": line.format(colour, ' stroke-dasharray="5 3"'),
             "dotted": line.format(colour, ' stroke-dasharray="2 3"'),
             "dotdash": line.format(colour, ' stroke-dasharray="2 3 6 3"'),
@@ -86,6 +109,46 @@ class Looks:
             "point": _POINTS[self.marker(number)].format(colour),
         }
         return f'<svg class="key" viewBox="0 0 26 16" aria-hidden="true">{shapes[kind]}</svg>'
+
+
+def prose(html: str = "", **options: Any) -> Any:
+    """A pane for HTML; whoever fills it escapes what is not its own."""
+    return pn.pane.HTML(html, stylesheets=[PROSE], **{"margin": 0, **options})
+
+
+def wide(html: str = "", **options: Any) -> Any:
+    """The same over the whole width."""
+    return prose(html, sizing_mode="stretch_width", **options)
+
+
+def stack(*parts: Any, **options: Any) -> Any:
+    """Parts of a page one under the other, over its whole width."""
+    shown = [pn.pane.Bokeh(p, sizing_mode="stretch_width", margin=0) if isinstance(p, Plot) else p
+             for p in parts]  # fmt: skip
+    return pn.Column(*shown, **{"sizing_mode": "stretch_width", "margin": 0, **options})
+
+
+def plane(looks: Looks, aspect: float, **options: Any) -> Any:
+    """An empty picture of the plane, as those that are moved in have it."""
+    plot = figure(
+        x_range=Range1d(), y_range=Range1d(), sizing_mode="scale_width", aspect_ratio=aspect,
+        min_height=300, name="plane", **{"tools": "", "toolbar_location": None, **options},
+    )  # fmt: skip
+    looks.dress(plot)
+    plot.grid.grid_line_color = None
+    return plot
+
+
+def frame(plot: Any, X: FloatArray) -> None:
+    """Let a picture of the plane show all these points, and a little around them."""
+    for axis, values in zip((plot.x_range, plot.y_range), X.T, strict=True):
+        start, end = map(float, axis_of(values, 2))
+        axis.update(start=start, end=end, reset_start=start, reset_end=end)
+
+
+def columns(*names: str, name: str | None = None) -> ColumnDataSource:
+    """What a picture draws from, empty."""
+    return ColumnDataSource({each: [] for each in names}, name=name)
 
 
 def legend(items: Iterable[tuple[str, str]]) -> str:
@@ -109,162 +172,3 @@ _POINTS = {
 
 def _bytes(colour: str) -> list[int]:
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-
-
-# The variables reach into every widget; where no page defines them, in a notebook, the values
-# after the commas stand.
-PAGE = """
-:root { --lab-paper: #ffffff; --lab-ink: #1b1f23; --lab-soft: #59636e; --lab-line: #d9dee3;
-  --lab-card: #f6f8fa;
-  --lab-good: #00694e; --lab-bad: #a83a00; --lab-accent: #0072b2; --lab-on-accent: #ffffff;
-  --lab-band: #0072b2; }
-:root[data-theme=dark] { --lab-paper: #14181c; --lab-ink: #e8ecef; --lab-soft: #a6b0b9;
-  --lab-line: #343c44;
-  --lab-card: #1c2227; --lab-good: #3fc79a; --lab-bad: #ff9a66; --lab-accent: #4aa8e0;
-  --lab-on-accent: #0b1116;
-  --lab-band: #4aa8e0; }
-* { box-sizing: border-box; }
-html, body { margin: 0; background: var(--lab-paper); color: var(--lab-ink); }
-html { color-scheme: light; } html[data-theme=dark] { color-scheme: dark; }
-body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem;
-  padding: .55rem 1.25rem; border-bottom: 1px solid var(--lab-line); background: var(--lab-card); }
-header b { font-size: 1.05rem; letter-spacing: .01em; white-space: nowrap; }
-header b i { font-style: normal; color: var(--lab-accent); }
-nav { display: flex; flex-wrap: wrap; gap: .1rem .2rem; flex: 1 1 auto; }
-header > span { white-space: nowrap; }
-nav a, .turn { color: var(--lab-soft); text-decoration: none; padding: .3rem .6rem;
-  border-radius: 6px; white-space: nowrap; background: none; border: 0; font: inherit;
-  cursor: pointer; }
-nav a:hover, .turn:hover { color: var(--lab-ink); background: var(--lab-line); }
-nav a[aria-current] { color: var(--lab-on-accent); background: var(--lab-accent); }
-.skip { position: absolute; left: -99rem; background: var(--lab-paper); color: var(--lab-accent);
-  padding: .5rem .8rem; z-index: 9; } .skip:focus { left: .5rem; top: .4rem; }
-a:focus-visible, button:focus-visible { outline: 3px solid var(--lab-accent); outline-offset: 2px; }
-main { max-width: 1480px; margin: 0 auto; padding: 1rem 1.25rem 3rem; }
-h1 { font-size: 1.45rem; line-height: 1.25; margin: .2rem 0 .1rem; font-weight: 650; }
-.lead { color: var(--lab-soft); margin: 0 0 1rem; max-width: 62rem; }
-.rooms { display: grid; gap: 1rem; padding: 0; list-style: none;
-  grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr)); }
-.rooms a { display: block; height: 100%; padding: 1rem 1.1rem; border: 1px solid var(--lab-line);
-  border-radius: 10px; background: var(--lab-card); color: var(--lab-ink); text-decoration: none; }
-.rooms a:hover { border-color: var(--lab-accent); }
-.rooms b { display: block; font-size: 1.05rem; margin-bottom: .3rem; line-height: 1.3; }
-.rooms span { color: var(--lab-soft); }
-@media (max-width: 640px) { header, main { padding-left: .75rem; padding-right: .75rem; }
-  nav { order: 3; flex-wrap: nowrap; overflow-x: auto; width: 100%; padding: 3px;
-    scrollbar-width: none; }
-  header b { flex: 1 1 auto; } .turn { padding: .3rem .35rem; } header { column-gap: .4rem; }
-  h1 { font-size: 1.25rem; } .lead { font-size: .92rem; } }
-"""
-
-# For every widget, inside its shadow root.
-WIDGET = """
-:host { color: var(--lab-ink, #1b1f23); font-family: inherit;
-  --border-color: var(--lab-line, #d9dee3);
-  --surface-color: var(--lab-paper, #fff); --surface-text-color: var(--lab-ink, #1b1f23);
-  --primary-color: var(--lab-accent, #0072b2); --primary-text-color: var(--lab-on-accent, #fff);
-  --background-color: var(--lab-paper, #fff); --background-text-color: var(--lab-ink, #1b1f23);
-  --bokeh-font-size: 14px; --bokeh-base-font: inherit; font-size: 14px; }
-label, .bk-input-group > label, .bk-slider-title { color: var(--lab-soft, #59636e);
-  font-size: 13px; }
-.bk-slider-value { color: var(--lab-ink, #1b1f23); font-weight: 600; }
-select.bk-input, input.bk-input, textarea.bk-input { background-color: var(--lab-paper, #fff);
-  color: var(--lab-ink, #1b1f23); border: 1px solid var(--lab-line, #d9dee3); border-radius: 6px;
-  min-height: 34px; font-size: 14px; }
-select:not([multiple]).bk-input, select:not([size]).bk-input { text-overflow: ellipsis;
-  padding-right: 26px;
-  background-image: linear-gradient(45deg, transparent 50%, var(--lab-soft, #59636e) 50%),
-    linear-gradient(135deg, var(--lab-soft, #59636e) 50%, transparent 50%);
-  background-position: calc(100% - 15px) 50%, calc(100% - 10px) 50%; background-size: 5px 5px;
-  background-repeat: no-repeat; }
-select.bk-input:focus, input.bk-input:focus, textarea.bk-input:focus {
-  outline: 2px solid var(--lab-accent, #0072b2); border-color: var(--lab-accent, #0072b2);
-  box-shadow: none; }
-.bk-btn, .bk-btn.bk-btn-default, .bk-btn a { background: var(--lab-card, #f6f8fa); font-size: 14px;
-  color: var(--lab-ink, #1b1f23); border-radius: 6px; }
-.bk-btn, .bk-btn.bk-btn-default, a.bk-btn { border: 1px solid var(--lab-line, #d9dee3) !important;
-  padding: 5px 12px !important; line-height: 1.4; }
-.bk-btn a { padding: 0; border: 0; background: none; }
-.bk-btn:hover, .bk-btn.bk-btn-default:hover { border-color: var(--lab-accent, #0072b2);
-  background: var(--lab-card, #f6f8fa); color: var(--lab-ink, #1b1f23); }
-.bk-btn:focus-visible { outline: 3px solid var(--lab-accent, #0072b2); }
-.bk-btn.bk-active, .bk-btn.bk-btn-default.bk-active, .bk-btn.bk-btn-primary {
-  background: var(--lab-accent, #0072b2); color: var(--lab-on-accent, #fff);
-  border-color: var(--lab-accent, #0072b2); }
-.noUi-target { background: var(--lab-line, #d9dee3); border: 0; box-shadow: none; }
-.noUi-handle { background: var(--lab-paper, #fff); border: 2px solid var(--lab-accent, #0072b2);
-  box-shadow: none; border-radius: 50%; }
-.noUi-handle:focus-visible { outline: 3px solid var(--lab-accent, #0072b2); outline-offset: 2px; }
-"""
-
-# For panes that hold HTML of the lab's own.
-PROSE = """
-:host { color: var(--lab-ink, #1b1f23); font-family: inherit; font-size: 15px; line-height: 1.5; }
-p { margin: .4rem 0; } h2 { font-size: 1rem; margin: .1rem 0 .4rem; font-weight: 650; }
-.card { border: 1px solid var(--lab-line, #d9dee3); border-left: 5px solid var(--lab-soft, #59636e);
-  border-radius: 8px; padding: .8rem 1rem; background: var(--lab-card, #f6f8fa); }
-.card.holds { border-left-color: var(--lab-good, #00694e); }
-.card.fails, .card.open { border-left-color: var(--lab-bad, #a83a00); }
-.standing { font-weight: 600; color: var(--lab-soft, #59636e); }
-.holds .standing { color: var(--lab-good, #00694e); }
-.fails .standing, .open .standing { color: var(--lab-bad, #a83a00); }
-.holds .standing::before { content: "✓ "; } .fails .standing::before { content: "✕ "; }
-.open .standing::before { content: "◐ "; }
-.say { overflow-wrap: anywhere; } .soft { color: var(--lab-soft, #59636e); font-size: 13px; }
-.legend { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; font-size: 13px; margin: .2rem 0; }
-.legend span { display: inline-flex; align-items: center; gap: .4rem; }
-svg.key { width: 26px; height: 16px; flex: none; }
-svg.bar { display: block; width: 100%; height: auto; margin: .5rem 0 .1rem; }
-.caption { color: var(--lab-soft, #59636e); font-size: 13px; margin-top: .4rem; }
-.caption b { font-size: 14px;
-  color: var(--lab-ink, #1b1f23); } .caption:empty { display: none; }
-.ends { display: flex; justify-content: space-between; font-size: 13px; gap: .5rem;
-  font-variant-numeric: tabular-nums; }
-dl { display: grid; grid-template-columns: minmax(8.5rem, 1fr) auto; gap: .15rem .8rem;
-  margin: .6rem 0 0; }
-dt { color: var(--lab-soft, #59636e); } dd { margin: 0; font-variant-numeric: tabular-nums;
-  text-align: right; font-weight: 600; }
-details { margin-top: .5rem; } summary { cursor: pointer; color: var(--lab-soft, #59636e); }
-summary:focus-visible { outline: 3px solid var(--lab-accent, #0072b2); }
-pre { margin: 0; padding: .75rem .9rem; border: 1px solid var(--lab-line, #d9dee3); font-size: 13px;
-  border-radius: 8px; background: var(--lab-card, #f6f8fa); overflow-x: auto; line-height: 1.45;
-  font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-pre .line { display: block; white-space: pre-wrap; --hang: calc(1ch * (7 + 2 * var(--depth)));
-  padding-left: var(--hang); text-indent: calc(-1 * var(--hang)); }
-pre .now { background: var(--lab-accent, #0072b2); color: var(--lab-on-accent, #fff);
-  border-radius: 4px;
-  box-shadow: -.4rem 0 var(--lab-accent, #0072b2), .4rem 0 var(--lab-accent, #0072b2); }
-table { border-collapse: collapse; width: 100%; font-size: 14px; }
-th, td { text-align: left; padding: .25rem .6rem .25rem 0; vertical-align: top;
-  border-bottom: 1px solid var(--lab-line, #d9dee3); overflow-wrap: break-word; }
-h2.next { margin-top: 1rem; }
-th { font-weight: normal; color: var(--lab-soft, #59636e); }
-.n { font-variant-numeric: tabular-nums; text-align: right; } td.n, td.word { white-space: nowrap; }
-.problem { border: 2px solid var(--lab-bad, #a83a00); color: var(--lab-bad, #a83a00);
-  border-radius: 8px;
-  padding: .55rem .9rem; overflow-wrap: anywhere; }
-.busy::after { content: ""; display: inline-block; width: .7em; height: .7em; margin-left: .5em;
-  border: 2px solid var(--lab-accent, #0072b2); border-right-color: transparent; border-radius: 50%;
-  animation: turn .8s linear infinite; } @keyframes turn { to { transform: rotate(360deg); } }
-@media (prefers-reduced-motion: reduce) { .busy::after { animation: none; } }
-"""
-
-# Side by side on a desk; on a telephone one under the other, the picture first.
-FLOOR = """
-:host { display: grid !important; gap: 1rem 1.25rem; align-items: start; width: 100%;
-  grid-template-columns: minmax(210px, 270px) minmax(0, 1fr) minmax(270px, 350px); }
-:host > * { margin: 0 !important; min-width: 0; width: 100%; }
-.below { grid-column: 1 / -1; }
-@media (max-width: 1000px) { :host { grid-template-columns: minmax(190px, 240px) minmax(0, 1fr); }
-  .proof { grid-column: 1 / -1; } }
-@media (max-width: 640px) { :host { grid-template-columns: minmax(0, 1fr); }
-  .picture { order: 1; } .controls { order: 2; } .proof { order: 3; } .below { order: 4; } }
-"""
-
-# What is set stands in two columns on a telephone, so that the picture above stays in sight.
-CONTROLS = """
-@media (max-width: 640px) { :host { display: grid !important; align-items: end; gap: 0 1rem;
-    grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
-  :host > * { width: 100%; } .wide { grid-column: 1 / -1; } }
-"""

@@ -7,24 +7,38 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import panel as pn
 from bokeh.models import BoxAnnotation
 
 import cotas
 from cotas import plots
 from cotas.experiments import samples
-from cotas.lab import foreign, numbers
-from cotas.lab.charts import Chart, Curve, dash_of
-from cotas.lab.foreign import Data
+from cotas.lab import tables
+from cotas.lab.charts import Chart, Curve, coefficients
+from cotas.lab.looks import stack
 from cotas.lab.points import Points
-from cotas.lab.proof import capital, card
+from cotas.lab.proof import capital, card, table
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
+from cotas.lab.tables import Data
 from cotas.lab.worker import LabTask
+from cotas.plots.paths import spread
 from cotas.report.markup import pairs, text
+from cotas.words import say
 
 LAMS = decades(-4, 1, 3)
 STEPS = 1000
+OTHERS = {
+    "ForwardStagewise": "FS_ε",
+    "LSBoost": "LS-Boost(ε)",
+    "RegularizedForwardStagewise": "R-FS_ε,δ",
+}
+MEASURES = {"loss": "hinge loss", "error": "error"}
+REGIMES = {
+    "under": "underfitting",
+    "best": "chosen",
+    "level": "as good as the one chosen",
+    "over": "overfitting",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +62,7 @@ class Paths:
 class Penalty(Room):
     """Loss against c, and the path of the Lasso beside the stagewise ones.
 
-    Parameters
-    ----------
-    lang : "en" or "es"
-    dark : bool
-    link : mapping, optional
+    The parameters are those of every room: `lang`, `dark` and `link`.
 
     Examples
     --------
@@ -62,20 +72,24 @@ class Penalty(Room):
     True
     """
 
-    slug = "penalty"
-    FIELDS = (
-        Menu("part of", ("loss", "lasso"), "loss"),
-        Menu("classes", ("noisy", "tumours", "overlap"), "noisy"),
-        Menu("judged by", ("loss", "error"), "loss"),
-        Slider("at lam", LAMS, 0.1),
-        Menu("numbers", numbers.SAMPLES, "diabetes"),
-        Menu(
-            "other path",
-            ("ForwardStagewise", "LSBoost", "RegularizedForwardStagewise"),
-            "ForwardStagewise",
-        ),
-        Slider("share of delta", tuple(k / 100 for k in range(1, 101)), 0.5),
+    short = "λ and c"
+    title = "What the penalty does"
+    lead = (
+        "Training and validation loss against c = 1/(λn), where under- and overfitting begin, and "
+        "the path of the Lasso beside the stagewise ones (Clasificación lineal, Rugeles Ospina)."
     )
+    FIELDS = (
+        Menu("part of", "loss", "Which of the two",
+             {"loss": "Loss against c", "lasso": "Lasso and stagewise"}),
+        Menu("classes", "noisy", "Data", {"noisy": "Noisy plane", "tumours": "Tumours, scaled",
+                                          "overlap": "Overlapping groups"}),
+        Menu("judged by", "loss", "Choose by", MEASURES),
+        Slider("at lam", 0.1, "Look at λ", LAMS),
+        Menu("numbers", "diabetes", "Data", tables.NUMBERS),
+        Menu("other path", "ForwardStagewise", "Beside the Lasso", OTHERS),
+        Slider("share of delta", 0.5, "Length δ, as a part of the path",
+               tuple(k / 100 for k in range(1, 101))),
+    )  # fmt: skip
 
     @property
     def lasso(self) -> bool:
@@ -108,7 +122,7 @@ class Penalty(Room):
 
     def other(self) -> Call:
         """The call of the stagewise model beside the Lasso."""
-        name, data = self.values["other path"], numbers.sample(self.values["numbers"])
+        name, data = self.values["other path"], tables.sample(self.values["numbers"])
         if name == "LSBoost":
             return Call(name, {"eps": 0.1, "max_iter": STEPS})
         # Steps of a thousandth of the longest way there is.
@@ -119,7 +133,7 @@ class Penalty(Room):
         return Call(name, given)
 
     def _paths(self) -> Callable[[LabTask], Paths]:
-        data, call = numbers.sample(self.values["numbers"]), self.other()
+        data, call = tables.sample(self.values["numbers"]), self.other()
         share = self.values["share of delta"]
 
         def compute(task: LabTask) -> Paths:
@@ -134,8 +148,8 @@ class Penalty(Room):
     # ---- what is shown ---------------------------------------------------------------------------
 
     def picture(self) -> Any:
-        wording, looks = self.wording, self.looks
-        self.losses = Chart(looks, wording("c"), "", log=(True, False), name="losses")
+        looks, c = self.looks, "c = 1/(λn)"
+        self.losses = Chart(looks, c, "", log=(True, False), name="losses")
         self.under, self.over = (
             BoxAnnotation(fill_color=looks.colour(k), fill_alpha=0.08, line_color=None)
             for k in range(2)
@@ -143,17 +157,16 @@ class Penalty(Room):
         for box in (self.under, self.over):
             self.losses.figure.add_layout(box)
         self.widths = Chart(
-            looks, wording("c"), wording("margin of it"), log=(True, True), name="widths"
+            looks, c, say("width of the margin, 2/‖θ‖"), log=(True, True), name="widths"
         )
-        names = (wording("norm"), wording("unit coefficient"))
-        self.first = Chart(looks, *names, title=wording("lasso path"), name="lasso")
+        names = ("‖β‖₁", say("coefficient (unit columns)"))
+        self.first = Chart(looks, *names, title=say("The Lasso"), name="lasso")
         self.second = Chart(looks, *names, name="other")
         self.second.figure.x_range = self.first.figure.x_range
         self.second.figure.y_range = self.first.figure.y_range
-        options = {"sizing_mode": "stretch_width", "margin": 0}
-        self.of_loss = pn.Column(self.losses.pane(), self.widths.pane(), **options)
-        self.of_lasso = pn.Column(self.first.pane(), self.second.pane(), **options)
-        return pn.Column(self.of_loss, self.of_lasso, **options)
+        self.of_loss = stack(self.losses.pane(), self.widths.pane())
+        self.of_lasso = stack(self.first.pane(), self.second.pane())
+        return stack(self.of_loss, self.of_lasso)
 
     def show(self, answer: Any) -> None:
         self.of_loss.visible, self.of_lasso.visible = not self.lasso, self.lasso
@@ -163,94 +176,65 @@ class Penalty(Room):
             self._show_losses(answer)
 
     def _show_losses(self, answer: LossesOverC) -> None:
-        wording, choice, path = self.wording, answer.choice, answer.path
+        choice, path = answer.choice, answer.path
         by, c = self.values["judged by"], choice.c
         index = int(np.argmin(np.abs(np.log(np.array(choice.values) / self.values["at lam"]))))
-        training, validation = (getattr(choice, f"{part}_{by}") for part in
-                                ("training", "validation"))  # fmt: skip
-        interval = getattr(choice, f"{by}_interval")
-        self.losses.call(wording(f"judged by {by}"))
+        self.losses.call(say(MEASURES[by]))
         self.under.right = self.over.left = choice.best_c
+        lowest = getattr(choice, f"{by}_interval")[:, 0]
         self.losses.draw(
             [
-                Curve(f"{wording('training')}", c, training, 0, dots=True),
-                Curve(f"{wording('validation')}", c, validation, 1, "dashed", dots=True),
-                Curve(wording("lower bound"), c, interval[:, 0], 3, "dotted"),
+                Curve(say("training"), c, getattr(choice, f"training_{by}"), 0, dots=True),
+                Curve(say("validation"), c, getattr(choice, f"validation_{by}"), 1, "dashed", True),
+                Curve(say("proved: none is below"), c, lowest, 3, "dotted"),
             ],
             float(c[index]),
             f"λ = {choice.values[index]:g}",
-            [(self.looks.key("area", 0), wording("regime under")),
-             (self.looks.key("area", 1), wording("regime over"))],
+            [(self.looks.key("area", k), say(REGIMES[regime])) for k, regime in enumerate(
+                ("under", "over"))],
         )  # fmt: skip
         order = [int(np.argmin(np.abs(path.lams - lam))) for lam in choice.values]
-        lengths = np.linalg.norm(path.coefs.reshape(len(path.lams), -1), axis=1)[order]
-        self.widths.draw([Curve(wording("margin of it"), c, 2 / lengths, 2, dots=True)],
-                         float(c[index]))  # fmt: skip
-        told = self._choice_in_words(choice)
+        widths = 2 / np.linalg.norm(path.coefs.reshape(len(path.lams), -1), axis=1)[order]
+        width = say("width of the margin, 2/‖θ‖")
+        self.widths.draw([Curve(width, c, widths, 2, dots=True)], float(c[index]))
         bound = choice.hold_out
-        table = {
-            wording("regime"): wording(f"regime {choice.regimes[index]}"),
-            capital(wording("margin of it")): f"{2 / lengths[index]:.4g}",
-            wording("training error"): f"{100 * choice.training_error[index]:.3g}%",
-            wording("validation error"): f"{100 * choice.validation_error[index]:.3g}%",
+        found = {
+            say("Regime at this λ"): say(REGIMES[choice.regimes[index]]),
+            capital(width): f"{widths[index]:.4g}",
+            say("Training error"): f"{100 * choice.training_error[index]:.3g}%",
+            say("Validation error"): f"{100 * choice.validation_error[index]:.3g}%",
         }
         if bound.kind != "none" and bound.holds:
-            table[wording("future")] = f"{100 * bound.upper:.3g}%"
+            found[say("Error on future rows, at most (95%)")] = f"{100 * bound.upper:.3g}%"
         certificate = path.certificates[order[index]]
-        self.proof.object = told + card(certificate, [], wording) + pairs(table)
-
-    def _choice_in_words(self, choice: Any) -> str:
-        wording = self.wording
-        heading = wording("chosen", c=choice.best_c, lam=choice.best_value)
-        if choice.safe:
-            proved = wording("proved choice")
-        elif np.isfinite(choice.regret):
-            proved = wording("open choice", regret=choice.regret)
-        else:
-            proved = wording("unknown choice")
-        return f"<h2>{text(heading)}</h2><p class='soft'>{text(proved)}</p>"
+        self.proof.object = _choice_in_words(choice) + card(certificate) + pairs(found)
 
     def _show_paths(self, answer: Paths) -> None:
-        wording, lasso, run = self.wording, answer.lasso, answer.other.path_
-        names, delta = answer.data.names, float(answer.fitted.delta)
-        self.first.draw(
-            (Curve("", lasso.deltas, lasso.coefs[:, j], j, dash_of(j)) for j in range(len(names))),
-            delta,
-        )
-        ks = np.unique(np.linspace(0, len(run) - 1, 200).round().astype(np.int64))
-        coefs = np.array([run.unit_coef(int(k)) for k in ks])
-        called = self.option("other path", self.values["other path"])
-        self.second.call(wording("unit coefficient"), called)
-        self.second.draw(
-            (
-                Curve(name, run.lengths[ks], coefs[:, j], j, dash_of(j))
-                for j, name in enumerate(names)
-            ),
-            delta,
-            f"δ = {delta:.4g}",
-        )
+        lasso, run, fitted = answer.lasso, answer.other.path_, answer.fitted
+        names, delta = answer.data.names, float(fitted.delta)
+        self.first.draw(coefficients([""] * len(names), lasso.deltas, lasso.coefs), delta)
+        ks, coefs = spread(run, 200)
+        called, unit = say(OTHERS[self.values["other path"]]), say("coefficient (unit columns)")
+        self.second.call(unit, called)
+        self.second.draw(coefficients(names, run.lengths[ks], coefs), delta, f"δ = {delta:.4g}")
         k = int(np.argmin(np.abs(run.lengths - delta)))
         lam = lasso.lam_at(min(delta, float(lasso.deltas[-1])))
-        table = {
-            wording("lam at"): f"{lam:.4g}",
-            capital(wording("item coefficients that are not zero")): (
-                f"{np.count_nonzero(answer.fitted.coef_)} / {len(names)}"
+        found = {
+            say("λ there"): f"{lam:.4g}",
+            capital(say("coefficients that are not zero")): (
+                f"{np.count_nonzero(fitted.coef_)} / {len(names)}"
             ),
-            wording("loss there"): f"{answer.fitted.certificate_.upper:.6g}",
-            wording("loss of other", name=called): f"{run.losses[k]:.6g}",
+            say("Training error of the Lasso there"): f"{fitted.certificate_.upper:.6g}",
+            say("Training error of {name} there", name=called): f"{run.losses[k]:.6g}",
         }
-        coefs = lasso.coef_at(lam)
-        rows = "".join(
-            f"<tr><td>{text(name)}</td><td class='n'>{a:.4g}</td><td class='n'>{b:.4g}</td></tr>"
-            for name, a, b in zip(names, coefs, run.unit_coef(k), strict=True)
-        )
-        heads = "".join(f"<th class='n'>{text(w)}</th>" for w in (wording("lasso path"), called))
-        head = f"<tr><th></th>{heads}</tr>"
+        rows = [
+            (name, f"{a:.4g}", f"{b:.4g}")
+            for name, a, b in zip(names, lasso.coef_at(lam), run.unit_coef(k), strict=True)
+        ]
         self.proof.object = (
-            f"<h2>{text(wording('lasso at', delta=delta))}</h2>"
-            f"{card(answer.fitted.certificate_, [], wording)}{pairs(table)}"
-            f"<h2 class='next'>{text(capital(wording('unit coefficient')))}</h2>"
-            f"<table>{head}{rows}</table>"
+            f"<h2>{text(say('Lasso at δ = {delta:.4g}', delta=delta))}</h2>"
+            f"{card(fitted.certificate_)}{pairs(found)}<h2 class='next'>{text(capital(unit))}</h2>"
+            + table(("", "n", "n"), ("", say("The Lasso"), called), rows)
         )
 
     # ---- on paper --------------------------------------------------------------------------------
@@ -277,33 +261,46 @@ class Penalty(Room):
 
     def draw(self) -> Any:
         """The picture on paper."""
+        answer = self.answer
         if not self.lasso:
-            by = self.values["judged by"]
-            return plots.loss_against_c(self.answer.choice, measure=by).figure
-        axes, names = plots.style.panels(2, 1, (6.5, 3.8)), self.answer.data.names
-        plots.coefficient_path(
-            self.answer.lasso, optimum=self.answer.fitted, names=names, ax=axes[0]
-        )
-        plots.coefficient_path(self.answer.other, names=names, ax=axes[1])
+            return plots.loss_against_c(answer.choice, measure=self.values["judged by"]).figure
+        axes, names = plots.style.panels(2, 1, (6.5, 3.8)), answer.data.names
+        plots.coefficient_path(answer.lasso, optimum=answer.fitted, names=names, ax=axes[0])
+        plots.coefficient_path(answer.other, names=names, ax=axes[1])
         return axes[0].figure
+
+
+def _choice_in_words(choice: Any) -> str:
+    c, lam = choice.best_c, choice.best_value
+    heading = say("ĉ = {c:.4g}, that is λ = {lam:.4g}", c=c, lam=lam)
+    if choice.safe:
+        proved = say(
+            "Proved: whatever the fits left undone, no other value has a smaller validation loss."
+        )
+    elif np.isfinite(choice.regret):
+        regret = choice.regret
+        proved = say(
+            "Another of these values could be better by {regret:.2g} at most, proved.",
+            regret=regret,
+        )
+    else:
+        proved = say("Nothing is proved about the choice between these values.")
+    return f"<h2>{text(heading)}</h2><p class='soft'>{text(proved)}</p>"
 
 
 def classes(name: str) -> Points:
     """Examples of two classes, and others of the same kind."""
+    draw = "from cotas.experiments.samples import "
     if name == "noisy":
-        made, call = samples.noisy_plane(0, n_new=400), "noisy_plane(0, n_new=400)"
-        code = (
-            f"from cotas.experiments.samples import noisy_plane\n\n(X, y), (X_new, y_new) = {call}"
-        )
+        made = samples.noisy_plane(0, n_new=400)
+        code = f"{draw}noisy_plane\n\n(X, y), (X_new, y_new) = noisy_plane(0, n_new=400)"
         return Points(*made.training, *made.new, source=code)
     if name == "overlap":
-        code = (
-            "from cotas.experiments.samples import overlapping_groups\n\n"
-            "X, y = overlapping_groups(0)\nX_new, y_new = overlapping_groups(1, n=400)"
-        )
         first, second = samples.overlapping_groups(0), samples.overlapping_groups(1, n=400)
+        code = f"{draw}overlapping_groups\n\nX, y = overlapping_groups(0)\n"
+        code += "X_new, y_new = overlapping_groups(1, n=400)"
         return Points(*first, *second, source=code)
-    data = foreign.builtin("breast-cancer-scaled")
+    data = tables.builtin("breast-cancer-scaled")
     code = f"{data.source}\nX, X_new, y, y_new = X[::2], X[1::2], y[::2], y[1::2]"
     return Points(data.X[::2], data.y[::2], data.X[1::2], data.y[1::2], source=code)
 

@@ -11,14 +11,7 @@ from bokeh.plotting.contour import contour_data
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
 from cotas.lab.points import Points
-from cotas.plots.fitted import (
-    axis_of,
-    codes_of,
-    has_margins,
-    leads_of,
-    rows_to_ring,
-    scores_of,
-)
+from cotas.plots.fitted import axis_of, codes_of, has_margins, leads_of, rows_to_ring, scores_of
 
 # Points of the grid on each side: lines stay smooth, since they are interpolated.
 RESOLUTION = 90
@@ -43,8 +36,7 @@ class Plane:
 
 def plane_of(model: Any, points: Points, certified: bool) -> Plane:
     """What the model says of every place in the picture, by its own methods."""
-    x1, x2 = (axis_of(points.X[:, j], RESOLUTION) for j in range(2))
-    grid = np.stack([part.ravel() for part in np.meshgrid(x1, x2)], axis=1)
+    x1, x2, grid = _grid(points)
     classes, shape = np.asarray(model.classes_), (RESOLUTION, RESOLUTION)
     scores = scores_of(model, grid) if len(classes) == 2 else None
     if scores is not None:
@@ -53,12 +45,12 @@ def plane_of(model: Any, points: Points, certified: bool) -> Plane:
         leads = leads_of(model, grid, codes_of(model, grid, classes), len(classes))
     fields = [lead.reshape(shape) for lead in leads]
     ringed = rows_to_ring(model, points.X, points.y, classes, has_margins(model))
-    doubtful, sure = _doubtful(model, grid, points, x1, x2) if certified else (_nothing(), None)
+    doubtful, sure = _doubtful(model, grid, points, x1, x2) if certified else (nothing(), None)
     with_margins = scores is not None and has_margins(model)
     return Plane(
         _areas(x1, x2, fields),
         _lines(x1, x2, fields[:1] if scores is not None else fields, [0.0]),
-        _lines(x1, x2, fields[:1], [-1.0, 1.0]) if with_margins else {"xs": [], "ys": []},
+        _lines(x1, x2, fields[:1], [-1.0, 1.0]) if with_margins else nothing(),
         doubtful,
         ringed[0] if ringed is not None else np.arange(0),
         ringed[1] if ringed is not None else "",
@@ -68,11 +60,15 @@ def plane_of(model: Any, points: Points, certified: bool) -> Plane:
 
 def lines_between(predict: Callable[[FloatArray], Any], points: Points) -> dict[str, list[Any]]:
     """Where a weak learner changes its mind."""
-    x1, x2 = (axis_of(points.X[:, j], RESOLUTION) for j in range(2))
-    grid = np.stack([part.ravel() for part in np.meshgrid(x1, x2)], axis=1)
+    x1, x2, grid = _grid(points)
     said = np.asarray(predict(grid), dtype=np.float64).ravel()
     middle = (said.min() + said.max()) / 2
     return _lines(x1, x2, [(said - middle).reshape(RESOLUTION, RESOLUTION)], [0.0])
+
+
+def _grid(points: Points) -> tuple[FloatArray, FloatArray, FloatArray]:
+    x1, x2 = (axis_of(points.X[:, j], RESOLUTION) for j in range(2))
+    return x1, x2, np.stack([part.ravel() for part in np.meshgrid(x1, x2)], axis=1)
 
 
 def _doubtful(
@@ -80,11 +76,11 @@ def _doubtful(
 ) -> tuple[dict[str, list[Any]], BoolArray | None]:
     """Where the exact optimum may decide otherwise, if anything is known of it."""
     if not hasattr(model, "certified_predict"):
-        return _nothing(), None
+        return nothing(), None
     sure = model.certified_predict(grid)[1]
     rows = model.certified_predict(points.X)[1]
     if not sure.any():
-        return _nothing(), rows
+        return nothing(), rows
     mask = np.where(sure, -1.0, 1.0).reshape(RESOLUTION, RESOLUTION)
     found = _areas(x1, x2, [mask])
     return {"xs": found["xs"], "ys": found["ys"]}, rows
@@ -120,5 +116,6 @@ def _lines(
     return {"xs": xs, "ys": ys}
 
 
-def _nothing() -> dict[str, list[Any]]:
+def nothing() -> dict[str, list[Any]]:
+    """No line and no area."""
     return {"xs": [], "ys": []}

@@ -7,28 +7,32 @@ import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.experiments import samples
-from cotas.files.coding import in_words
-from cotas.files.csv_tables import read_csv
-from cotas.files.problems import DataFileError
-from cotas.lab.state import Refused
+from cotas.lab.state import Refused, Setting
+from cotas.lab.tables import (
+    MOST_BYTES,
+    MOST_ROWS,
+    NOT_FINITE,
+    numbers_of,
+    read_table,
+    target_of,
+    too_many_rows,
+)
 from cotas.plots.style import COLOURS
-from cotas.preparation.targets import as_target, hold_out_rows
+from cotas.preparation.targets import hold_out_rows
 
-# What a link can hold, and what a page can move without delay.
-MOST_POINTS = 1000
 MOST_CLASSES = len(COLOURS)
-# A file beyond this is no table of so few rows.
-MOST_BYTES = 2_000_000
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
 # Of the points that are moved so many digits are kept.
 DIGITS = 5
+UNREADABLE = "The points in the link cannot be read; those of the sample are shown."
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,20 +81,9 @@ class Points:
             return self.source
         return f"X = {self.X.tolist()}\ny = {self.y.tolist()}"
 
-    def to_link(self) -> str:
-        """All of it in letters that a link may hold."""
-        parts = (self.X, self.y, self.X_new, self.y_new)
-        content = [*(part.tolist() for part in parts), self.axes]
-        packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 9)
-        return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
-
-@dataclass(frozen=True)
-class PointsField:
+class PointsField(Setting):
     """The points of a link, where they are not those of a sample."""
-
-    name: str = "points"
-    default: Points | None = None
 
     def read(self, word: str) -> Points:
         try:
@@ -101,63 +94,51 @@ class PointsField:
             return checked(Points(_plane(X), _labels(y), _plane(X_new), _labels(y_new),
                                   (first, second)))  # fmt: skip
         except (ValueError, TypeError, OverflowError, zlib.error, RecursionError):
-            raise Refused("bad points") from None
+            raise Refused(UNREADABLE) from None
 
     def write(self, value: Points) -> str:
-        return value.to_link()
+        parts = (value.X, value.y, value.X_new, value.y_new)
+        content = [*(part.tolist() for part in parts), value.axes]
+        packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 9)
+        return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 def checked(points: Points) -> Points:
     """The points, if a classifier can be trained on them."""
     if len(points.X) != len(points.y) or len(points.X_new) != len(points.y_new):
-        raise Refused("bad points")
-    if len(points.X) > MOST_POINTS or len(points.X_new) > MOST_POINTS:
-        raise Refused("too many rows", rows=len(points.X), most=MOST_POINTS)
+        raise Refused(UNREADABLE)
+    if len(points.X) > MOST_ROWS or len(points.X_new) > MOST_ROWS:
+        raise too_many_rows(len(points.X))
     if not (np.isfinite(points.X).all() and np.isfinite(points.X_new).all()):
-        raise Refused("not finite")
+        raise Refused(NOT_FINITE)
     distinct = np.unique(points.y)
     if len(distinct) < 2:
-        raise Refused("one class")
+        raise Refused(
+            "All the points are of one class; there is nothing to tell apart. Add a point of "
+            "another."
+        )
     if len(distinct) > MOST_CLASSES:
-        raise Refused("too many classes", classes=len(distinct), most=MOST_CLASSES)
-    if len(np.setdiff1d(points.y_new, distinct)):
-        known = np.isin(points.y_new, distinct)
-        return replace(points, X_new=points.X_new[known], y_new=points.y_new[known])
-    return points
-
-
-def read_table(content: bytes) -> Any:
-    """The table of a small CSV file."""
-    if len(content) > MOST_BYTES:
-        raise Refused("too many rows", rows=content.count(b"\n"), most=MOST_POINTS)
-    try:
-        frame = in_words(read_csv(content)[0])
-    except DataFileError as error:
-        raise Refused("bad file", why=str(error)) from None
-    if frame.height > MOST_POINTS:
-        raise Refused("too many rows", rows=frame.height, most=MOST_POINTS)
-    return frame
+        raise Refused(
+            "There are {classes} classes; {most} can be told apart by colour and marker.",
+            classes=len(distinct),
+            most=MOST_CLASSES,
+        )
+    known = np.isin(points.y_new, distinct)
+    return replace(points, X_new=points.X_new[known], y_new=points.y_new[known])
 
 
 def from_csv(content: bytes) -> Points:
     """The first two columns of numbers, and the last column as the class."""
     frame = read_table(content)
-    *others, last = frame.columns
-    numbers = [name for name in others if frame[name].dtype.is_numeric()][:2]
+    numbers = [name for name in frame.columns[:-1] if frame[name].dtype.is_numeric()][:2]
     if len(numbers) < 2:
-        raise Refused("no plane")
-    X = frame.select(numbers).to_numpy().astype(np.float64)
-    labels = frame[last]
-    if labels.null_count() or not np.isfinite(X).all():
-        raise Refused("not finite")
-    try:
-        y = as_target(labels.to_numpy(), "classification", last)
-    except DataFileError as error:
-        raise Refused("bad file", why=str(error)) from None
+        raise Refused("The file needs two columns of numbers, and a last column with the class.")
+    if frame[frame.columns[-1]].null_count():
+        raise Refused(NOT_FINITE)
+    X, y = _rounded(numbers_of(frame, numbers)), target_of(frame, "classification")
     y = y.astype(str) if y.dtype.kind not in "iu" else y
     kept, new = _split(y)
     axes = (str(numbers[0])[:60], str(numbers[1])[:60])
-    X = _rounded(X)
     return checked(Points(X[kept], y[kept], X[new], y[new], axes))
 
 
@@ -181,14 +162,10 @@ def _rounded(X: FloatArray) -> FloatArray:
 
 
 def _plane(rows: Any) -> FloatArray:
-    found = np.asarray(rows, dtype=np.float64)
-    return found.reshape(-1, 2) if found.size == 0 else _with_two_columns(found)
-
-
-def _with_two_columns(X: FloatArray) -> FloatArray:
-    if X.ndim != 2 or X.shape[1] != 2:
+    X = np.asarray(rows, dtype=np.float64)
+    if X.size and (X.ndim != 2 or X.shape[1] != 2):
         raise ValueError("points of the plane have two coordinates")
-    return X
+    return X.reshape(-1, 2)
 
 
 def _labels(y: Sequence[Any]) -> AnyArray:
@@ -204,28 +181,17 @@ def _labels(y: Sequence[Any]) -> AnyArray:
 
 
 def _drawn(name: str, n: int) -> Callable[[int], Points]:
-    """A sample of the documents, and another draw of the same to judge by."""
+    """A sample of the documents, and new examples to judge by: its own, or another draw."""
     make = getattr(samples, name)
 
     def draw(seed: int) -> Points:
-        X, y = make(seed, n)
-        X_new, y_new = make(seed + 1000, n)
-        code = f"from cotas.experiments.samples import {name}\n\nX, y = {name}({seed}, n={n})"
-        return Points(X, y, X_new, y_new, source=code)
-
-    return draw
-
-
-def _split_sample(name: str, n: int) -> Callable[[int], Points]:
-    """The same for a sample that brings new examples along."""
-    make = getattr(samples, name)
-
-    def draw(seed: int) -> Points:
-        (X, y), (X_new, y_new) = make(seed, n=n, n_new=n)
-        code = (
-            f"from cotas.experiments.samples import {name}\n\n"
-            f"X, y = {name}({seed}, n={n}, n_new={n}).training"
-        )
+        call = f"{name}({seed}, n={n})"
+        if "n_new" in signature(make).parameters:
+            (X, y), (X_new, y_new) = make(seed, n=n, n_new=n)
+            call = f"{name}({seed}, n={n}, n_new={n}).training"
+        else:
+            (X, y), (X_new, y_new) = make(seed, n), make(seed + 1000, n)
+        code = f"from cotas.experiments.samples import {name}\n\nX, y = {call}"
         return Points(X, y, X_new, y_new, source=code)
 
     return draw
@@ -246,13 +212,23 @@ def _iris(seed: int) -> Points:
     return Points(X[~new, 2:], y[~new], X[new, 2:], y[new], axes, code)
 
 
+DATA = {
+    "groups": "Two groups (Fuentes Cabrera)",
+    "overlap": "Overlapping groups",
+    "moons": "Moons (Fuentes-Pineda)",
+    "rings": "Rings (Fuentes-Pineda)",
+    "xor": "Exclusive or",
+    "clouds": "Ten clouds (Rugeles Ospina)",
+    "gaussians": "Two Gaussians (Rugeles Ospina)",
+    "iris": "Iris, three species",
+}
 SAMPLES: dict[str, Callable[[int], Points]] = {
     "groups": _drawn("two_groups", 40),
     "overlap": _drawn("overlapping_groups", 80),
     "moons": _drawn("two_moons", 120),
     "rings": _drawn("two_rings", 120),
     "xor": _drawn("four_quarters", 120),
-    "clouds": _split_sample("ten_clouds", 200),
-    "gaussians": _split_sample("two_gaussians", 200),
+    "clouds": _drawn("ten_clouds", 200),
+    "gaussians": _drawn("two_gaussians", 200),
     "iris": _iris,
 }

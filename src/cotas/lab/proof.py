@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import cotas
+import numpy as np
+
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import bounds_in_digits, percent
-from cotas.lab.words import Wording
 from cotas.report.certificates import STANDINGS, has_gap, in_words, standing
-from cotas.report.markup import minus, text
+from cotas.report.markup import text
 from cotas.tracing import Trace
 from cotas.tracing.printed import Line
-from cotas.words import english, say
+from cotas.words import current, english, say
 
 # The width of the drawing, and the height of the bar of each report.
 WIDTH, HEIGHT = 300.0, 7.0
@@ -24,86 +23,90 @@ FAR = 0.01
 MOST_BARS = 8
 
 
-def page(trace: Trace, executed: Iterable[Line], wording: Wording, lang: str) -> str:
+def page(trace: Trace, executed: Iterable[Line]) -> str:
     """The title, the lines, those executed marked, and where the numbers are not the page's."""
     algorithm = trace.algorithm
     marked = {line.number for line in executed}
     lines = "".join(
         f'<span class="line{" now" if line.number in marked else ""}" '
         f'style="--depth: {line.depth}">'
-        f"{text(line.number):>3}  {text(line.indented(lang))}</span>"
+        f"{text(line.number):>3}  {text(line.indented())}</span>"
         for line in algorithm.lines
     )
-    title = algorithm.spanish if lang == "es" else algorithm.english
-    heading = wording("printed", title=title, author=algorithm.author)
-    with cotas.lang(lang):
-        notes = "".join(f"<p>{text(note)}</p>" for note in trace.notes)
+    title = algorithm.spanish if current() == "es" else algorithm.english
+    heading = say("{title}, as {author} prints it", title=title, author=algorithm.author)
+    notes = "".join(f"<p>{text(note)}</p>" for note in trace.notes)
     return f"<h2 class='next'>{text(heading)}</h2><pre>{lines}</pre>{notes}"
 
 
-def card(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> str:
-    """What is proved of a model, how the bounds came together, and where the theorem stands.
-
-    The certificate speaks the language of the moment, and `wording` should too.
-    """
-    worst = worst_part(certificate)
-    state = standing(certificate)
+def card(certificate: Certificate, reports: Sequence[Any] = ()) -> str:
+    """What is proved of a model, how the bounds came together, and where the theorem stands."""
+    worst, state = worst_part(certificate), standing(certificate)
     verdict = say(STANDINGS[state])
     if state == "holds" and has_gap(worst) and worst.relative_gap > FAR:
-        state, verdict = "open", wording("far", gap=minus(percent(worst.relative_gap)))
-    verdict = f'<span class="standing">{text(verdict)}</span>'
-    heading = f"{text(wording('certificate'))}: {verdict}"
+        gap = percent(worst.relative_gap)
+        state, verdict = "open", say("proved, but the best may be {gap} lower", gap=gap)
     body = f'<p class="say">{text(in_words(worst))}</p>'
     if certificate.parts:
-        which = wording("part", count=len(certificate.parts), label=worst.label)
+        count, label = len(certificate.parts), worst.label
+        which = say("The worst of {count} parts: {label}", count=count, label=label)
         body = f'<p class="soft">{text(which)}</p>{body}'
     if certificate.objection and state == "fails":
         body += f'<p class="say">{text(certificate.objection)}</p>'
     if state != "none":
-        body += bars(worst, reports, wording)
+        body += bars(worst, reports)
     details = f"{certificate.statement} {certificate.reference}".strip()
-    body += (
-        f"<details><summary>{text(wording('statement'))}</summary>"
-        f'<p class="say">{text(details)}</p></details>'
+    return (
+        f'<div class="card {state}"><h2>{text(say("The certificate"))}: '
+        f'<span class="standing">{text(verdict)}</span></h2>{body}'
+        f"<details><summary>{text(say('The statement, and where it is proved'))}</summary>"
+        f'<p class="say">{text(details)}</p></details></div>'
     )
-    return f'<div class="card {state}"><h2>{heading}</h2>{body}</div>'
 
 
 def worst_part(certificate: Certificate) -> Certificate:
     """The part whose bounds those of the whole are."""
-    same = [
-        part
-        for part in certificate.singles
-        if (part.lower, part.upper) == (certificate.lower, certificate.upper)
-    ]
-    return same[0] if same else certificate
+    bounds = (certificate.lower, certificate.upper)
+    same = (part for part in certificate.singles if (part.lower, part.upper) == bounds)
+    return next(same, certificate)
 
 
-def bars(certificate: Certificate, reports: Sequence[Any], wording: Wording) -> str:
-    """The interval between the bounds, as it was at each look and as it is now."""
-    if not has_gap(certificate):
-        return _measured_and_allowed(certificate, wording)
-    seen = _of_the_part(certificate, reports)
-    chosen = [seen[round(k)] for k in _spread(len(seen))]
-    rows = [*((c.lower, c.upper) for c in chosen), (certificate.lower, certificate.upper)]
-    rows = [(low, high) for low, high in rows if math.isfinite(low) and math.isfinite(high)]
-    if not rows:
+def bars(certificate: Certificate, reports: Sequence[Any]) -> str:
+    """The interval between the bounds, as it was at each look and as it is now.
+
+    Without a gap: what was measured, above what the theorem allows.
+    """
+    low, high, gap = certificate.lower, certificate.upper, has_gap(certificate)
+    if gap:
+        seen = _of_the_part(certificate, reports)
+        some = np.linspace(0, len(seen) - 1, min(len(seen), MOST_BARS)).round().astype(int)
+        rows = [*((seen[k].lower, seen[k].upper) for k in some), (low, high)]
+    else:
+        rows = [(0.0, low), (0.0, high)]
+    rows = [row for row in rows if np.isfinite(row).all()]
+    if not rows or not (gap or len(rows) == 2):
         return ""
-    most = max(high for _, high in rows) or 1.0
-    least = min(0.0, *(low for low, _ in rows))
-    drawn = "".join(
-        _interval(k, low, high, least, most, k == len(rows) - 1)
-        for k, (low, high) in enumerate(rows)
+    lower, upper = bounds_in_digits(certificate)
+    at_least, at_most = map(say, ends_of(certificate))
+    ends = (
+        f"{_drawing(rows, len(rows) - 1 if gap else 0, f'{lower} – {upper}')}"
+        f'<div class="ends"><span>{text(at_least)} <b>{lower}</b></span>'
+        f"<span>{text(at_most)} <b>{upper}</b></span></div>"
     )
-    lower, upper = map(minus, bounds_in_digits(certificate))
-    note = f'<p class="soft">{text(wording("steps of proof"))}</p>' if len(rows) > 1 else ""
-    return (
-        f"{_drawing(len(rows), drawn, f'{lower} – {upper}')}"
-        f'<div class="ends"><span>{text(wording("lower"))} <b>{lower}</b></span>'
-        f"<span>{text(wording('upper'))} <b>{upper}</b></span></div>{note}"
-        f"<dl><dt>{text(wording('relative gap'))}</dt>"
-        f'<dd id="gap">{minus(percent(certificate.relative_gap))}</dd></dl>'
-    )
+    if not gap:
+        return ends
+    if len(rows) > 1:
+        note = say("What was proved while it solved, from top to bottom")
+        ends += f'<p class="soft">{text(note)}</p>'
+    share = percent(certificate.relative_gap)
+    return f'{ends}<dl><dt>{text(say("Relative gap"))}</dt><dd id="gap">{share}</dd></dl>'
+
+
+def ends_of(certificate: Certificate) -> tuple[str, str]:
+    """What the two bounds are."""
+    if has_gap(certificate):
+        return "at least", "at most"
+    return "measured", "allowed by the theorem"
 
 
 def _of_the_part(certificate: Certificate, reports: Sequence[Any]) -> list[Certificate]:
@@ -121,23 +124,19 @@ def _called(label: Any) -> str:
     return " against ".join(map(str, pair))
 
 
-def _measured_and_allowed(certificate: Certificate, wording: Wording) -> str:
-    """What was measured beside what a theorem allows."""
-    low, high = certificate.lower, certificate.upper
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return ""
-    most = max(low, high) or 1.0
-    drawn = _interval(0, 0.0, low, 0.0, most, True) + _interval(1, 0.0, high, 0.0, most, False)
-    lower, upper = map(minus, bounds_in_digits(certificate))
-    return (
-        f"{_drawing(2, drawn, f'{lower}, {upper}')}"
-        f'<div class="ends"><span>{text(wording("measured"))} <b>{lower}</b></span>'
-        f"<span>{text(wording('allowed'))} <b>{upper}</b></span></div>"
-    )
-
-
-def _drawing(rows: int, drawn: str, label: str) -> str:
-    height = rows * (HEIGHT + 2)
+def _drawing(rows: list[tuple[float, float]], strong: int, label: str) -> str:
+    """The intervals as bars one under the other, all of the same length, one of them strong."""
+    least, most = min(0.0, *(low for low, _ in rows)), max(high for _, high in rows) or 1.0
+    scale, height, drawn = WIDTH / ((most - least) or 1.0), len(rows) * (HEIGHT + 2), ""
+    for k, (low, high) in enumerate(rows):
+        width = max(2.0, (high - low) * scale)
+        x = max(0.0, min((low - least) * scale, WIDTH - width))
+        size = f'y="{k * (HEIGHT + 2):g}" height="{HEIGHT:g}"'
+        drawn += (
+            f'<rect x="0" {size} width="{WIDTH:g}" rx="3" fill="var(--lab-line, #d9dee3)" '
+            f'opacity=".5"/><rect x="{x:.2f}" {size} width="{width:.2f}" '
+            f'fill="var(--lab-band, #0072b2)" opacity="{1.0 if k == strong else 0.45}"/>'
+        )
     return (
         f'<svg class="bar" role="img" aria-label="{text(label)}" '
         f'viewBox="0 0 {WIDTH:g} {height:g}" preserveAspectRatio="none" '
@@ -145,23 +144,15 @@ def _drawing(rows: int, drawn: str, label: str) -> str:
     )
 
 
-def _interval(row: int, low: float, high: float, least: float, most: float, strong: bool) -> str:
-    scale = WIDTH / ((most - least) or 1.0)
-    x, width = (low - least) * scale, max(2.0, (high - low) * scale)
-    x = min(x, WIDTH - width)
-    opacity = 1.0 if strong else 0.45
-    return (
-        f'<rect x="0" y="{row * (HEIGHT + 2):g}" width="{WIDTH:g}" height="{HEIGHT:g}" rx="3" '
-        f'fill="var(--lab-line, #d9dee3)" opacity=".5"/>'
-        f'<rect x="{max(0.0, x):.2f}" y="{row * (HEIGHT + 2):g}" width="{width:.2f}" '
-        f'height="{HEIGHT:g}" fill="var(--lab-band, #0072b2)" opacity="{opacity}"/>'
+def table(kinds: Sequence[str], heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose columns are of these kinds: "n" for numbers, "word", or "" for names."""
+    lines = [zip(kinds, row, strict=True) for row in (heads, *rows)]
+    tags = ["th", *["td"] * (len(lines) - 1)]
+    shown = (
+        "".join(f"<{tag} class='{kind}'>{text(cell)}</{tag}>" for kind, cell in line)
+        for tag, line in zip(tags, lines, strict=True)
     )
-
-
-def _spread(count: int) -> list[float]:
-    if count <= MOST_BARS:
-        return [float(k) for k in range(count)]
-    return [k * (count - 1) / (MOST_BARS - 1) for k in range(MOST_BARS)]
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in shown)}</table>"
 
 
 def capital(words: str) -> str:

@@ -12,18 +12,28 @@ import numpy as np
 import panel as pn
 
 from cotas.exceptions import NotSeparableError
-from cotas.lab.looks import CONTROLS, FLOOR, PROSE, WIDGET, Looks
+from cotas.lab.looks import CARD, CONTROLS, FLOOR, WIDGET, WRAPPED, Looks, prose, stack, wide
 from cotas.lab.state import Menu, Refused, Setting, Slider, read_link, write_link
-from cotas.lab.words import speak
 from cotas.lab.worker import LabTask, Worker
 from cotas.report.markup import text
 from cotas.words import lang as speaking
+from cotas.words import say
 
 FORMATS = ("svg", "pdf", "png")
 # So many letters a menu can show in half the width of a telephone.
 HALF_A_TELEPHONE = 18
 # matplotlib has one set of settings for all threads.
 _one_picture_at_a_time = threading.Lock()
+# The room as it is without a state, in the language and the light that were chosen.
+AGAIN = """
+const there = new URL(window.location.href);
+for (const name of [...there.searchParams.keys()])
+  if (!["lang", "theme"].includes(name)) there.searchParams.delete(name);
+window.location.assign(there);
+"""
+COPY = "navigator.clipboard.writeText(window.location.href); cb_obj.origin.label = word"
+# How what is set stands under what is set above it.
+SET = {"stylesheets": [WIDGET], "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0)}
 
 
 class Room(pn.viewable.Viewer):
@@ -32,19 +42,25 @@ class Room(pn.viewable.Viewer):
     Parameters
     ----------
     lang : "en" or "es"
+        What the room speaks, whatever the language of the moment.
     dark : bool
     link : mapping, optional
         The state as a link has it: names and words.
     """
 
-    slug: ClassVar[str]
+    # What the page is called, in a menu and above it, what can be done there, what can be set, and
+    # what a file of one's own has to hold.
+    short: ClassVar[str]
+    title: ClassVar[str]
+    lead: ClassVar[str]
     FIELDS: ClassVar[tuple[Setting, ...]]
+    CSV: ClassVar[str]
 
     def __init__(
         self, *, lang: str = "en", dark: bool = False, link: Mapping[str, str] | None = None
     ) -> None:
         super().__init__()
-        self.lang, self.wording, self.looks = lang, speak(lang), Looks(dark)
+        self.lang, self.looks = lang, Looks(dark)
         self.values, problems = read_link(self.FIELDS, link or {})
         document = pn.state.curdoc
         served = document is not None and document.session_context is not None
@@ -56,12 +72,10 @@ class Room(pn.viewable.Viewer):
         self.widgets: dict[str, Any] = {}
         self.answer: Any = None
         self._kept: tuple[Any, Any] | None = None
-        self.message = self.prose(sizing_mode="stretch_width", visible=False)
-        self.status = self.prose(sizing_mode="stretch_width", height=22, margin=0)
-        self.proof = self.prose(sizing_mode="stretch_width")
-        self._code = self.prose(sizing_mode="stretch_width")
-        self._problems = problems
-        self.layout = pn.Column(self.message, self.floor(), sizing_mode="stretch_width", margin=0)
+        self.message, self.status = wide(visible=False), wide(height=22)
+        self.proof, self._code = wide(), wide()
+        with speaking(lang):
+            self.layout = stack(self.message, self.floor())
         self.complain(*problems)
         self.refresh()
 
@@ -72,8 +86,14 @@ class Room(pn.viewable.Viewer):
         raise NotImplementedError
 
     def controls(self) -> list[Any]:
-        """What stands on the left."""
-        return [self.widget(field) for field in self.FIELDS if isinstance(field, Menu | Slider)]
+        """What stands on the left: a widget for each setting, and a place for a file."""
+        found = []
+        for field in self.FIELDS:
+            if isinstance(field, Menu | Slider):
+                found.append(self.widget(field))
+            if isinstance(field, Menu) and "own" in field.options:
+                found.append(self.file_box())
+        return found
 
     def relevant(self) -> set[str]:
         """The names of the settings that make a difference now."""
@@ -102,55 +122,43 @@ class Room(pn.viewable.Viewer):
 
     def floor(self) -> Any:
         """Controls, picture and proof side by side, and the code below."""
-        left = pn.Column(
-            *self.controls(), css_classes=["controls"], stylesheets=[CONTROLS], margin=0
+        return stack(
+            pn.Column(*self.controls(), css_classes=["controls"], stylesheets=[CONTROLS], margin=0),
+            stack(self.picture(), self.status, css_classes=["picture"]),
+            pn.Column(self.proof, css_classes=["proof"], margin=0),
+            self._foot(),
+            stylesheets=[FLOOR],
         )
-        middle = pn.Column(self.picture(), self.status, css_classes=["picture"], margin=0,
-                           sizing_mode="stretch_width")  # fmt: skip
-        right = pn.Column(self.proof, css_classes=["proof"], margin=0)
-        return pn.Column(left, middle, right, self._foot(), stylesheets=[FLOOR],
-                         sizing_mode="stretch_width", margin=0)  # fmt: skip
 
     def _foot(self) -> Any:
-        words = self.prose(margin=(9, 8, 4, 0))
-        words.object = f'<span class="soft">{text(self.wording("save"))}</span>'
+        words = prose(f'<span class="soft">{text(say("Save picture:"))}</span>',
+                      margin=(9, 8, 4, 0))  # fmt: skip
         parts = [words, *(self._saving(form) for form in FORMATS), *self._addresses()]
         row = pn.Row(*parts, stylesheets=[WRAPPED], margin=0, sizing_mode="stretch_width")
-        code = self.folded(self.wording("code"), self._code)
-        return pn.Column(row, code, css_classes=["below"], sizing_mode="stretch_width", margin=0)
+        return stack(row, self.folded(say("Show the code"), self._code), css_classes=["below"])
 
     def _addresses(self) -> list[Any]:
         """What has to do with the address of the page; in a notebook there is none."""
         if self._location is None:
             return []
-        copy, again = self.button(self.wording("copy")), self.button(self.wording("reset"))
-        copy.js_on_click(
-            args={"word": self.wording("copied")},
-            code="navigator.clipboard.writeText(window.location.href); cb_obj.origin.label = word",
-        )
+        copy, again = map(self.button, (say("Copy the link to this state"), say("Start again")))
+        copy.js_on_click(args={"word": say("Copied")}, code=COPY)
         again.js_on_click(code=AGAIN)
         return [copy, again]
 
     def folded(self, title: str, *parts: Any) -> Any:
         """What is shown when someone asks for it."""
-        heading = self.prose()
-        heading.object = f"<b>{text(title)}</b>"
         return pn.Card(
-            *parts, header=heading, collapsed=True, sizing_mode="stretch_width", margin=(6, 0),
-            stylesheets=[WIDGET, CARD], css_classes=["wide"],
+            *parts, header=prose(f"<b>{text(title)}</b>"), collapsed=True, margin=(6, 0),
+            sizing_mode="stretch_width", stylesheets=[WIDGET, CARD], css_classes=["wide"],
         )  # fmt: skip
 
     def _saving(self, form: str) -> Any:
         return pn.widgets.FileDownload(
-            callback=lambda: self.saved(form),
-            filename=f"cotas-{self.slug}.{form}",
-            label=form.upper(),
-            embed=False,
-            auto=True,
-            icon=None,
-            stylesheets=[WIDGET],
-            margin=(4, 8, 4, 0),
-        )
+            callback=lambda: self.saved(form), label=form.upper(), embed=False, auto=True,
+            filename=f"cotas-{type(self).__name__.lower()}.{form}", icon=None,
+            stylesheets=[WIDGET], margin=(4, 8, 4, 0),
+        )  # fmt: skip
 
     def saved(self, form: str) -> io.BytesIO:
         """The picture as a file."""
@@ -166,46 +174,40 @@ class Room(pn.viewable.Viewer):
 
     # ---- widgets ---------------------------------------------------------------------------------
 
-    def prose(self, **options: Any) -> Any:
-        """A pane for HTML; whoever fills it escapes what is not its own."""
-        return pn.pane.HTML("", stylesheets=[PROSE], **{"margin": 0, **options})
-
-    def button(self, name: str, **options: Any) -> Any:
-        """A button."""
-        return pn.widgets.Button(
+    def button(self, name: str, press: Callable[[], Any] | None = None, **options: Any) -> Any:
+        """A button, and what it does when it is pressed."""
+        made = pn.widgets.Button(
             label=name, stylesheets=[WIDGET], **{"margin": (4, 8, 4, 0), **options}
         )
+        if press is not None:
+            made.on_click(lambda _: press())
+        return made
 
     def widget(self, field: Menu | Slider) -> Any:
         """What sets a field: a menu or a slider."""
-        common = {"label": self.wording(field.name), "stylesheets": [WIDGET],
-                  "sizing_mode": "stretch_width", "margin": (0, 0, 8, 0)}  # fmt: skip
-        value = self.values[field.name]
+        common = {"label": say(field.label), "value": self.values[field.name], **SET}
         if isinstance(field, Menu):
-            options = {self.option(field.name, word): word for word in field.options}
-            wide = ["wide"] if max(map(len, options)) > HALF_A_TELEPHONE else []
-            made = pn.widgets.Select(options=options, value=value, css_classes=wide, **common)
+            options = {
+                word if word == words else say(words): word  # the name of a class stays what it is
+                for word, words in field.options.items()
+            }
+            broad = ["wide"] if max(map(len, options)) > HALF_A_TELEPHONE else []
+            made = pn.widgets.Select(options=options, css_classes=broad, **common)
         else:
             made = pn.widgets.DiscreteSlider(
-                options=list(field.grid),
-                value=value,
-                formatter="%g",
-                bar_color=self.looks.accent,
-                **common,
+                options=list(field.grid), formatter="%g", bar_color=self.looks.accent, **common
             )
-        made.visible = field.name in self.relevant()
-        made.param.watch(lambda event, name=field.name: self.set(name, event.new), "value")
+        made.param.watch(lambda event: self.set(field.name, event.new), "value")
         self.widgets[field.name] = made
         return made
 
-    def option(self, field: str, word: str) -> str:
-        """What the menu calls an option."""
-        for key in (f"{field} {word}", word):
-            try:
-                return self.wording(key)
-            except KeyError:
-                continue
-        return word
+    def file_box(self) -> Any:
+        """A place for a CSV file, which `load` takes, under a line of words."""
+        file = pn.widgets.FileInput(accept=".csv,.txt,.tsv", **SET)
+        file.param.watch(lambda event: self.load(event.new), "value")
+        words = prose(f'<span class="soft">{text(say(self.CSV))}</span>')
+        self.widgets["csv"] = stack(words, file, css_classes=["wide"])
+        return self.widgets["csv"]
 
     # ---- what happens ----------------------------------------------------------------------------
 
@@ -221,12 +223,17 @@ class Room(pn.viewable.Viewer):
         """Compute what the state asks for, and show it when it is there."""
         self.refresh_widgets()
         self._write_link()
-        self.status.object = f'<span class="soft busy">{text(self.wording("solving"))}</span>'
+        self._busy("Solving…")
         self.worker.submit(_timed(self.work()), self._done, self.news)
+
+    def _busy(self, words: str, **values: Any) -> None:
+        with speaking(self.lang):
+            self.status.object = f'<span class="soft busy">{text(say(words, **values))}</span>'
 
     def refresh_widgets(self) -> None:
         """Show the settings that make a difference, and no others."""
-        shown = self.relevant()
+        own = any(isinstance(f, Menu) and self.values[f.name] == "own" for f in self.FIELDS)
+        shown = self.relevant() | ({"csv"} if own else set())
         for name, widget in self.widgets.items():
             widget.visible = name in shown
 
@@ -238,7 +245,8 @@ class Room(pn.viewable.Viewer):
                 return
             self.answer, seconds = outcome
             self.show(self.answer)
-            said = text(self.wording("answered", milliseconds=1000 * seconds))
+            took = {"milliseconds": 1000 * seconds}
+            said = text(say("Solved, proved and drawn in {milliseconds:.0f} ms", **took))
             self.status.object = f'<span class="soft" id="answered">{said}</span>'
             self._code.object = f"<pre>{text(self.code())}</pre>"
 
@@ -259,20 +267,8 @@ class Room(pn.viewable.Viewer):
         """Say how far a fit has come."""
         certificate = getattr(report, "certificate", None)
         if certificate is not None and np.isfinite(certificate.relative_gap):
-            said = self.wording("solving gap", gap=f"{certificate.relative_gap:.1e}")
-            self.status.object = f'<span class="soft busy">{text(said)}</span>'
-
-    def file_box(self, words: str, shown: bool, **options: Any) -> Any:
-        """A place for a CSV file, which `load` takes, under a line of words."""
-        file = pn.widgets.FileInput(
-            accept=".csv,.txt,.tsv", sizing_mode="stretch_width", stylesheets=[WIDGET],
-            margin=(0, 0, 8, 0), **options,
-        )  # fmt: skip
-        file.param.watch(lambda event: self.load(event.new), "value")
-        label = self.prose()
-        label.object = f'<span class="soft">{text(words)}</span>'
-        return pn.Column(label, file, margin=0, sizing_mode="stretch_width", visible=shown,
-                         css_classes=["wide"])  # fmt: skip
+            gap = f"{certificate.relative_gap:.1e}"
+            self._busy("Solving… the gap proved so far is {gap}", gap=gap)
 
     def load(self, content: bytes | None) -> None:
         """Take what is in a file, if it can be understood."""
@@ -295,16 +291,10 @@ class Room(pn.viewable.Viewer):
 
     def complain(self, *problems: Exception) -> None:
         """Say what was refused; nothing clears what was said before."""
-        said = [f'<p class="problem" role="alert">{text(self._in_words(p))}</p>' for p in problems]
+        with speaking(self.lang):
+            said = [f'<p class="problem" role="alert">{text(_in_words(p))}</p>' for p in problems]
         self.message.object = "".join(said)
         self.message.visible = bool(said)
-
-    def _in_words(self, problem: Exception) -> str:
-        if isinstance(problem, Refused):
-            return self.wording(problem.key, **problem.values)
-        if isinstance(problem, NotSeparableError):
-            return self.wording("not separable", why=" ".join(str(problem).split()))
-        return self.wording("library refuses", why=" ".join(str(problem).split())[:500])
 
     # ---- the world outside -----------------------------------------------------------------------
 
@@ -322,12 +312,21 @@ class Room(pn.viewable.Viewer):
     def _write_link(self) -> None:
         if self._location is None:
             return
-        own = {"lang": self.lang, "theme": "dark" if self.looks.dark else "light"}
-        rest = write_link(self.FIELDS, self.values)
+        theme = "dark" if self.looks.dark else "light"
+        words = [f"lang={self.lang}", f"theme={theme}", write_link(self.FIELDS, self.values)]
         with self.held():
-            self._location.search = "?" + "&".join(
-                [*(f"{name}={word}" for name, word in own.items()), *([rest] if rest else [])]
-            )
+            self._location.search = "?" + "&".join(filter(None, words))
+
+
+def _in_words(problem: Exception) -> str:
+    if isinstance(problem, Refused):
+        return str(problem)
+    why = " ".join(str(problem).split())
+    if isinstance(problem, NotSeparableError):
+        return say(
+            "No line separates these classes, so there is no hard margin. Proved: {why}", why=why
+        )
+    return say("The library refuses: {why}", why=why[:500])
 
 
 def _timed(compute: Callable[[LabTask], Any]) -> Callable[[LabTask], tuple[Any, float]]:
@@ -338,21 +337,3 @@ def _timed(compute: Callable[[LabTask], Any]) -> Callable[[LabTask], tuple[Any, 
         return compute(task), time.perf_counter() - began
 
     return work
-
-
-# The room as it is without a state, in the language and the light that were chosen.
-AGAIN = """
-const there = new URL(window.location.href);
-for (const name of [...there.searchParams.keys()])
-  if (!["lang", "theme"].includes(name)) there.searchParams.delete(name);
-window.location.assign(there);
-"""
-WRAPPED = ":host { flex-wrap: wrap; }"
-CARD = """
-:host, :host(.card) { border: 1px solid var(--lab-line, #d9dee3); border-radius: 8px; outline: none;
-  background: transparent; box-shadow: none !important; }
-.card-header { background: var(--lab-card, #f6f8fa); color: var(--lab-ink, #1b1f23); border: 0;
-  padding: .45rem .6rem; }
-.card-header * { color: var(--lab-ink, #1b1f23); }
-.card-header:focus-visible { outline: 3px solid var(--lab-accent, #0072b2); }
-"""

@@ -12,67 +12,21 @@ import panel as pn
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas.lab import ROOMS
-from cotas.lab import __getattr__ as room_class
-from cotas.lab.looks import PAGE
-from cotas.lab.words import Wording, speak
+from cotas.lab import __getattr__ as kind_of
+from cotas.lab.looks import PAGE, TEMPLATE
 from cotas.lab.worker import end_all
 from cotas.report.markup import text
-from cotas.words import LANGUAGES
+from cotas.words import LANGUAGES, say
+from cotas.words import lang as speaking
 
 ADDRESS = "127.0.0.1"
 USUAL_PORT = 5006
+WELCOME = (
+    "The documents, to be tried out: everything that is drawn and written here is computed by the "
+    "library while you watch, and proved where there is something to prove."
+)
 # Large enough for a file that is refused by its number of rows rather than by a broken line.
 MOST_BYTES_OF_A_MESSAGE = 200_000_000
-
-TEMPLATE = """
-{% from macros import embed %}
-<!DOCTYPE html>
-<html lang="{{ lang }}" data-theme="{{ theme }}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ heading | e }} · cotas</title>
-<link rel="icon" href="data:,">
-{% if not chosen %}<script>
-if (matchMedia("(prefers-color-scheme: dark)").matches) {
-  const there = new URL(location.href);
-  there.searchParams.set("theme", "dark");
-  location.replace(there);
-}
-</script>{% endif %}
-<style>{{ style }}</style>
-{{ bokeh_css if bokeh_css }}
-{{ bokeh_js if bokeh_js }}
-</head>
-<body>
-<a class="skip" href="#room">{{ skip | e }}</a>
-<header>
-<b><i>cotas</i> · {{ lab | e }}</b>
-<nav aria-label="{{ rooms | e }}">{{ nav }}</nav>
-<span>
-<button class="turn" data-set="lang" data-to="{{ other_lang }}" lang="{{ other_lang }}">{{
-  other_language | e }}</button>
-<button class="turn" data-set="theme" data-to="{{ other_theme }}">{{ turn_theme | e }}</button>
-</span>
-</header>
-<main id="room" tabindex="-1">
-<h1>{{ heading | e }}</h1>
-<p class="lead">{{ lead | e }}</p>
-{{ body }}
-{% for doc in docs %}{% for root in doc.roots %}{{ embed(root) }}{% endfor %}{% endfor %}
-</main>
-<script>
-document.querySelector("nav [aria-current]")?.scrollIntoView({inline: "center", block: "nearest"});
-for (const button of document.querySelectorAll(".turn")) button.onclick = () => {
-  const there = new URL(location.href);
-  there.searchParams.set(button.dataset.set, button.dataset.to);
-  location.assign(there);
-};
-</script>
-{{ plot_script }}
-</body>
-</html>
-"""
 
 
 def serve(
@@ -101,7 +55,8 @@ def serve(
     tell : callable, default=print
         What is told the address.
     """
-    speak(lang)
+    with speaking(lang):
+        pass  # an unknown language is refused here
     if room is not None and room not in ROOMS:
         raise ValueError(f"room must be one of {', '.join(ROOMS)}, not {room!r}.")
     port = _free_port(port)
@@ -117,7 +72,7 @@ def serve(
         warnings.simplefilter("ignore", ConvergenceWarning)
     try:
         return pn.serve(
-            {"/": _entrance, **{name: _page(name) for name in ROOMS}},
+            {"/": _page(""), **{name: _page(name) for name in ROOMS}},
             address=ADDRESS,
             port=port,
             websocket_origin=[f"{ADDRESS}:{port}", f"localhost:{port}"],
@@ -134,64 +89,62 @@ def serve(
 
 
 def _page(name: str) -> Callable[[], Any]:
+    """What makes the page of a room, or the one with all rooms on it, for a visitor."""
+
     def page() -> Any:
         query = _query()
-        lang, theme = _turn(query, "lang", LANGUAGES), _turn(query, "theme", ("light", "dark"))
-        room = room_class(ROOMS[name])(lang=lang or "en", dark=theme == "dark", link=query)
-        return _dressed(name, lang or "en", theme, [room])
+        lang = _turn(query, "lang", LANGUAGES) or "en"
+        theme = _turn(query, "theme", ("light", "dark"))
+        turned = {"lang": lang, **({"theme": theme} if theme else {})}
+        with speaking(lang):
+            if name:
+                room = kind_of(ROOMS[name])
+                return _dressed(room.title, room.lead, turned, name,
+                                room(lang=lang, dark=theme == "dark", link=query))  # fmt: skip
+            return _dressed("The lab", WELCOME, turned, "", pn.pane.HTML(""))
 
     return page
 
 
-def _entrance() -> Any:
-    """The page with all rooms on it."""
-    query = _query()
-    lang = _turn(query, "lang", LANGUAGES) or "en"
-    theme = _turn(query, "theme", ("light", "dark"))
-    wording, turned = speak(lang), {"lang": lang, **({"theme": theme} if theme else {})}
-    items = "".join(
-        f'<li><a href="{name}?{urlencode(turned)}"><b>{text(wording(f"title {name}"))}</b>'
-        f"<span>{text(wording(f'lead {name}'))}</span></a></li>"
-        for name in ROOMS
-    )
-    return _dressed("", lang, theme, [pn.pane.HTML("")], f'<ul class="rooms">{items}</ul>')
-
-
-def _dressed(name: str, lang: str, theme: str | None, roots: list[Any], body: str = "") -> Any:
+def _dressed(title: str, lead: str, turned: dict[str, str], name: str, root: Any) -> Any:
     """A page with the header that all share."""
-    wording, dark = speak(lang), theme == "dark"
+    lang, theme = turned["lang"], turned.get("theme", "light")
     template = pn.Template(TEMPLATE, location=True)
     variables = {
         "lang": lang,
-        "theme": theme or "light",
-        "chosen": theme is not None,
+        "theme": theme,
+        "chosen": "theme" in turned,
         "other_lang": "en" if lang == "es" else "es",
-        "other_language": wording("other language"),
-        "other_theme": "light" if dark else "dark",
-        "turn_theme": wording("to light" if dark else "to dark"),
-        "heading": wording(f"title {name}") if name else wording("lab"),
-        "lead": wording(f"lead {name}") if name else wording("welcome"),
-        "lab": wording("lab"),
-        "rooms": wording("rooms"),
-        "skip": wording("skip"),
-        "nav": _nav(name, wording, {"lang": lang, "theme": theme or "light"}),
+        "other_language": say("Español"),
+        "other_theme": "light" if theme == "dark" else "dark",
+        "turn_theme": say("Light" if theme == "dark" else "Dark"),
+        "heading": say(title),
+        "lead": say(lead),
+        "lab": say("The lab"),
+        "rooms": say("Rooms"),
+        "skip": say("To the picture"),
+        "nav": _links({**turned, "theme": theme}, name),
         "style": PAGE,
-        "body": body,
+        "body": "" if name else _links(turned),
     }
     for key, value in variables.items():
         template.add_variable(key, value)
-    for number, root in enumerate(roots):
-        template.add_panel(f"room{number}", root)
+    template.add_panel("room", root)
     return template
 
 
-def _nav(current: str, wording: Wording, turned: dict[str, str]) -> str:
-    here = ' aria-current="page"'
-    return "".join(
-        f'<a href="{name}?{urlencode(turned)}"{here if name == current else ""}>'
-        f"{text(wording(f'room {name}'))}</a>"
-        for name in ROOMS
-    )
+def _links(turned: dict[str, str], current: str | None = None) -> str:
+    """All rooms: in the header, where one is the current, or on a page of their own."""
+    found = ""
+    for name, kind in ROOMS.items():
+        room, link = kind_of(kind), f'<a href="{name}?{urlencode(turned)}"'
+        if current is None:
+            lines = f"<b>{text(say(room.title))}</b><span>{text(say(room.lead))}</span>"
+            found += f"<li>{link}>{lines}</a></li>"
+        else:
+            here = ' aria-current="page"' if name == current else ""
+            found += f"{link}{here}>{text(say(room.short))}</a>"
+    return found if current is not None else f'<ul class="rooms">{found}</ul>'
 
 
 def _query() -> dict[str, str]:

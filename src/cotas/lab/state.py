@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 
 import cotas
+from cotas.words import say
 
 
 @dataclass(frozen=True)
@@ -46,55 +47,51 @@ def _written(value: Any) -> str:
 
 
 class Refused(Exception):
-    """What a visitor cannot have, by a key of the words and the values in it."""
+    """What a visitor cannot have: a text of the catalogue, and the values in it."""
 
-    def __init__(self, key: str, **values: Any) -> None:
-        super().__init__(key)
-        self.key, self.values = key, values
+    def __init__(self, text: str, **values: Any) -> None:
+        super().__init__(text)
+        self.text, self.values = text, values
+
+    def __str__(self) -> str:
+        return say(self.text, **self.values)
 
 
-class Setting(Protocol):
+@dataclass(frozen=True)
+class Setting:
     """One thing that can be set, with its name in the link."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def default(self) -> Any: ...
+    name: str
+    default: Any
 
     def read(self, word: str) -> Any:
         """The value that a link writes so; refuse what is none."""
-        ...
+        raise NotImplementedError
 
     def write(self, value: Any) -> str:
         """The value as a link has it."""
-        ...
+        return str(value)
 
 
 @dataclass(frozen=True)
-class Menu:
-    """One of several words."""
+class Menu(Setting):
+    """One of several words, under a label, each with what the page calls it."""
 
-    name: str
-    options: tuple[str, ...]
-    default: str
+    label: str
+    options: Mapping[str, str]
 
     def read(self, word: str) -> str:
         if word not in self.options:
-            raise Refused("bad link", name=self.name, value=_shown(word))
+            raise not_in_the_lab(self.name, word)
         return word
-
-    def write(self, value: str) -> str:
-        return value
 
 
 @dataclass(frozen=True)
-class Slider:
-    """One of several numbers in rising order, which a slider goes through."""
+class Slider(Setting):
+    """One of several numbers in rising order, which a slider under a label goes through."""
 
-    name: str
-    grid: tuple[float, ...]
-    default: float
+    label: str
+    grid: Sequence[float]
 
     def read(self, word: str) -> float:
         """The nearest number of the grid, for one that lies within it."""
@@ -103,8 +100,8 @@ class Slider:
         except ValueError:
             value = math.nan
         if not self.grid[0] <= value <= self.grid[-1]:
-            raise Refused("bad link", name=self.name, value=_shown(word))
-        return self.grid[int(np.argmin(np.abs(np.array(self.grid) - value)))]
+            raise not_in_the_lab(self.name, word)
+        return min(self.grid, key=lambda number: abs(number - value))
 
     def write(self, value: float) -> str:
         return f"{value:g}"
@@ -118,7 +115,7 @@ def read_link(
     values, problems = {name: field.default for name, field in known.items()}, []
     for name, word in query.items():
         if name not in known:
-            problems.append(Refused("bad link", name=_shown(name), value=_shown(word)))
+            problems.append(not_in_the_lab(name, word))
             continue
         try:
             values[name] = known[name].read(word)
@@ -144,6 +141,11 @@ def decades(low: int, high: int, each: int = 4) -> tuple[float, ...]:
     return tuple(float(f"{10.0**e:.3g}") for e in exponents)
 
 
-def _shown(word: str) -> str:
-    """No more of a word than a message can hold."""
-    return word if len(word) <= 40 else word[:40] + "…"
+def not_in_the_lab(name: str, word: str) -> Refused:
+    """What is said of a word of a link that there is not, or of no more of it than fits."""
+    name, value = (each if len(each) <= 40 else each[:40] + "…" for each in (name, word))
+    return Refused(
+        "The link asks for {name} = {value}, which there is not; the default is taken.",
+        name=name,
+        value=value,
+    )

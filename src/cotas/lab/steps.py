@@ -9,31 +9,37 @@ from typing import Any
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource, Range1d
-from bokeh.plotting import figure
 
 import cotas
 from cotas import plots
 from cotas.lab.charts import Chart, Curve
-from cotas.lab.looks import legend
-from cotas.lab.plane import Plane, lines_between, plane_of
-from cotas.lab.points import SAMPLES, Points
+from cotas.lab.looks import columns, frame, legend, plane, stack, wide
+from cotas.lab.plane import Plane, lines_between, nothing, plane_of
+from cotas.lab.points import DATA, SAMPLES, Points
 from cotas.lab.proof import capital, card, page
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
 from cotas.lab.worker import LabTask
-from cotas.plots.fitted import axis_of
 from cotas.report.markup import pairs, text
 from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step
+from cotas.words import lang as speaking
+from cotas.words import say
 
 # More steps than this nobody goes through one by one.
 MOST_STEPS = 300
 MILLISECONDS_BETWEEN_STEPS = 500
 PEGASOS = {"pegasos": "1/(lam*t)", "pegasos-000": "1/t", "pegasos-004": "1/(1+t)"}
-PROCEDURES = (
-    "perceptron", "averaged", "passive-aggressive", *PEGASOS, "kernel-perceptron", "smo",
-    "adaboost",
-)  # fmt: skip
+PROCEDURES = {
+    "perceptron": "Perceptron",
+    "averaged": "Averaged perceptron",
+    "passive-aggressive": "Passive-aggressive",
+    "pegasos": "PEGASOS, η = 1/(λt)",
+    "pegasos-000": "PEGASOS, η = 1/t",
+    "pegasos-004": "PEGASOS, η = 1/(1+t)",
+    "kernel-perceptron": "Kernel perceptron",
+    "smo": "SMO, pair by pair",
+    "adaboost": "AdaBoost, round by round",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +66,7 @@ class StepsAnswer:
 class Steps(Room):
     """A run of an algorithm of the documents: back, step, play.
 
-    Parameters
-    ----------
-    lang : "en" or "es"
-    dark : bool
-    link : mapping, optional
+    The parameters are those of every room: `lang`, `dark` and `link`.
 
     Examples
     --------
@@ -74,14 +76,20 @@ class Steps(Room):
     True
     """
 
-    slug = "steps"
-    FIELDS = (
-        Menu("procedure", PROCEDURES, "perceptron"),
-        Menu("data", ("groups", "overlap", "moons", "rings", "xor"), "groups"),
-        Slider("lam", decades(-4, 2, 2), 0.1),
-        Slider("sigma", decades(-1, 2, 4), 1.0),
-        Slider("at", tuple(range(MOST_STEPS + 1)), 1),
+    short = "Step by step"
+    title = "The algorithms, one update at a time"
+    lead = (
+        "Press step, and see which line of the printed algorithm is executed, with which numbers "
+        "(of four of the documents)."
     )
+    FIELDS = (
+        Menu("procedure", "perceptron", "Algorithm", PROCEDURES),
+        Menu("data", "groups", "Data",
+             {name: DATA[name] for name in ("groups", "overlap", "moons", "rings", "xor")}),
+        Slider("lam", 0.1, "λ", decades(-4, 2, 2)),
+        Slider("sigma", 1.0, "Width σ of the kernel", decades(-1, 2, 4)),
+        Slider("at", 1, "Step", range(MOST_STEPS + 1)),
+    )  # fmt: skip
 
     _clock: Any = None
     player: Any = None
@@ -113,7 +121,7 @@ class Steps(Room):
 
     def set(self, name: str, value: Any) -> None:
         """Change one setting; another run begins at its first step."""
-        if name not in ("at",) and self.values[name] != value:
+        if name != "at" and self.values[name] != value:
             self.values["at"] = 1
             self.widgets["at"].value = 1
         super().set(name, value)
@@ -134,14 +142,16 @@ class Steps(Room):
         self._clock = pn.state.add_periodic_callback(
             lambda: self.go(1), period=MILLISECONDS_BETWEEN_STEPS
         )
-        self.player.label = self.wording("pause")
+        with speaking(self.lang):
+            self.player.label = say("Pause")
 
     def pause(self) -> None:
         """Stop going on by itself."""
         if self._clock is not None:
             self._clock.stop()
             self._clock = None
-            self.player.label = self.wording("play")
+            with speaking(self.lang):
+                self.player.label = say("Play")
 
     # ---- what is computed ------------------------------------------------------------------------
 
@@ -154,44 +164,26 @@ class Steps(Room):
             number = min(at, len(run.steps))
             step = run.steps[number - 1] if number else None
             before = run.steps[number - 2] if number > 1 else None
-            planes = [None if s is None else plane_of(s.model, run.points, False)
-                      for s in (step, before)]  # fmt: skip
-            stump = lines_between(step.learner.predict, run.points) if isinstance(
-                step, RoundStep
-            ) else {"xs": [], "ys": []}  # fmt: skip
-            return StepsAnswer(run, step, planes[0], planes[1], stump)
+            now, then = (
+                None if s is None else plane_of(s.model, run.points, False) for s in (step, before)
+            )
+            stump = nothing()
+            if isinstance(step, RoundStep):
+                stump = lines_between(step.learner.predict, run.points)
+            return StepsAnswer(run, step, now, then, stump)
 
         return compute
 
     # ---- what is shown ---------------------------------------------------------------------------
 
-    def _buttons(self) -> Any:
-        """Back, step and play."""
-        back, step = (
-            self.button("◀ " + self.wording("back")),
-            self.button(self.wording("next") + " ▶"),
-        )
-        self.player = self.button(self.wording("play"), color="primary")
-        back.on_click(lambda _: self.go(-1))
-        step.on_click(lambda _: self.go(1))
-        self.player.on_click(lambda _: self.play())
-        return pn.Row(back, step, self.player, margin=(4, 0))
-
     def picture(self) -> Any:
-        looks, wording = self.looks, self.wording
-        self.source = ColumnDataSource(
-            {"x": [], "y": [], "colour": [], "mark": [], "size": []}, name="points"
-        )
-        self.now = ColumnDataSource({"x": [], "y": []}, name="now")
-        self.areas = ColumnDataSource({"xs": [], "ys": [], "colour": []})
+        looks = self.looks
+        self.source = columns("x", "y", "colour", "mark", "size", name="points")
+        self.now, self.areas = columns("x", "y", name="now"), columns("xs", "ys", "colour")
         self.line, self.was, self.weak = (
-            ColumnDataSource({"xs": [], "ys": []}, name=name) for name in ("line", "was", "weak")
+            columns("xs", "ys", name=name) for name in ("line", "was", "weak")
         )
-        self.figure = plot = figure(
-            x_range=Range1d(), y_range=Range1d(), tools="", sizing_mode="scale_width",
-            aspect_ratio=1.5, min_height=300, toolbar_location=None, name="plane",
-            x_axis_label="x₁", y_axis_label="x₂",
-        )  # fmt: skip
+        self.figure = plot = plane(looks, 1.5, x_axis_label="x₁", y_axis_label="x₂")
         plot.multi_polygons("xs", "ys", source=self.areas, fill_color="colour", line_color=None)
         plot.multi_line("xs", "ys", source=self.was, color=looks.soft, line_dash="dashed",
                         line_width=1.6)  # fmt: skip
@@ -202,49 +194,40 @@ class Steps(Room):
                      line_color=looks.colour(3))  # fmt: skip
         plot.scatter("x", "y", source=self.source, size="size", marker="mark",
                      fill_color="colour", line_color=looks.paper, line_width=0.8)  # fmt: skip
-        looks.dress(plot)
-        plot.grid.grid_line_color = None
-        self.keys = self.prose(sizing_mode="stretch_width")
-        self.page = self.prose(sizing_mode="stretch_width", margin=(8, 0))
-        self.course = Chart(looks, wording("next"), wording("mistakes"), aspect=3.0, name="course")
-        options = {"sizing_mode": "stretch_width", "margin": 0}
-        return pn.Column(
-            pn.pane.Bokeh(plot, **options), self.keys, self._buttons(), self.page,
-            self.course.pane(), **options,
-        )  # fmt: skip
+        self.keys, self.page = wide(), wide(margin=(8, 0))
+        self.player = self.button(say("Play"), self.play, color="primary")
+        buttons = pn.Row(
+            self.button("◀ " + say("Back"), lambda: self.go(-1)),
+            self.button(say("Step") + " ▶", lambda: self.go(1)),
+            self.player,
+            margin=(4, 0),
+        )
+        self.course = Chart(looks, say("Step"), say("mistakes"), aspect=3.0, name="course")
+        return stack(plot, self.keys, buttons, self.page, self.course.pane())
 
     def show(self, answer: StepsAnswer) -> None:
-        run, step, looks = answer.run, answer.step, self.looks
+        run, step, looks, plane = answer.run, answer.step, self.looks, answer.plane
         self._fit_slider(len(run.steps))
-        points, classes = run.points, run.points.classes
-        codes = np.searchsorted(classes, points.y)
+        X, y = run.points.X, run.points.y
         self.source.data = {
-            "x": points.X[:, 0].tolist(),
-            "y": points.X[:, 1].tolist(),
-            "colour": [looks.colour(int(k)) for k in codes],
-            "mark": [looks.marker(int(k)) for k in codes],
-            "size": _sizes(step, len(points.X)),
+            "x": X[:, 0].tolist(),
+            "y": X[:, 1].tolist(),
+            **looks.marks(np.searchsorted(run.points.classes, y)),
+            "size": _sizes(step, len(X)),
         }
-        for axis, values in zip((self.figure.x_range, self.figure.y_range), points.X.T,
-                                strict=True):  # fmt: skip
-            axis.update(start=float(axis_of(values, 2)[0]), end=float(axis_of(values, 2)[1]))
-        rows = points.X[_rows(step)]
+        frame(self.figure, X)
+        rows = X[_rows(step)]
         self.now.data = {"x": rows[:, 0].tolist(), "y": rows[:, 1].tolist()}
-        empty: dict[str, list[Any]] = {"xs": [], "ys": []}
-        plane = answer.plane
-        self.line.data = dict(plane.boundary) if plane else dict(empty)
-        self.was.data = dict(answer.before.boundary) if answer.before else dict(empty)
+        self.line.data = dict(plane.boundary) if plane else nothing()
+        self.was.data = dict(answer.before.boundary) if answer.before else nothing()
         self.weak.data = dict(answer.stump)
-        areas = plane.areas if plane else {**empty, "owner": []}
-        self.areas.data = {
-            "xs": areas["xs"],
-            "ys": areas["ys"],
-            "colour": [looks.mixed(looks.colour(k), 0.16) for k in areas["owner"]],
-        }
+        areas = plane.areas if plane else {**nothing(), "owner": []}
+        colours = [looks.mixed(looks.colour(k), 0.16) for k in areas["owner"]]
+        self.areas.data = {"xs": areas["xs"], "ys": areas["ys"], "colour": colours}
         self.keys.object = legend(self._keys(answer))
-        self.page.object = page(run.trace, step.lines if step else (), self.wording, self.lang)
+        self.page.object = page(run.trace, step.lines if step else ())
         self._show_course(answer)
-        self.proof.object = self._numbers(answer)
+        self.proof.object = _numbers(answer)
 
     def _fit_slider(self, last: int) -> None:
         """Let the slider end where the run does."""
@@ -254,53 +237,33 @@ class Steps(Room):
             slider.param.update(options=list(range(last + 1)), value=self.values["at"])
 
     def _keys(self, answer: StepsAnswer) -> list[tuple[str, str]]:
-        looks, wording = self.looks, self.wording
-        classes = answer.run.points.classes
+        looks, classes = self.looks, answer.run.points.classes
         found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(classes)]
-        found.append((looks.key("ink"), wording("boundary")))
+        found.append((looks.key("ink"), say("decision boundary")))
         if answer.before:
-            found.append((looks.key("dashed ink"), wording("before it")))
+            found.append((looks.key("dashed ink"), say("before this step")))
         if answer.stump["xs"]:
-            found.append((looks.key("dotdash", 4), wording("stump")))
+            found.append((looks.key("dotdash", 4), say("the stump of this round")))
         return found
 
     def _show_course(self, answer: StepsAnswer) -> None:
         """Mistakes against what the theorem allows, or the error of boosting against its bound."""
-        wording, steps = self.wording, answer.run.steps
-        counted = [s for s in steps if isinstance(s, OnlineStep | KernelStep)]
-        rounds = [s for s in steps if isinstance(s, RoundStep)]
-        at = float(answer.step.number) if answer.step else None
-        if counted:
-            numbers = [s.number for s in counted]
-            curves = [Curve(wording("mistakes"), numbers, [s.mistakes for s in counted], 0)]
-            if counted[0].bound is not None and np.isfinite(counted[0].bound):
-                bound = Curve(
-                    wording("mistake bound"), numbers, [s.bound for s in counted], 3, "dashed"
-                )
-                curves.append(bound)
-            self.course.call(wording("mistakes"))
-        else:
-            numbers = [s.number for s in rounds]
-            curves = [
-                Curve(wording("training error"), numbers, [s.training_error for s in rounds], 0),
-                Curve(wording("product"), numbers, [s.bound for s in rounds], 3, "dashed"),
-            ] if rounds else []  # fmt: skip
-            self.course.call(wording("error") if rounds else "")
+        kinds = (OnlineStep, KernelStep, RoundStep)
+        steps: list[Any] = [step for step in answer.run.steps if isinstance(step, kinds)]
+        rounds = bool(steps) and isinstance(steps[0], RoundStep)
+        called = say("error" if rounds else "mistakes") if steps else ""
+        made = [step.training_error if rounds else step.mistakes for step in steps]
+        numbers, bounds = [step.number for step in steps], [step.bound for step in steps]
+        curves = (
+            [Curve(say("Training error") if rounds else called, numbers, made)] if steps else []
+        )
+        if steps and bounds[0] is not None and np.isfinite(bounds[0]):
+            bound = "Π 2√(err(1 − err))" if rounds else say("mistakes allowed by the theorem")
+            curves.append(Curve(bound, numbers, bounds, 3, "dashed"))
+        self.course.call(called)
         self.course.figure.visible = bool(curves)
-        self.course.draw(curves, at if curves else None, wording("this step"))
-
-    def _numbers(self, answer: StepsAnswer) -> str:
-        """The numbers of the update, and the certificate where the run has ended."""
-        wording, step = self.wording, answer.step
-        total = len(answer.run.steps)
-        heading = wording("step of", number=step.number if step else 0, total=total)
-        found = f"<h2>{text(heading)}</h2>"
-        if step is None:
-            return found + f"<p class='soft'>{text(wording('nothing yet'))}</p>"
-        found += pairs(numbers_of(step, wording))
-        if isinstance(step, Return):
-            found += card(answer.run.trace.model.certificate_, [], wording)
-        return found
+        at = float(answer.step.number) if answer.step and curves else None
+        self.course.draw(curves, at, say("this step"))
 
     # ---- on paper --------------------------------------------------------------------------------
 
@@ -321,11 +284,23 @@ class Steps(Room):
         return plots.decision_boundary(step.model, run.points.X, run.points.y, rings=False).figure
 
 
-def numbers_of(step: Step, wording: Any) -> dict[str, str]:
+def _numbers(answer: StepsAnswer) -> str:
+    """The numbers of the update, and the certificate where the run has ended."""
+    step, total = answer.step, len(answer.run.steps)
+    number = step.number if step else 0
+    heading = text(say("Step {number} of {total}", number=number, total=total))
+    if step is None:
+        words = text(say("Nothing has been learnt yet: press Step."))
+        return f"<h2>{heading}</h2><p class='soft'>{words}</p>"
+    end = card(answer.run.trace.model.certificate_) if isinstance(step, Return) else ""
+    return f"<h2>{heading}</h2>{pairs(numbers_of(step))}{end}"
+
+
+def numbers_of(step: Step) -> dict[str, str]:
     """What a step did, number by number."""
     if isinstance(step, OnlineStep):
         found = {
-            wording("epoch and row"): f"{step.epoch}, {step.row + 1}",
+            say("Epoch, example"): f"{step.epoch}, {step.row + 1}",
             "yᵢ": f"{step.y:+g}",
             "yᵢ(θ·xᵢ + θ₀)": f"{step.margin:.6g}",
             "η": f"{step.eta:.6g}",
@@ -334,42 +309,42 @@ def numbers_of(step: Step, wording: Any) -> dict[str, str]:
         }
         if step.mean is not None and step.mean0 is not None:
             found |= {"θ̄": _vector(step.mean), "θ̄₀": f"{step.mean0:.5g}"}
-        return found | _mistakes(step, wording)
+        return found | _mistakes(step)
     if isinstance(step, KernelStep):
         row = step.row
         return {
-            wording("epoch and row"): f"{step.epoch}, {row + 1}",
+            say("Epoch, example"): f"{step.epoch}, {row + 1}",
             "yᵢ": f"{step.y:+g}",
             "yᵢ f(xᵢ)": f"{step.margin:.6g}",
             "αᵢ": f"{step.counts_before[row]:g} → {step.counts[row]:g}",
             "θ₀": f"{step.theta0_before:.5g} → {step.theta0:.5g}",
-        } | _mistakes(step, wording)
+        } | _mistakes(step)
     if isinstance(step, PairStep):
         rows = ", ".join(str(row + 1) for row in step.rows[:6])
-        found = {wording("rows"): rows, "kᵢᵢ + kⱼⱼ − 2kᵢⱼ": f"{step.curvature:.5g}"}
+        found = {say("Examples"): rows, "kᵢᵢ + kⱼⱼ − 2kᵢⱼ": f"{step.curvature:.5g}"}
         moves = zip(step.rows, step.alpha_before, step.alpha, step.upper, strict=True)
         for row, before, after, most in list(moves)[:6]:
             found[f"α{row + 1} (≤ {most:.3g})"] = f"{before:.5g} → {after:.5g}"
-        return found | {wording("above zero"): f"{np.count_nonzero(step.multipliers)}"}
+        return found | {say("Multipliers above zero"): f"{np.count_nonzero(step.multipliers)}"}
     if isinstance(step, RoundStep):
         return {
-            capital(wording("round")): f"{step.round}",
+            capital(say("round")): f"{step.round}",
             "errₘ": f"{step.error:.6g}",
             "cₘ": f"{2 * step.vote:.6g}",  # AdaBoost's, whose F is half the sum of the page
-            wording("heaviest"): f"{step.weights.max():.4g}",
+            say("Largest weight after it"): f"{step.weights.max():.4g}",
             "Π 2√(err(1 − err))": f"{step.bound:.6g}",
-            wording("training error"): f"{step.training_error:.4g}",
+            say("Training error"): f"{step.training_error:.4g}",
         }
     return {}
 
 
-def _mistakes(step: OnlineStep | KernelStep, wording: Any) -> dict[str, str]:
+def _mistakes(step: OnlineStep | KernelStep) -> dict[str, str]:
     found = {
-        wording("updated"): wording("yes" if step.updated else "no"),
-        wording("mistakes so far"): f"{step.mistakes}",
+        say("θ moved"): say("yes" if step.updated else "no"),
+        say("Mistakes so far"): f"{step.mistakes}",
     }
     if step.bound is not None and np.isfinite(step.bound):
-        found[capital(wording("mistake bound"))] = f"{step.bound:.6g}"
+        found[capital(say("mistakes allowed by the theorem"))] = f"{step.bound:.6g}"
     return found
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +21,11 @@ from cotas.problem import RegularizedRisk, relative_gap
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, interior_point
-from cotas.solvers.iterate import Iterate
+from cotas.solvers.iterate import AT_EACH, Iterate, Look
 from cotas.solvers.losses import SMOOTH
 from cotas.solvers.newton import newton
+from cotas.solvers.newton_round import is_small
+from cotas.solvers.newton_steps import newton_on_small_table
 from cotas.solvers.risks import RowRisk
 from cotas.solvers.semismooth_newton import to_the_last_digit
 
@@ -69,7 +70,7 @@ def serves(solver: str, certificate: Certificate | None) -> bool:
 
 @dataclass(frozen=True)
 class BinaryTask:
-    """One class against the rest, with sᵢ that sum to one, and where to begin."""
+    """One class against the rest, with sᵢ that sum to one, where to begin, and the gap to reach."""
 
     X: Matrix
     signs: FloatArray
@@ -78,6 +79,8 @@ class BinaryTask:
     seed: int
     start: Ending | None = None
     each: Each = map
+    look: Look = AT_EACH
+    tol: float = 0.0
 
     @property
     def lam(self) -> float:
@@ -128,25 +131,34 @@ def _dual_coordinate_ascent(task: BinaryTask) -> Iterator[Iterate]:
     random = np.random.RandomState(task.seed)
     problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
     start = None if task.start is None else task.start_from(task.start)
-    for found in dual_coordinate_ascent(*problem, random, start=start):
-        yield Iterate(found.theta, found.alpha, found.relative_gap)
+    rest = (0.0, start, task.each, task.tol)
+    for found, _ in dual_coordinate_ascent(*problem, random, *rest):
+        believed = relative_gap(found.primal - found.dual, found.primal)
+        yield Iterate(found.theta, found.alpha, believed)
 
 
 def _newton(task: BinaryTask) -> Iterator[Iterate]:
     used = _Used(task)
-    found = to_the_last_digit(*used.problem, start=used.start(task), each=task.each)
+    rest = (used.start(task), task.each, task.look, task.tol)
+    found = to_the_last_digit(*used.problem, *rest)
     return map(used.iterate, found)
 
 
 def _smooth_newton(task: BinaryTask) -> Iterator[Iterate]:
     """Newton's method on the loss as it is; α are the slopes."""
-    end, bias = task.start, 0.0 if task.bias else None
+    end, loss = task.start, SMOOTH[task.problem.loss.name]
     known = end is not None and len(end.theta) == task.X.shape[1]
     start = (end.theta, np.array([end.theta0 * task.bias])) if end and known else None
-    risk = RowRisk(task.signs, task.weights, SMOOTH[task.problem.loss.name])
-    for found in newton(task.X, risk, task.lam, bias, start):
+    if is_small(*task.X.shape):
+        given = (as_design(task.X), loss, task.signs, task.weights, task.lam, task.bias)
+        points = newton_on_small_table(*given, start, task.look)
+    else:
+        risk = RowRisk(task.signs, task.weights, loss)
+        points = newton(task.X, risk, task.lam, 0.0 if task.bias else None, start)
+    for found in points:
         believed = relative_gap(found.gap, found.objective)
-        yield Iterate(found.theta[:, 0], -task.signs * found.slopes[:, 0], believed)
+        alpha = -task.signs * found.slopes[:, 0]
+        yield Iterate(found.theta[:, 0], alpha, believed, found.steps)
 
 
 def _interior_point(task: BinaryTask) -> Iterator[Iterate]:
@@ -189,10 +201,12 @@ class _Used:
 
     def iterate(self, found: PrimalDual) -> Iterate:
         """What a primal–dual solver has found, α with zeros for the rows that were left out."""
-        alpha = np.zeros(self.n)
-        alpha[self.rows] = found.alpha
+        alpha = found.alpha
+        if len(alpha) < self.n:
+            alpha = np.zeros(self.n)
+            alpha[self.rows] = found.alpha
         believed = relative_gap(found.primal - found.dual, found.primal)
-        return Iterate(found.theta, alpha, believed)
+        return Iterate(found.theta, alpha, believed, found.steps)
 
 
 @dataclass(frozen=True)
@@ -210,28 +224,25 @@ class Check:
 
     examples: Examples
     near: Moved
+    signs: FloatArray
     weights: FloatArray
     label: Any
     problem: RegularizedRisk
     facts: Facts
     each: Each = map
-    known: list[tuple[Iterate, Solution]] = field(default_factory=list)  # proved before
 
     def __call__(self, iterate: Iterate) -> Solution:
-        for seen, solution in self.known:
-            if seen is iterate:
-                return solution
         return prove_together([self], [iterate], self.facts)[0]
 
     def start(self) -> Iterate:
         """θ = 0, where every solver begins."""
-        return Iterate(np.zeros(self.examples.X.shape[1]), np.zeros(len(self.weights)))
+        return Iterate(np.zeros(self.examples.X.shape[1]), np.zeros(len(self.weights)), steps=0)
 
     def point(self, theta: FloatArray, alpha: FloatArray) -> DualPoint:
         """θ and α with the best bias, to be proved."""
         given, theta0 = self.examples.weights, 0.0
         if self.problem.free_bias:
-            values, positive = times(self.near.X, theta), self.examples.y == self.label
+            values, positive = times(self.near.X, theta), self.signs > 0
             if isinstance(self.problem.loss, Hinge):
                 theta0 = best_bias(values, positive, given)
             else:
@@ -257,30 +268,15 @@ def prove_together(
     X, y = one.examples.X, one.examples.y
     points = [check.point(iterate.model, iterate.dual) for check, iterate in pairs]
     found = DualPoint.check_all(points, X, y, facts, one.each)
-    alphas = [np.where(y == check.label, 1.0, -1.0) * iterate.dual for check, iterate in pairs]
+    alphas = [check.signs * iterate.dual for check, iterate in pairs]
     return [Solution(*parts) for parts in zip(points, found, alphas, strict=True)]
 
 
-# So many iterates of each class are computed before the first proof.
-AHEAD = 20
-
-
 def begun_together(
-    runs: Sequence[tuple[Check, Iterator[Iterate]]], tol: float, facts: Facts
-) -> list[tuple[Check, Iterator[Iterate]]]:
-    """The same runs, after the first iterates that seem good enough were proved together."""
-    begun: list[list[Iterate]] = [[] for _ in runs]
+    runs: Sequence[tuple[Check, Iterator[Iterate]]], look: Look, facts: Facts
+) -> list[tuple[Iterate, Solution]]:
+    """The first iterate to look at of each run, all of them proved together."""
     with np.errstate(all="ignore"):
-        for some, (_, run) in zip(begun, runs, strict=True):
-            for iterate in islice(run, AHEAD):
-                some.append(iterate)
-                if (iterate.believed_gap or 0.0) <= tol:
-                    break
-        last = [
-            some[-1] if some else check.start()
-            for some, (check, _) in zip(begun, runs, strict=True)
-        ]
-        found = prove_together([check for check, _ in runs], last, facts)
-    for (check, _), iterate, solution in zip(runs, last, found, strict=True):
-        check.known.append((iterate, solution))
-    return [(check, chain(some, run)) for some, (check, run) in zip(begun, runs, strict=True)]
+        begun = [look.first(run) or check.start() for check, run in runs]
+        found = prove_together([check for check, _ in runs], begun, facts)
+    return list(zip(begun, found, strict=True))

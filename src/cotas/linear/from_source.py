@@ -12,7 +12,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
 from cotas.certificates.blocks import BlockPoint, Signs, Watched
-from cotas.certificates.softmax_blocks import SoftmaxInBlocks
+from cotas.certificates.softmax import SoftmaxInBlocks
 from cotas.fitting.from_source import (
     AgainstTheRest,
     ByCode,
@@ -234,6 +234,5 @@ def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:
 
 def margin_widths(coef: FloatArray) -> FloatArray:
     """2/‖θ‖ of each class."""
-    lengths = np.linalg.norm(coef, axis=1)
-    wide = np.full_like(lengths, np.inf)
-    return np.asarray(np.divide(2.0, lengths, out=wide, where=lengths > 0))
+    with np.errstate(divide="ignore"):
+        return np.asarray(2.0 / np.linalg.norm(coef, axis=1))

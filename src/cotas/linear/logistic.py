@@ -14,7 +14,7 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.certificates.core.rows import Rows
-from cotas.certificates.sweep import Facts, gather_facts
+from cotas.certificates.sweep import Facts, class_sketches
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.moved import Moved
@@ -334,8 +334,8 @@ class LogisticRegression(LinearClassifier):
     def _parts(self, examples: Examples, each: Each) -> list[AllClasses | OneAgainstTheRest]:
         ratio = self._ratio()
         free, labels = bool(self.fit_intercept), list(self.classes_[examples.positives()])
-        facts = gather_facts(examples.X, examples.y, labels, each=each)
-        known = replace(facts, rows=Rows(examples.X, free, each))
+        sketches = class_sketches(examples.X, examples.y, labels, each)
+        known = Facts(sketches, rows=Rows(examples.X, free, each))
         near = Moved.near_zero(examples.X, free)
         if self.multiclass_ == "softmax":
             return [AllClasses(examples, near, SoftmaxRisk(self.lam_, free, ratio), known, each)]
@@ -344,7 +344,7 @@ class LogisticRegression(LinearClassifier):
             OneAgainstTheRest(
                 examples, near, label, problem, replace(known, sketches=[sketch]), each
             )
-            for label, sketch in zip(labels, facts.sketches, strict=True)
+            for label, sketch in zip(labels, sketches, strict=True)
         ]
 
     def _ratio(self) -> float:

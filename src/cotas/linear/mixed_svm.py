@@ -17,6 +17,7 @@ from cotas.fitting.from_source import Classes, draw_sample
 from cotas.linear.from_source import hinge_iterates
 from cotas.problem import RegularizedRisk
 from cotas.rounds import Rounds
+from cotas.solvers.radix_sort import as_keys, from_keys
 from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE
 from cotas.source import Block, Changed, Source, Sums, double
 
@@ -28,27 +29,6 @@ DIGIT, DIGITS = 12, 3
 
 
 # ---- the best bias -----------------------------------------------------------------------------
-
-
-def in_order(values: FloatArray) -> AnyArray:
-    """Doubles as whole numbers in the same order.
-
-    >>> in_order(np.array([-1.0, 0.0, 2.0])).argsort().tolist()
-    [0, 1, 2]
-    """
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-    top = np.uint64(1 << 63)
-    return np.where(bits & top, ~bits, bits | top)
-
-
-def from_order(keys: AnyArray) -> FloatArray:
-    """The doubles again.
-
-    >>> from_order(in_order(np.array([-1.0, 0.0, 2.0]))).tolist()
-    [-1.0, 0.0, 2.0]
-    """
-    keys, top = np.asarray(keys, np.uint64), np.uint64(1 << 63)
-    return np.where(keys & top, keys & ~top, ~keys).view(np.float64)
 
 
 @dataclass(frozen=True)
@@ -72,7 +52,7 @@ class CornersByDigit:
         shift = np.uint64(64 - DIGIT * (self.place + 1))
         found = np.zeros((*self.known.shape, 1 << DIGIT))
         for c, column in enumerate(corners.T):
-            digits = in_order(column) >> shift
+            digits = as_keys(column) >> shift
             for side, known in enumerate(self.known[:, c]):
                 same = digits >> np.uint64(DIGIT) == known
                 last = (digits[same] & np.uint64((1 << DIGIT) - 1)).astype(np.int64)
@@ -101,7 +81,7 @@ def best_biases(source: Source, read: Signs, thetas: FloatArray) -> FloatArray:
                 known[side, c] = known[side, c] << np.uint64(DIGIT) | np.uint64(digit)
     rest = np.uint64(64 - DIGIT * DIGITS)
     middle = (known << rest) + (np.uint64(1) << (rest - np.uint64(1)))
-    return np.asarray(from_order(middle).mean(axis=0))
+    return np.asarray(from_keys(middle.ravel()).reshape(2, k).mean(axis=0))
 
 
 # ---- the dual point ----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -22,7 +22,7 @@ from cotas.certificates import (
     optimum_regions,
 )
 from cotas.certificates.core.rows import Rows
-from cotas.certificates.sweep import Facts, gather_facts
+from cotas.certificates.sweep import Facts, class_sketches
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.deciding import shared_by_all
 from cotas.fitting.moved import Moved
@@ -53,8 +53,8 @@ from cotas.linear.hard_margin import widest_margin
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
 from cotas.progress import Monitor
-from cotas.solvers.iterate import Iterate
-from cotas.solvers.semismooth_newton import FEW_FEATURES, LARGEST_SYSTEM
+from cotas.solvers.iterate import AHEAD, AT_EACH, Iterate, Look
+from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, ascent_comes_first
 from cotas.source import Source, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
@@ -95,8 +95,8 @@ class LinearSVM(LinearClassifier):
         Whether to train the free bias θ₀.
     solver : {"auto", "newton", "interior-point", "dual-coordinate-ascent"}
         "newton" solves a system of the size of θ at each of a few dozen steps, made of the rows
-        near the margin; with more than 300 features it takes turns with coordinate ascent, and
-        with more than a thousand its systems are solved by conjugate gradients.
+        near the margin; with many features it takes turns with coordinate ascent, and with more
+        than a thousand its systems are solved by conjugate gradients.
         "interior-point" makes its systems of all the rows, and reaches the smallest gaps.
         "dual-coordinate-ascent" sweeps over the examples. "auto", the default, takes "newton",
         but "interior-point" with up to a thousand features and a tol of 1e-10 or less.
@@ -270,12 +270,11 @@ class LinearSVM(LinearClassifier):
             return self.solver, say("Solved by {solver}, as asked.", solver=self.solver)
         if self.loss != "hinge":
             return "newton", "Solved by newton, the loss being smooth."
-        few, many = X.shape[1] <= FEW_FEATURES, X.shape[1] > LARGEST_SYSTEM
-        if self.tol <= FINEST_FOR_NEWTON and not many:
+        if self.tol <= FINEST_FOR_NEWTON and X.shape[1] <= LARGEST_SYSTEM:
             return "interior-point", "Solved by interior-point, tol being so small."
-        if few:
-            return "newton", "Solved by newton, since there are few features."
-        return "newton", "Solved by coordinate ascent and newton, there being many features."
+        if ascent_comes_first(X):
+            return "newton", "Solved by coordinate ascent and newton, in turns."
+        return "newton", "Solved by newton, since there are few features."
 
     def _solve(
         self, examples: Examples, starts: list[Ending | None], began: float
@@ -283,8 +282,10 @@ class LinearSVM(LinearClassifier):
         """Find the best model of each class."""
         weights = examples.shares()
         labels = self.classes_[examples.positives()]
-        # A seed for each class, so that nothing depends on which one is solved first.
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(labels))
+        random, seeds = check_random_state(self.random_state), np.zeros(len(labels), np.int64)
+        if self.solver_ == "dual-coordinate-ascent":
+            # One for each class, so that nothing depends on which one is solved first.
+            seeds = random.randint(2**31 - 1, size=len(labels))
         examples = replace(examples, X=as_solved(examples.X, self.solver_))
         bias = bool(self.fit_intercept)
         near = Moved.near_zero(examples.X, bias)
@@ -292,27 +293,31 @@ class LinearSVM(LinearClassifier):
 
         def solve(c: int) -> Ended[Solution]:
             if self.margin == "hard":
-                found = widest_margin(examples, near, weights, labels[c], float(bias))
-                return only(found, Pursuit(None, None, None, monitor, **told(c)))
+                widest = widest_margin(examples, near, weights, labels[c], float(bias))
+                return only(widest, Pursuit(None, None, None, monitor, **told(c)))
             until = end_of_turn(began, self.max_time, c, len(labels), threads)
             pursuit: Pursuit[Solution] = Pursuit(self.tol, self.max_iter, until, monitor, **told(c))
-            if begun:
-                check, run = begun[c]
-                return pursuit.follow(run, check, start=check.start())
-            return self._follow(pursuit, *part(c))
+            if not begun:
+                return self._follow(pursuit, *part(c))
+            (check, run), (iterate, found) = runs[c], begun[c]
+            pursuit.take(iterate, found)
+            return pursuit.follow(run, check)
 
         def part(c: int) -> tuple[Check, BinaryTask]:
             signs = np.where(examples.y == labels[c], 1.0, -1.0)
             start = starts[c]
             if start is not None:
                 start = start._replace(theta0=near.seen(start.theta, start.theta0))
-            task = BinaryTask(near.X, signs, weights, problem, int(seeds[c]), start, each)
-            own = Facts(facts.lengths, [facts.sketches[c]], rows)
-            return Check(examples, near, weights, labels[c], problem, own, each), task
+            given = (problem, int(seeds[c]), start, each, look, self.tol)
+            task = BinaryTask(near.X, signs, weights, *given)
+            own = replace(facts, sketches=[facts.sketches[c]])
+            return Check(examples, near, signs, weights, labels[c], problem, own, each), task
 
         def told(c: int) -> dict[str, Any]:
             return {"began": began, "label": labels[c]}
 
+        watched = self.max_time is not None or self.callbacks
+        look = AT_EACH if watched else Look(min(AHEAD, int(self.max_iter)), float(self.tol))
         threads = thread_count(self.n_jobs, len(labels), entries_of(examples.X))
         rows_jobs = self.n_jobs if len(labels) == 1 and self.solver_ == "newton" else 1
         with (
@@ -320,26 +325,22 @@ class LinearSVM(LinearClassifier):
             one_thread_in_blas(),
             rows_in_threads(examples.X, rows_jobs) as each,
         ):
-            facts = gather_facts(examples.X, examples.y, list(labels), each=each)
-            rows = Rows(examples.X, bias, each)
-            begun: list[tuple[Check, Iterator[Iterate]]] = []
-            if self._proves_together(examples, starts):
+            sketches = class_sketches(examples.X, examples.y, list(labels), each)
+            facts = Facts(sketches, rows=Rows(examples.X, bias, each))
+            begun: list[tuple[Iterate, Solution]] = []
+            if not watched and self._proves_together(examples, starts):
                 parts = [part(c) for c in range(len(labels))]
                 runs = [(check, iterates(self.solver_, task)) for check, task in parts]
                 try:
-                    begun = begun_together(runs, self.tol, replace(facts, rows=rows))
+                    begun = begun_together(runs, look, facts)
                 except KeyboardInterrupt:
                     monitor.interrupt()
             return monitor.for_each(solve, range(len(labels)), threads)
 
     def _proves_together(self, examples: Examples, starts: list[Ending | None]) -> bool:
-        """Whether the classes are those of a small table, and nobody wants to see each by itself.
-
-        Their proofs would take longer than all the rest.
-        """
-        watched = self.max_time is not None or self.callbacks or any(starts)
+        """Whether the classes are those of a small table: to prove each takes most of the time."""
         small = len(starts) > 1 and entries_of(examples.X) < WORTH_A_TASK
-        return small and self.margin == "soft" and not watched
+        return small and self.margin == "soft" and not any(starts)
 
     def _follow(
         self, pursuit: Pursuit[Solution], check: Check, task: BinaryTask
@@ -404,4 +405,4 @@ def _support(solution: Solution) -> IntArray:
     if isinstance(point, HardMarginPoint):
         return np.flatnonzero(point.alpha > 0)
     least = max(SUPPORT, min(0.01, SUPPORT_BY_GAP * solution.certificate.gap))
-    return np.flatnonzero(point.multipliers > least)
+    return (point.multipliers > least).nonzero()[0]

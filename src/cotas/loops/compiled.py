@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
+import gc
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any, TypeVar, cast
 
 import numba
 
 from cotas.loops.cache import SealedCache
-from cotas.loops.garbage import garbage_kept
 from cotas.loops.inside import INSIDE
-from cotas.loops.interrupts import interrupts_deferred
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -31,7 +33,7 @@ def loop(function: Function) -> Function:
         inside = numba.njit(**INSIDE)(function)
         compiled.get_call_template = inside.get_call_template
         compiled.get_overload = inside.get_overload
-        with contextlib.suppress(RuntimeError):  # no folder can be written
+        with suppress(RuntimeError):  # no folder can be written
             compiled._cache = SealedCache(function)
         compiled.compile = _undisturbed(compiled.compile)
     return cast(Function, compiled)
@@ -43,6 +45,45 @@ def _undisturbed(compile_for: Callable[[Any], Any]) -> Callable[[Any], Any]:
             return compile_for(signature)
 
     return compile_or_load
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Keep Ctrl-C from arriving inside, and let it arrive at the end.
+
+    LLVM calls back into Python while it compiles and loads, and an exception raised in such a
+    call is printed and forgotten. Masking the signal would not do: any other thread of the
+    process could take it, and Python would still raise in this one. Only the main thread answers
+    signals, so in others there is nothing to keep away.
+    """
+    outer = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(outer):
+        yield
+        return
+    arrived: list[FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda number, frame: arrived.append(frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, outer)
+        if arrived:
+            outer(signal.SIGINT, arrived[-1])
+
+
+@contextmanager
+def garbage_kept() -> Iterator[None]:
+    """Look for no garbage inside.
+
+    Numba makes so many small objects that Python searches all it has for garbage again and again,
+    which takes an eighth of the time. Whoever has switched that off finds it off.
+    """
+    searched = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searched:
+            gc.enable()
 
 
 def kept_in() -> str | None:

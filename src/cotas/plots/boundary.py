@@ -20,7 +20,7 @@ from cotas.plots.fitted import (
     rows_to_ring,
     scores_of,
 )
-from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, tint
+from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, plain, tint
 from cotas.words import say
 
 LINE = {"colors": INK, "linewidths": 1.8}
@@ -234,7 +234,7 @@ def _draw_examples(ax: Any, X: FloatArray, y: AnyArray, classes: AnyArray) -> No
             s=24,
             edgecolors="white",
             linewidths=0.4,
-            label=f"y = {label}",
+            label=f"y = {plain(label)}",
             zorder=2,
             **look,
         )

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import FloatArray, IntArray
 from cotas.fitting.path import Path
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
-from cotas.regression.stagewise import StagewiseRegressor
+from cotas.regression.stagewise import StagewisePath, StagewiseRegressor
 from cotas.words import say
 
 # Of a longer run so many iterations are drawn, evenly spread.
@@ -175,9 +175,14 @@ def _curves(model: Any) -> _Curves:
     if not hasattr(model, "path_"):
         raise ValueError("coefficient_path draws coefficients, and a model with trees has none.")
     run = model.path_
-    ks = np.unique(np.linspace(0, len(run) - 1, MOST_POINTS).round().astype(np.int64))
-    coefs = np.stack([run.unit_coef(int(k)) for k in ks], axis=1)
-    return _Curves(coefs, run.lengths[ks], ks.astype(float), run.scale, type(model).__name__)
+    ks, coefs = spread(run, MOST_POINTS)
+    return _Curves(coefs.T, run.lengths[ks], ks.astype(float), run.scale, type(model).__name__)
+
+
+def spread(run: StagewisePath, most: int) -> tuple[IntArray, FloatArray]:
+    """At most so many iterations of a run, evenly spread, and the coefficients at each."""
+    ks = np.unique(np.linspace(0, len(run) - 1, most).round().astype(np.int64))
+    return ks, np.array([run.unit_coef(int(k)) for k in ks])
 
 
 def _draw_coefficients(

@@ -58,6 +58,12 @@ STYLE: dict[str, Any] = {
 }
 
 
+def plain(text: object) -> str:
+    """A text of the user's in which a dollar is one: matplotlib takes what stands between two of
+    them for a formula."""
+    return str(text).replace("$", r"\$")
+
+
 def pyplot() -> Any:
     """matplotlib's pyplot, or an error that tells how to get it."""
     try:

@@ -36,6 +36,17 @@ ENOUGH_ROWS = 30
 YEARS = 1500, 2100
 _NUMBERING = {"id", "ids", "uuid", "guid", "key", "index", "idx", "rowid", "rownames", "serial"}
 LEFT_OUT = ("identifier", "text", "other")
+# Of the different cells of a column, so many at least have a unit.
+MOSTLY = 0.8
+UNIT_AS_WORD = (
+    "Column {name!r} holds numbers with a unit, such as {value!r}, which are taken as words: put "
+    "{unit!r} into the name of the column, and the numbers alone into its cells."
+)
+UNIT_LEFT_OUT = (
+    "Column {name!r} is left out: it holds numbers with a unit, such as {value!r}. Put {unit!r} "
+    "into the name of the column, and the numbers alone into its cells."
+)
+_WITH_UNIT = r"^[+-]?\d[\d.,]*\s*([^\d\s.,:/%$€£-][^\d,;:]{0,11})$"
 
 
 class ColumnError(DataFileError):
@@ -186,11 +197,25 @@ def _role_of_words(column: Any, name: str, keep: bool) -> Role:
     values = different_words(column)
     distinct, rows = len(values), len(column) - column.null_count()
     if keep or distinct <= FEW_WORDS or distinct <= FREE_TEXT_SHARE * rows:
-        return Role("category", remark=_codes(values, name) if are_codes(values) else None)
+        known = _codes(values, name) if are_codes(values) else _unit(values, name, UNIT_AS_WORD)
+        return Role("category", remark=known)
     return Role("text", remark=_text(values, column, name))
 
 
+def _unit(values: Any, name: str, words: str) -> Remark | None:
+    """A remark on numbers that have their unit beside them, the same in most of the cells."""
+    units = values.str.extract(_WITH_UNIT)
+    known = units.drop_nulls()
+    if len(values) < 3 or len(known) < MOSTLY * len(values) or known.n_unique() > 1:
+        return None
+    shown = values.filter(units.is_not_null()).min()
+    return Remark("unit", name, say(words, name=name, value=shown, unit=known[0].strip()))
+
+
 def _text(values: Any, column: Any, name: str) -> Remark:
+    measured = _unit(values, name, UNIT_LEFT_OUT)
+    if measured is not None:
+        return measured
     words = say(
         "Column {name!r} is left out: {distinct} different texts in {rows} rows, names or free "
         "text ({how} takes it).",

@@ -10,8 +10,8 @@ from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
 
 
-def doubt_of(estimator: Any, certificate: Certificate, coef: FloatArray, n_rows: int) -> float:
-    """What a coefficient can be off by, for what the gap leaves open and for rounding.
+def doubts_of(estimator: Any, certificate: Certificate, n_rows: int) -> list[float]:
+    """For each row of coefficients, what one can be off by: for the gap, and for rounding.
 
     A gap g of an objective with the penalty (λ/2)‖θ‖² proves ‖θ − θ*‖ ≤ √(2g/λ), so the best
     model may have a zero wherever |θⱼ| is no larger. For other objectives there is rounding alone:
@@ -19,13 +19,19 @@ def doubt_of(estimator: Any, certificate: Certificate, coef: FloatArray, n_rows:
 
     Parameters
     ----------
-    estimator : fitted linear model
+    estimator : fitted linear model; of another there are none
     certificate : Certificate
-        The one about these coefficients.
-    coef : array of shape (n_features,)
+        Its own: one for each row, or one for all of them together.
     n_rows : int
         Rows trained on.
     """
+    rows = np.atleast_2d(getattr(estimator, "coef_", np.empty((0, 0))))
+    each = certificate.singles
+    proofs = each if len(each) == len(rows) else (certificate,) * len(rows)
+    return [_doubt(estimator, proof, row, n_rows) for proof, row in zip(proofs, rows, strict=True)]
+
+
+def _doubt(estimator: Any, certificate: Certificate, coef: FloatArray, n_rows: int) -> float:
     rounding = float(np.finfo(np.float64).eps * n_rows * np.abs(coef).max(initial=0.0))
     lam = certificate.figures.get("λ", 0.0)
     # Those who certify predictions have this penalty.

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.files.asking import leaving_out
+from cotas.files.asking import asked, leaving_out, parameter
 from cotas.files.coding import is_text, numbered_words
 from cotas.files.frames import is_category, polars
 from cotas.files.names import some
@@ -21,6 +21,10 @@ from cotas.words import say
 
 # What is not so for some rows is not so for all; sorting all of them takes long.
 SOME_ROWS = 1000
+# Rows that are equal more often than this, in number and as a share of all, were not copied.
+MOST_COPIES, SHARE_OF_COPIES = 10, 0.01
+# Numbers that people write where they have none.
+STAND_INS = frozenset({-99, -999, -9999, -99999, 999, 9999, 99999})
 RARE_CLASS, MOSTLY_MISSING, NEARLY_ONE = 0.1, 0.5, 0.99999
 
 
@@ -87,7 +91,9 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
         if _never_changes(column):
             words = say("Column {name!r} never changes; it is left out.", name=name)
             yield Remark("constant", name, words)
-        elif missing > MOSTLY_MISSING * len(column):
+            continue
+        yield from _stand_ins(column, name)
+        if missing > MOSTLY_MISSING * len(column):
             share = 100 * missing / len(column)
             words = "Column {name!r} is missing in {share:.0f}% of the rows."
             yield Remark("missing", name, say(words, name=name, share=share))
@@ -101,6 +107,27 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
                     name=name,
                 ),
             )
+
+
+def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
+    """A number such as −999 in several rows, and farther from the others than these are apart."""
+    if not column.dtype.is_numeric() or column.dtype == polars().Boolean:
+        return
+    for value in {column.min(), column.max()} & STAND_INS:
+        others = column.filter(column != value).drop_nulls()
+        count = len(column) - column.null_count() - len(others)
+        if count > 1 and len(others):
+            low, high = float(others.min()), float(others.max())
+            if min(abs(value - low), abs(value - high)) > high - low:
+                words = say(
+                    "Column {name!r} holds {value:g} in {count} rows, far from all its other "
+                    "numbers: if it stands for a missing value, say so ({how}).",
+                    name=name,
+                    value=value,
+                    count=count,
+                    how=asked("missing", f"{value:g}"),
+                )
+                yield Remark("stand-in", name, words)
 
 
 def _never_changes(column: Any) -> bool:
@@ -208,8 +235,8 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
             None,
             say(
                 "Class {label!r} has {count} of {rows} rows. The error is small even for a model "
-                "that never finds it: look at each class by itself, or set "
-                "class_weight='balanced'.",
+                "that never finds it: look at each class by itself, or set {how}.",
+                how=parameter("class_weight", "balanced"),
                 label=str(classes[rarest]),
                 count=counts[rarest],
                 rows=len(y),
@@ -250,22 +277,26 @@ def numbered(groups: AnyArray) -> IntArray:
     return np.asarray(np.argsort(np.argsort(first))[codes])
 
 
-def copies(table: Table) -> tuple[IntArray | None, list[Remark]]:
+def copies(table: Table, y: AnyArray) -> tuple[IntArray | None, list[Remark]]:
     """The number of the group of each row, the same for equal rows, if some rows are copies.
 
-    Where most rows have a twin, and no column of fractions tells most of the different rows
-    apart, the table has few different rows, and twins are no copies.
+    Rows that occur often are no copies, but what rows of this kind are like; nor are any where most
+    rows have a twin, and no column of fractions tells most of the different rows apart.
     """
     if table.has_names:
         used = [n for n, role in roles_of(table.features).items() if role.kind not in LEFT_OUT]
         table = replace(table, features=table.features.select(used))
-    found = _row_marks(table)
+    found, labels = _row_marks(table), np.unique(y, return_inverse=True)[1]
     if found.n_unique() == len(found):
         return None, []
-    marks = numbered(found.to_numpy())
+    marks = numbered(numbered(found.to_numpy()) * (labels.max() + 1) + labels)
     counts = np.bincount(marks)
-    twins = int(counts[counts > 1].sum())
-    if 2 * twins > len(marks) and not _one_column_tells(table, len(counts)):
+    often = counts > max(MOST_COPIES, SHARE_OF_COPIES * len(marks))
+    twins, several = int(counts[counts > 1].sum()), int(counts[(counts > 1) & ~often].sum())
+    if not twins:
+        return None, []
+    few = 2 * twins > len(marks) and not _one_column_tells(table, len(counts))
+    if few or not several:
         words = say(
             "{count} of the {rows} rows have a twin: there are {different} different ones, and "
             "rows held out are like rows trained on.",
@@ -274,8 +305,13 @@ def copies(table: Table) -> tuple[IntArray | None, list[Remark]]:
             different=len(counts),
         )
         return None, [Remark("twins", None, words)]
-    words = "{count} rows occur more than once; copies are kept on one side of the split."
-    return marks, [Remark("duplicates", None, say(words, count=twins))]
+    alone = np.flatnonzero(often[marks])
+    marks[alone] = len(counts) + np.arange(len(alone))
+    words = (
+        "{count} rows occur more than once; copies are kept on one side of the split, and nothing "
+        "is proved of future rows, of which they are no independent draws."
+    )
+    return marks, [Remark("duplicates", None, say(words, count=several))]
 
 
 def _one_column_tells(table: Table, different: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cotas.fitting.deciding import brier_scores
 from cotas.preparation.intervals import Intervals, Measure
 
 # Probabilities are judged in so many parts of the rows at most, of so many rows at least.
@@ -345,12 +346,10 @@ def _shares_of(scores: FloatArray | None, probabilities: FloatArray | None) -> F
 
 
 def _brier(codes: IntArray, probabilities: FloatArray, draws: Intervals) -> Measure:
-    """The mean squared error of the probabilities, of two classes halved as is usual."""
     told = np.eye(probabilities.shape[1])
 
     def score(codes: IntArray, p: FloatArray) -> float:
-        off = np.square(p - told[codes]).sum(axis=1)
-        return float(off.mean()) / (2 if len(told) == 2 else 1)
+        return float(brier_scores(told[codes], p).mean())
 
     return draws.varied(score, (codes, probabilities), least=0.0)
 

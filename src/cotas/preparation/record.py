@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,11 @@ from cotas.files.remarks import Remark
 from cotas.files.tables import Table
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality
+
+OPTIMISTIC = (
+    "The validation error of the first is optimistic, since it was chosen by it; that of rows held "
+    "out is not."
+)
 
 
 @dataclass(frozen=True)
@@ -160,16 +165,23 @@ class FitRecord:
     interrupted: bool = False
     prepared: Any = field(default=None, repr=False)
 
+    def errors(self) -> dict[str, dict[str, Any] | None]:
+        """How wrong the model is on the rows trained on and on those set aside, in plain types."""
+        samples = {"training": self.training, "hold_out": self.hold_out}
+        return {
+            name: None if one is None else {"rows": len(one.rows), "error": one.error, "r2": one.r2}
+            for name, one in samples.items()
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the rows and the model itself, in plain Python types."""
         names = ("task", "command", "seed", "versions", "finished", "seconds", "model_name")
         plain: dict[str, Any] = {name: getattr(self, name) for name in names}
         plain["table"] = vars(self.table) | {"columns": [vars(c) for c in self.table.columns]}
         plain["remarks"] = [vars(remark) for remark in self.remarks]
+        plain["models"] = [*_settings(self.model.estimator_)]
         plain["certificate"] = self.certificate.to_dict()
-        for name in ("training", "hold_out"):
-            sample = getattr(self, name)
-            plain[name] = None if sample is None else _sample_in_short(sample)
+        plain |= self.errors()
         plain["bound"] = None if self.bound is None else self.bound.to_dict()
         plain["quality"] = None if self.quality is None else self.quality.to_dict()
         plain["choice"] = None if self.choice is None else self.choice.to_dict()
@@ -179,8 +191,16 @@ class FitRecord:
         return plain
 
 
-def _sample_in_short(sample: Sample) -> dict[str, Any]:
-    return {"rows": len(sample.rows), "error": sample.error, "r2": sample.r2}
+def _settings(estimator: Any) -> Iterator[dict[str, Any]]:
+    """The class and the parameters of a model, and of each in a blend with its name and weight."""
+    if hasattr(estimator, "names_"):
+        each = zip(estimator.names_, estimator.weights_, estimator.estimators_, strict=True)
+        for name, weight, one in each:
+            yield {"name": name, "weight": float(weight), **next(_settings(one))}
+        return
+    given = estimator.get_params(deep=False)
+    told = {name: value for name, value in given.items() if name not in ("callbacks", "progress")}
+    yield {"class": type(estimator).__name__, "parameters": told}
 
 
 def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
@@ -206,12 +226,17 @@ def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
 def _in_words(estimator: Any) -> str:
     told = telling_parameters(estimator, ("lam",))
     words = [
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+        f"{name}={short(value)}"
         for name, value in told.items()
         # The seed of all, what is not used, and a share of the seconds for all.
         if name not in ("random_state", "n_iter_no_change", "max_time")
     ]
     return f"{type(estimator).__name__}({', '.join(words)})"
+
+
+def short(value: Any) -> str:
+    """A parameter, numbers in four digits."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def summarize(table: Table, most_columns: int = 500) -> TableSummary:

@@ -178,7 +178,7 @@ class SquaredLossRegressor(LinearRegressor):
             if before is None:
                 stream, certificates = Stream.of_rows(*rows), task.certificates(points)
             else:
-                stream = before[1].and_rows(*rows)
+                stream = Stream.of_rows(*rows, before=before[1])
                 certificates = stream.certificates(points)
         outcome = Outcome(found.theta, theta0, condition=found.condition, singular=singular)
         self.solver_ = "normal-equations"

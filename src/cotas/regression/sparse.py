@@ -221,10 +221,11 @@ class SparseRegressor(LinearRegressor):
         tol, delta = SHARE * self.tol, self.delta
         looks = solver.looks(lam, tol) if delta is None else looks_at_ball(solver, delta, tol)
         for look in looks:
-            primal, gap = solver.at(lam)
-            if delta is not None:
-                primal, gap = look.primal, gap_on_ball(look, delta)
-            monitor.show(gap=relative_gap(gap, primal))
+            if monitor.bar.is_shown:
+                primal, gap = solver.at(lam)
+                if delta is not None:
+                    primal, gap = look.primal, gap_on_ball(look, delta)
+                monitor.show(gap=relative_gap(gap, primal))
             yield Iterate(self._solving(look, lam), believed_gap=np.inf)
         return Reason(Stop.ITERATIONS) if solver.out_of_rounds else None
 

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from cotas import schedules
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import StandardizedCsr, StandardizedDense, as_design
+from cotas.design import as_design, standardized
 from cotas.design.blocks import times
 from cotas.regression.base import refuse_overflow
 from cotas.regression.task import DivergedError, Outcome, Task, checked_step, follow
@@ -93,12 +92,7 @@ def _rows(task: Task) -> Any:
     """The rows in the coordinates of the run."""
     rows: Any = as_design(task.data.X)
     at = task.coordinates
-    if not task.model.standardize:
-        return rows
-    if sparse.issparse(task.data.X):
-        parts = (rows.data, rows.indices, rows.indptr, rows.width)
-        return StandardizedCsr(*parts, at.centre * at.stretch, at.stretch)
-    return StandardizedDense(rows.X, at.centre, at.stretch)
+    return standardized(rows, at.centre, at.stretch) if task.model.standardize else rows
 
 
 def _row_weights(task: Task) -> FloatArray | None:

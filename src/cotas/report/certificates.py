@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cotas.certificates import Certificate
-from cotas.certificates.presentation import lines, percent, remarks
-from cotas.report.markup import bounds, details, items, minus, number, pairs, text
+from cotas.certificates.presentation import (
+    BOUNDS,
+    OPTIMIZATION,
+    at_most,
+    bounds_in_digits,
+    ends,
+    lines,
+    percent,
+    remarks,
+)
+from cotas.report.markup import details, items, pairs, table, text
 from cotas.words import say
 
-OBJECTIVES = ("duality", "gradient")
 STANDINGS = {
     "holds": "proved",
     "fails": "not proved",
@@ -54,7 +64,7 @@ def standing(certificate: Certificate) -> str:
 
 def has_gap(certificate: Certificate) -> bool:
     """Whether it says how far an objective is from the best."""
-    return certificate.kind in OBJECTIVES
+    return certificate.kind in OPTIMIZATION
 
 
 def in_words(certificate: Certificate) -> str:
@@ -64,16 +74,32 @@ def in_words(certificate: Certificate) -> str:
             "This algorithm has no bound that holds for these data: {statement}",
             statement=certificate.statement,
         )
-    lower, upper = bounds(certificate.lower, certificate.upper)
-    figures = {"lower": lower, "upper": upper, "gap": number(certificate.gap)}
+    figures = {**ends(certificate.lower, certificate.upper), "gap": at_most(certificate.gap)}
     if not has_gap(certificate):
         said = STATEMENTS.get(certificate.kind)
         return certificate.statement if said is None else say(said, **figures)
     share = say(
         "That is {percent} of its objective, the relative gap.",
-        percent=minus(percent(certificate.relative_gap)),
+        percent=percent(certificate.relative_gap),
     )
     return f"{say(GAP, **figures)} {share}"
+
+
+def overview(some: Sequence[tuple[str, Certificate]]) -> str:
+    """A table of certificates of one kind, their numbers under what they are of that kind."""
+    kind = some[0][1].kind
+    headings = [say("part"), say("The certificate")]
+    rows = [[label, say(STANDINGS[standing(one)])] for label, one in some]
+    if kind != "none":
+        below, above = map(say, BOUNDS[kind])
+        headings += [above, below]
+        for row, (_, one) in zip(rows, some, strict=True):
+            row += bounds_in_digits(one)[::-1]
+    if kind in OPTIMIZATION:
+        headings.append(say("relative gap"))
+        for row, (_, one) in zip(rows, some, strict=True):
+            row.append(percent(one.relative_gap))
+    return table(headings, rows)
 
 
 def card(label: str, certificate: Certificate) -> str:

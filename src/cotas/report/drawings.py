@@ -13,7 +13,7 @@ from sklearn.metrics import roc_curve
 from cotas.arrays import FloatArray
 from cotas.plots import loss_against_c
 from cotas.plots.fitted import margins_of
-from cotas.plots.style import COLOURS, INK, STYLE, drawing, legend, look
+from cotas.plots.style import COLOURS, INK, STYLE, drawing, legend, look, plain
 from cotas.preparation.record import FitRecord, Sample
 from cotas.report.content import Picture
 from cotas.report.figures import about_calibration
@@ -194,7 +194,7 @@ def _roc(ax: Any, curves: Mapping[str, Any]) -> None:
     with drawing(ax) as ax:
         for k, (name, (false, true)) in enumerate(curves.items()):
             style = {key: value for key, value in look(k).items() if key != "marker"}
-            ax.plot(false, true, label=name, linewidth=1.8, **style)
+            ax.plot(false, true, label=plain(name), linewidth=1.8, **style)
         ax.plot([0, 1], [0, 1], color=INK, linewidth=1.0, linestyle=":")
         ax.set(xlabel=say("share of the others taken for it"), ylabel=say("share found"))
         legend(ax)

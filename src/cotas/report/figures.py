@@ -1,11 +1,13 @@
-"""Numbers with their intervals, as the terminal and the page write them."""
+"""Numbers with their intervals and what they mean, as the terminal and the page write them."""
 
 from __future__ import annotations
 
 import math
 
+from cotas.files.names import some
 from cotas.preparation.intervals import Measure
 from cotas.preparation.quality import ClassQuality, Quality
+from cotas.report.markup import number
 from cotas.words import say
 
 # What the measures are called.
@@ -21,11 +23,6 @@ MEASURES = {
 }
 
 
-def number(value: float) -> str:
-    """Four digits."""
-    return f"{value:.4g}"
-
-
 def upwards(bound: float) -> float:
     """An upper bound in the four decimals that are printed."""
     return math.ceil(bound * 1e4) / 1e4
@@ -37,6 +34,34 @@ def span(measure: Measure, confidence: float) -> str:
         return say("these rows give no interval")
     ends = {"low": number(measure.low), "high": number(measure.high)}
     return say("{confidence:.4g}%: {low} to {high}", confidence=100 * confidence, **ends)
+
+
+def quality_lines(quality: Quality) -> list[tuple[str, str]]:
+    """What answering always the same would give, and what was measured beside the error."""
+    lines = [baseline_line(quality.answer, quality.baseline.value, bool(quality.classes))]
+    for name, measure in quality.measures.items():
+        if name not in ("error", "RMSE", "R²"):
+            lines.append(
+                (say(MEASURES[name]), f"{number(measure.value)} ({_about(name, quality)})")
+            )
+    return lines + [(say("intervals"), words) for words in about_groups(quality)]
+
+
+def baseline_line(answer: str, error: float, classes: bool) -> tuple[str, str]:
+    """What answering always the same gives."""
+    meaning = say("the baseline: the most frequent class" if classes else "the baseline: the mean")
+    return say("always “{answer}”", answer=answer), f"{number(error)} ({meaning})"
+
+
+def _about(name: str, quality: Quality) -> str:
+    """The interval of a measure, and which of two classes it is about."""
+    said = span(quality.measures[name], quality.confidence)
+    if name == "average precision" and quality.positive is not None:
+        said += f"; {say('class “{label}”', label=quality.positive)}"
+    if name == "Brier score" and quality.guess is not None:
+        guess = number(quality.guess.value)
+        said += f"; {say('giving each class its share: {value}', value=guess)}"
+    return said
 
 
 def about_groups(quality: Quality) -> list[str]:
@@ -78,3 +103,56 @@ def _with_interval(measure: Measure) -> str:
     if measure.low is None or measure.high is None:
         return f"{measure.value:.3f}"
     return f"{measure.value:.3f} ({measure.low:.2f}–{measure.high:.2f})"
+
+
+# ---- what must be said loudly: a model of no use, however well its training is proved ------------
+
+# By whether the answers are classes, and by what is known about the model and the baseline.
+NO_BETTER = {
+    (True, "no better"): (
+        "This model is no better than answering always “{answer}”: its error is "
+        "{own}, that one’s {error}."
+    ),
+    (True, "unclear"): (
+        "It is not clear that this model is better than answering always "
+        "“{answer}”: its error is {own}, that one’s {error}, which may be chance."
+    ),
+    (False, "no better"): (
+        "This model is no better than answering always {answer}, the mean: the "
+        "root of its mean squared error is {own}, that one’s {error}."
+    ),
+    (False, "unclear"): (
+        "It is not clear that this model is better than answering always "
+        "{answer}, the mean: the root of its mean squared error is {own}, that "
+        "one’s {error}, which may be chance."
+    ),
+}
+
+
+def alarms_of(quality: Quality | None) -> list[str]:
+    """A sentence for each reason not to use the model, the gravest first."""
+    if quality is None:
+        return []
+    found = []
+    if quality.constant is not None:
+        found.append(
+            say(
+                "This model gives the same answer for every row: {answer}.", answer=quality.constant
+            )
+        )
+    if quality.verdict != "better":
+        text = NO_BETTER[bool(quality.classes), quality.verdict]
+        error = quality.measures["error" if quality.classes else "RMSE"]
+        figures = {"own": number(error.value), "error": number(quality.baseline.value)}
+        found.append(say(text, answer=quality.answer, **figures))
+    if quality.silent and quality.constant is None:
+        rows = sum(one.rows for one in quality.classes if one.label in quality.silent)
+        names = some(quality.silent)
+        found.append(
+            say(
+                "This model never answers {labels}, though {rows} of these rows are of that kind.",
+                labels=names,
+                rows=rows,
+            )
+        )
+    return found

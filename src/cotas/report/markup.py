@@ -5,31 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from cotas.certificates.presentation import apart
-
 
 def text(value: object) -> str:
     return escape(str(value))
 
 
-def minus(digits: str) -> str:
-    """A number as it is written, with a true minus sign."""
-    return digits.replace("-", "−")
-
-
 def number(value: float) -> str:
-    """Four digits, with a true minus sign."""
-    return minus(f"{value:.4g}")
-
-
-def bounds(low: float, high: float) -> tuple[str, str]:
-    """Two bounds in the digits that the terminal has, with a true minus sign.
-
-    >>> bounds(-0.25180001, 0.25)
-    ('−0.251801', '0.25')
-    """
-    lower, upper = map(minus, apart(low, high))
-    return lower, upper
+    """Four digits, as the terminal has them."""
+    return f"{value:.4g}"
 
 
 def paragraph(words: str) -> str:

@@ -8,13 +8,12 @@ from pathlib import Path
 from cotas import words
 from cotas.certificates.presentation import percent
 from cotas.files.atomic import write_atomically
-from cotas.preparation.record import FitRecord
-from cotas.report.certificates import STANDINGS, card, has_gap, standing
+from cotas.preparation.record import OPTIMISTIC, FitRecord
+from cotas.report.certificates import STANDINGS, card, has_gap, overview, standing
 from cotas.report.content import Content, Effects, HeldOutFigures, Picture
 from cotas.report.figures import upwards
 from cotas.report.markup import (
     bars,
-    bounds,
     details,
     items,
     number,
@@ -185,19 +184,10 @@ def _certificates(content: Content) -> str:
     cards = [card(label, certificate) for label, certificate in content.certificates]
     if len(cards) == 1:
         return section(say("The certificate"), *cards)
-    names = ("kind", "The certificate", "objective", "best at least", "relative gap")
-    headings = [say(name) for name in names]
-    rows = [
-        (
-            label,
-            say(STANDINGS[standing(certificate)]),
-            *bounds(certificate.lower, certificate.upper)[::-1],
-            percent(certificate.relative_gap) if has_gap(certificate) else "–",
-        )
-        for label, certificate in content.certificates
-    ]
+    kinds = dict.fromkeys(certificate.kind for _, certificate in content.certificates)
+    tables = [overview([one for one in content.certificates if one[1].kind == k]) for k in kinds]
     each = details(say("Every certificate by itself"), "".join(cards))
-    return section(say("The certificate"), table(headings, rows), each)
+    return section(say("The certificate"), *tables, each)
 
 
 def _held_out(held_out: HeldOutFigures | None) -> list[str]:
@@ -248,7 +238,11 @@ def _bound_in_words(held_out: HeldOutFigures) -> str:
 def _compared(content: Content) -> str:
     if not content.compared:
         return ""
-    return section(say("The models compared"), table(content.compared[0], content.compared[1:]))
+    return section(
+        say("The models compared"),
+        table(content.compared[0], content.compared[1:]),
+        paragraph(say(OPTIMISTIC)),
+    )
 
 
 def _effects(content: Content) -> str:

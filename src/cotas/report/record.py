@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates.certificate import MEAN
-from cotas.preparation.doubt import doubt_of
+from cotas.preparation.doubt import doubts_of
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.quality import Quality
 from cotas.preparation.record import (
@@ -19,10 +19,9 @@ from cotas.preparation.record import (
     Rival,
     telling_parameters,
 )
-from cotas.report.alarms import alarms_of
 from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures
 from cotas.report.drawings import pictures_of
-from cotas.report.figures import MEASURES, about_groups, found, span
+from cotas.report.figures import MEASURES, about_groups, alarms_of, found, span
 from cotas.report.markup import number
 from cotas.words import say
 
@@ -241,27 +240,23 @@ def _confusion(quality: Quality) -> tuple[Sequence[str], Sequence[Sequence[str]]
 def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
     if len(rivals) < 2:
         return []
-    heading = [say(name) for name in ("model", "seconds", "relative gap", "certificate")]
-    noted = any(rival.note for rival in rivals)
-    judged = rivals[0].folds is not None
-    heading += [
-        say("error on training rows"),
-        say("validation error"),
-        *[say("mean square")] * judged,
-        *[say("folds"), say("rows")] * judged,
-        *[say("note")] * noted,
+    names = [
+        *("model", "seconds", "relative gap", "certificate", "error on training rows"),
+        *("validation error", "mean square", "folds", "rows"),
     ]
+    noted = any(rival.note for rival in rivals)
+    heading = [*map(say, names), *[say("note")] * noted]
     standings = {True: say("proved"), False: say("not proved"), None: say("no bound")}
     return [heading] + [
         [
             rival.name,
-            number(rival.seconds),
-            "" if rival.relative_gap is None else number(rival.relative_gap),
+            f"{rival.seconds:.2f}",
+            "" if rival.relative_gap is None else f"{rival.relative_gap:.1e}",
             standings[rival.holds],
             "" if rival.training_error is None else number(rival.training_error),
             number(rival.error),
-            *["" if rival.squares is None else number(rival.squares)] * judged,
-            *[str(rival.folds), str(rival.rows)] * judged,
+            "" if rival.squares is None else number(rival.squares),
+            *(str(rival.folds), str(rival.rows)),
             *[rival.note] * noted,
         ]
         for rival in rivals
@@ -274,15 +269,12 @@ def _effects(record: FitRecord) -> Iterator[Effects]:
     shown = record.model.preparation_.shown_names()
     if hasattr(estimator, "coef_"):
         rows = np.atleast_2d(estimator.coef_)
-        each = record.certificate.singles
-        if len(each) == len(rows):
-            labels, proofs = _labels(record), each
-        else:  # one proof for all classes together
+        labels = _labels(record)
+        if len(labels) != len(rows):  # one proof for all classes together
             labels = [say("class {label}", label=label) for label in record.model.classes_]
-            proofs = (record.certificate,) * len(rows)
-        parts = list(zip(labels, rows, record.model.in_original_units(), proofs, strict=True))
-        for label, row, (per_unit, _), proof in parts[:MOST_CLASSES]:
-            doubt = doubt_of(estimator, proof, row, len(record.training.rows))
+        doubts = doubts_of(estimator, record.certificate, len(record.training.rows))
+        parts = list(zip(labels, rows, record.model.in_original_units(), doubts, strict=True))
+        for label, row, (per_unit, _), doubt in parts[:MOST_CLASSES]:
             # The prepared columns have deviation one, so their coefficients can be compared.
             yield Effects(label, shown, row.tolist(), [per_unit[name] for name in names], doubt)
     elif hasattr(estimator, "feature_importances_"):

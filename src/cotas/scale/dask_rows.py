@@ -1,8 +1,9 @@
 """Rows in the partitions of Dask's arrays and frames: functions go to where the rows are.
 
-A pass is one graph of pure tasks: a function for each partition, and their sums in a fixed order,
-four to a task. Nothing is scattered, so a worker that dies takes nothing with it that the scheduler
-cannot compute again, and the sums have the same bits for any number of workers.
+A pass is one graph of pure tasks: a function for each partition, or for several that one worker
+holds, and their sums in a fixed order, four to a task. Nothing is scattered, so a worker that dies
+takes nothing with it that the scheduler cannot compute again, and the sums have the same bits for
+any number of workers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ from cotas.scale.allocation import keeping_what_is_freed
 from cotas.source import Block, Source, as_given, in_groups, in_pairs
 
 T = TypeVar("T")
+# Partitions that one task goes over at most: each task costs some milliseconds of the scheduler.
+LONGEST_RUN = 16
+# A function of no more bytes is written into each task, and is no task of its own.
+FEW_BYTES = 1 << 14
 
 
 class DaskRows(Source):
@@ -57,14 +62,27 @@ class DaskRows(Source):
             for start, n, *part in zip(starts, lengths, parts, targets, weights, strict=False)
             if n
         ]
+        self._held = X, y, sample_weight  # what was persisted is kept as long as somebody has it
+        self._runs = self._cut(X)
+
+    def _cut(self, X: Any) -> list[list[tuple[Any, ...]]]:
+        """The blocks in runs of as many, a power of two; together where one worker holds a run."""
+        client: Any = getattr(dask.base.get_scheduler(), "__self__", None)
+        homes = client.who_has(X) if hasattr(client, "who_has") else {}
+        threads = sum(client.nthreads().values()) if homes else len(self._blocks)
+        size = 1
+        while size < LONGEST_RUN and 2 * size * threads <= len(self._blocks):
+            size *= 2
+        runs = [self._blocks[k : k + size] for k in range(0, len(self._blocks), size)]
+        return [[sum(run, ())] if _have_a_home(run, homes) else run for run in runs]
 
     def blocks(self) -> Iterator[Block]:
         return (as_block(*dask.compute(*block)) for block in self._blocks)
 
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
         packed = _packed(function)
-        parts = [_call(packed, *block) for block in self._blocks]
-        found: T = dask.compute(in_groups(parts, _added))[0]
+        sums = [in_groups([_call(packed, *part) for part in run], _added) for run in self._runs]
+        found: T = dask.compute(in_groups(sums, _added))[0]
         return found
 
     def of_first(self, function: Callable[[Block], T]) -> T:
@@ -72,19 +90,27 @@ class DaskRows(Source):
         return found
 
 
-def _packed(function: Callable[[Any], Any]) -> Delayed:
-    """A function as bytes, once in the graph and not once for each partition: it holds θ.
+def _have_a_home(run: list[tuple[Any, ...]], homes: Any) -> bool:
+    """Whether one worker holds the rows of all these blocks."""
+    return bool(set.intersection(*({*homes.get(X.key, ())} for _, X, *_ in run)))
+
+
+def _packed(function: Callable[[Any], Any]) -> Any:
+    """A function as bytes; where it holds much, once in the graph and not once for each partition.
 
     Its arrays are so unpacked at addresses that suit them; see `_aligned`.
     """
-    return delayed(cloudpickle.dumps(function, protocol=5), pure=False, traverse=False)
+    packed = cloudpickle.dumps(function, protocol=5)
+    return packed if len(packed) < FEW_BYTES else delayed(packed, pure=False, traverse=False)
 
 
 @delayed(pure=False)
-def _call(packed: bytes, start: int, X: Any, y: Any, weights: Any) -> Any:
+def _call(packed: bytes, *blocks: Any) -> Any:
+    """Σ of what a function returns for some blocks, each of which is four arguments."""
+    function, places = pickle.loads(packed), range(0, len(blocks), 4)
     # The last digits of a product depend on how many threads BLAS has.
     with one_thread_in_blas(), keeping_what_is_freed():
-        return pickle.loads(packed)(as_block(start, X, y, weights))
+        return in_pairs(function(as_block(*blocks[k : k + 4])) for k in places)
 
 
 @delayed(pure=False)

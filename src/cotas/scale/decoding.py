@@ -28,7 +28,6 @@ from cotas.files.names import some as some_names
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches, files_of, scanned
 from cotas.scale.shuffling import Part
-from cotas.words import say
 
 KINDS = ("csv", "parquet", "arrow", "libsvm")
 # Bytes of a batch in double precision, and rows that tell the types of a text table.
@@ -82,17 +81,15 @@ def input_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
         return [file for each in path for file in input_files(each)]
     name = os.fspath(path)
     if name == "-" or "::" in name:
-        raise DataFileError(
-            say("pages are made of files on disk: name a file or a pattern."), str(name)
-        )
+        raise DataFileError("pages are made of files on disk: name a file or a pattern.", str(name))
     if Path(name).is_dir():
         found = sorted(p for p in Path(name).iterdir() if p.is_file() and p.name[0] not in "._")
         if not found:
-            raise DataFileError(say("the folder holds no files."), name)
+            raise DataFileError("the folder holds no files.", name)
         return found
     several = files_of(name)
     if not several and not Path(name).is_file():
-        raise DataFileError(say("there is no such file."), name)
+        raise DataFileError("there is no such file.", name)
     return [Path(each) for each in several or [name]]
 
 
@@ -103,12 +100,10 @@ def kind_of(file: Path) -> str:
         kind = tell_format(file, stream, source, None)
     if kind not in KINDS:
         raise DataFileError(
-            say(
-                "pages are made of Parquet, Arrow, CSV and LibSVM files, and this is "
-                "{kind}: read it with read_table.",
-                kind=kind,
-            ),
+            "pages are made of Parquet, Arrow, CSV and LibSVM files, and this is "
+            "{kind}: read it with read_table.",
             source,
+            kind=kind,
         )
     return kind
 
@@ -126,7 +121,7 @@ class Decoder:
         self.files, self.reading = list(files), reading
         self.kinds = [kind_of(file) for file in self.files]
         if len({kind == "libsvm" for kind in self.kinds}) > 1:
-            raise DataFileError(say("LibSVM files and tables do not go together."), str(files[0]))
+            raise DataFileError("LibSVM files and tables do not go together.", str(files[0]))
         self.sparse = self.kinds[0] == "libsvm"
         if self.sparse:
             self._refuse_columns()
@@ -145,12 +140,10 @@ class Decoder:
         for name in ("preparation", "weights"):
             if getattr(self.reading, name) is not None:
                 raise DataFileError(
-                    say(
-                        "LibSVM files have neither a column of weights nor one to prepare: leave "
-                        "{name} out.",
-                        name=name,
-                    ),
+                    "LibSVM files have neither a column of weights nor one to prepare: leave "
+                    "{name} out.",
                     str(self.files[0]),
+                    name=name,
                 )
 
     def expected_bytes(self) -> float:
@@ -179,12 +172,10 @@ class Decoder:
             if set(table.features.columns) != set(self._columns):
                 odd = sorted(set(table.features.columns) ^ set(self._columns))
                 raise DataFileError(
-                    say(
-                        "its columns are not those of {first}: {odd}.",
-                        first=self.files[0].name,
-                        odd=odd,
-                    ),
+                    "its columns are not those of {first}: {odd}.",
                     table.source,
+                    first=self.files[0].name,
+                    odd=odd,
                 )
             self._refuse_rounded(table)
             if table.n_rows:
@@ -199,14 +190,12 @@ class Decoder:
             column = table.features[name]
             if column.dtype.is_float() and (column.abs() >= WHOLE).any():
                 raise DataFileError(
-                    say(
-                        "the column {name!r} holds whole numbers above 2⁵³, which double "
-                        "precision cannot hold: they would be rounded, and what is proved would "
-                        "be about other data. Subtract an offset first, or leave the column "
-                        "out.",
-                        name=name,
-                    ),
+                    "the column {name!r} holds whole numbers above 2⁵³, which double "
+                    "precision cannot hold: they would be rounded, and what is proved would "
+                    "be about other data. Subtract an offset first, or leave the column "
+                    "out.",
                     table.source,
+                    name=name,
                 )
 
     def _look_at(self, file: Path) -> None:
@@ -215,7 +204,7 @@ class Decoder:
             iter(batches(str(file), ROWS_FOR_TYPES, types={}, **self.reading.written)), None
         )
         if first is None or not first.n_rows:
-            raise DataFileError(say("it holds no rows."), source_name(file))
+            raise DataFileError("it holds no rows.", source_name(file))
         first = without(first, self.reading)
         frame, pl = first.features, polars()
         if self.kinds[0] == "csv":
@@ -240,21 +229,19 @@ class Decoder:
         ]
         if words:
             raise DataFileError(
-                say(
-                    "the columns {names} hold no numbers: leave them out, or give a fitted "
-                    "Preparation that makes numbers of them.",
-                    names=some_names(words),
-                ),
+                "the columns {names} hold no numbers: leave them out, or give a fitted "
+                "Preparation that makes numbers of them.",
                 first.source,
+                names=some_names(words),
             )
         if not rest:
-            raise DataFileError(say("it has no column besides the target."), first.source)
+            raise DataFileError("it has no column besides the target.", first.source)
         self.names = rest
 
     def _targets(self) -> tuple[str, ...]:
         if not self.reading.targets:
             raise DataFileError(
-                say("which column is to be predicted? Name it as the target."), str(self.files[0])
+                "which column is to be predicted? Name it as the target.", str(self.files[0])
             )
         return self.reading.targets
 
@@ -264,7 +251,8 @@ class Decoder:
         y = [self._target(frame[name], table.source) for name in self._targets()]
         weights = None
         if reading.weights is not None:
-            weights = _numbers(frame, [reading.weights], first, table.source)[:, 0]
+            numbers = _numbers(frame, [reading.weights], first, table.source)
+            weights = numbers[:, 0].astype(np.float64)
         dropped = [*self._targets(), *([reading.weights] if reading.weights else [])]
         if reading.preparation is not None:
             X = reading.preparation.transform(frame.drop(dropped))
@@ -282,7 +270,7 @@ class Decoder:
                 self.whole &= bool((np.abs(y[0]) <= WHOLE).all() and (y[0] == np.rint(y[0])).all())
             return y[0]
         if self.labels:
-            raise DataFileError(say("several targets must all be numbers."), table.source)
+            raise DataFileError("several targets must all be numbers.", table.source)
         self.target_kind, self.whole = "f", False
         return np.stack(y, axis=1).astype(np.float64)
 
@@ -292,7 +280,7 @@ class Decoder:
         with np.errstate(over="ignore"):
             narrow = X.astype(np.float32)
         if not np.isfinite(narrow.data if sparse.issparse(X) else narrow).all():
-            raise DataFileError(say("a number is too large for single precision."), source)
+            raise DataFileError("a number is too large for single precision.", source)
         return narrow
 
     def _target(self, column: Any, source: str) -> AnyArray:
@@ -303,24 +291,20 @@ class Decoder:
         )
         if missing:
             raise DataFileError(
-                say(
-                    "the target {name!r} is missing in {missing} rows. Leave those rows out.",
-                    name=column.name,
-                    missing=missing,
-                ),
+                "the target {name!r} is missing in {missing} rows. Leave those rows out.",
                 source,
+                name=column.name,
+                missing=missing,
             )
         if column.dtype == pl.Boolean:
             found, kind = column.to_numpy().astype(np.uint8), "b"
         elif column.dtype.is_integer():
             if column.cast(pl.Int64, strict=False).null_count():
                 raise DataFileError(
-                    say(
-                        "the target {name!r} holds whole numbers of 2⁶³ or more, which pages do "
-                        "not keep: write them as words, or in a smaller unit.",
-                        name=column.name,
-                    ),
+                    "the target {name!r} holds whole numbers of 2⁶³ or more, which pages do "
+                    "not keep: write them as words, or in a smaller unit.",
                     source,
+                    name=column.name,
                 )
             found, kind = column.cast(pl.Int64).to_numpy(), "i"
         elif column.dtype.is_numeric():
@@ -335,11 +319,9 @@ class Decoder:
             found, kind = codes.to_numpy(), "U"
         if self.target_kind and kind != self.target_kind and isinstance(self.reading.target, str):
             raise DataFileError(
-                say(
-                    "the target {name!r} has another type here than in the first file.",
-                    name=column.name,
-                ),
+                "the target {name!r} has another type here than in the first file.",
                 source,
+                name=column.name,
             )
         self.target_kind = kind
         return np.asarray(found)
@@ -396,19 +378,15 @@ class Decoder:
         """Raise if the indices of LibSVM files are not those of the columns that are expected."""
         source, most = str(self.files[0]), self.reading.n_features
         if not self.width():
-            raise DataFileError(say("none of its rows has a feature."), source)
+            raise DataFileError("none of its rows has a feature.", source)
         if self.sparse and self._counts_from_one() and self.lowest < 1:
-            raise DataFileError(
-                say("it has an index 0, and indices are said to begin at one."), source
-            )
+            raise DataFileError("it has an index 0, and indices are said to begin at one.", source)
         if self.sparse and most is not None and self._largest_column() > most:
             raise DataFileError(
-                say(
-                    "it has features up to number {width}, and only {most} are expected.",
-                    width=self._largest_column(),
-                    most=most,
-                ),
+                "it has features up to number {width}, and only {most} are expected.",
                 source,
+                width=self._largest_column(),
+                most=most,
             )
 
 
@@ -500,13 +478,11 @@ def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyAr
         if column.null_count():
             row = first + int(column.is_null().arg_true()[0]) + 1
             raise DataFileError(
-                say(
-                    "the column {name!r} has a missing value in row {row}: leave such rows "
-                    "out, or give a fitted Preparation that fills them in.",
-                    name=name,
-                    row=row,
-                ),
+                "the column {name!r} has a missing value in row {row}: leave such rows "
+                "out, or give a fitted Preparation that fills them in.",
                 source,
+                name=name,
+                row=row,
             )
         if column.dtype.is_integer() or column.dtype.is_decimal():
             refuse_inexact(column.to_numpy(), f"the column {name!r}")
@@ -516,12 +492,10 @@ def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyAr
     if not np.isfinite(values).all():
         row, column = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
         raise DataFileError(
-            say(
-                "the column {name!r} holds {value} in row {row}: leave such rows out.",
-                name=names[column],
-                value=values[row, column],
-                row=first + row + 1,
-            ),
+            "the column {name!r} holds {value} in row {row}: leave such rows out.",
             source,
+            name=names[column],
+            value=values[row, column],
+            row=first + row + 1,
         )
     return values

@@ -17,7 +17,6 @@ from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from cotas.arrays import AnyArray, Each
 from cotas.files.atomic import lock, write_atomically
@@ -26,25 +25,16 @@ from cotas.files.state import digest
 from cotas.progress import ProgressBar
 from cotas.scale.coded_pages import BEGINNING, CodedPages
 from cotas.scale.decoding import Decoder, Reading, input_files
-from cotas.scale.page_files import (
-    Page,
-    PageError,
-    matrix_of,
-    matrix_to_arrays,
-    read_page,
-    write_page,
-)
+from cotas.scale.page_files import Page, PageError, read_page, write_page
 from cotas.scale.shuffling import Bins, Part
 from cotas.source import Block, Source, in_pairs
-from cotas.words import say
 
 T = TypeVar("T")
 Files: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-ENDING, LIST, LOCK, VERSION = ".cotas-pages", "pages.json", "bin-lock", 1
+ENDING, LIST, LOCK, VERSION = ".cotas-pages", "pages.json", "bin-lock", 2
 # How files are called that a process which was killed may have left.
 PARTIAL = ("bin-", f".{LIST}", f".{BEGINNING}")
 PAGE_BYTES = 1 << 23
-DIGEST_BYTES = 1 << 22
 
 
 class Pages(Source):
@@ -169,12 +159,12 @@ class Pages(Source):
         return self._as_block(page, self._arrays(page))
 
     def _as_block(self, page: Page, arrays: dict[str, AnyArray]) -> Block:
-        y = arrays["y"]
+        _, X, y, weights = Part.of(arrays, self.n_features)
         if self.labels is not None:
             y = self.labels[y]
         elif self.target_kind in "bw":
             y = y.astype(np.bool_ if self.target_kind == "b" else np.int64)
-        return Block(page.start, matrix_of(arrays, self.n_features), y, arrays.get("weights"))
+        return Block(page.start, X, y, weights)
 
     def _arrays(self, page: Page) -> dict[str, AnyArray]:
         """The content of a page of rows."""
@@ -333,13 +323,11 @@ def open_as(
         preparation._fit_files(files, replace(reading, preparation=None), seed)
     made = _made_of(reading, seed, (page_bytes, fewest), files)
     folder = _folder_for(files, made, cache)
-    listed = _usable(folder, files, made)
-    if listed is None:
-        listed = _decode(folder, files, reading, made, seed, (page_bytes, fewest), progress)
-        pages = Pages(folder, listed, progress)
-        pages.reused = False
-        return pages
-    return Pages(folder, listed, progress)
+    there = _usable(folder, files, made)
+    listed = there or _decode(folder, files, reading, made, seed, (page_bytes, fewest), progress)
+    pages = Pages(folder, listed, progress)
+    pages.reused = there is not None
+    return pages
 
 
 def page_folders(place: str | os.PathLike[str]) -> list[Path]:
@@ -376,29 +364,13 @@ def _is_ours(folder: Path) -> bool:
 
 def _made_of(reading: Reading, seed: int, sizes: tuple[int, int], files: list[Path]) -> str:
     """A digest of all that the pages depend on, besides the contents of the files."""
-    prepared = None if reading.preparation is None else digest(reading.preparation)
-    known = {
-        "version": VERSION,
-        "files": [os.path.abspath(file) for file in files],
-        "target": reading.target,
-        "weights": reading.weights,
-        "single": reading.single,
-        "preparation": prepared,
-        "n_features": reading.n_features,
-        "zero_based": reading.zero_based,
-        "drop": reading.drop,
-        "without_target": reading.without_target,
-        "text": reading.text,
-        "seed": seed,
-        "sizes": sizes,
-    }
-    return hashlib.blake2b(json.dumps(known).encode(), digest_size=8).hexdigest()
+    return digest((VERSION, [os.path.abspath(file) for file in files], reading, seed, sizes))[:16]
 
 
 def _folder_for(files: list[Path], made: str, cache: str | os.PathLike[str] | None) -> Path:
     home = Path(cache) if cache is not None else files[0].parent
     if not home.is_dir():
-        raise DataFileError(say("there is no such folder to keep pages in."), str(home))
+        raise DataFileError("there is no such folder to keep pages in.", str(home))
     return home / f"{files[0].name}.{made}{ENDING}"
 
 
@@ -432,10 +404,8 @@ def _usable(folder: Path, files: list[Path], made: str) -> dict[str, Any] | None
 
 
 def _digest(file: Path) -> str:
-    found = hashlib.blake2b(digest_size=16)
     with open(file, "rb") as stream:
-        while piece := stream.read(DIGEST_BYTES):
-            found.update(piece)
+        found = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16))
     return found.hexdigest()
 
 
@@ -465,11 +435,9 @@ def _decode(
             fresh.mkdir()
         except OSError as error:
             raise DataFileError(
-                say(
-                    "pages cannot be kept beside it ({error}): name a folder as `cache`.",
-                    error=error.strerror,
-                ),
+                "pages cannot be kept beside it ({error}): name a folder as `cache`.",
                 str(files[0]),
+                error=error.strerror,
             ) from None
         handle = os.open(fresh / LOCK, os.O_RDWR | os.O_CREAT)
         lock(handle, wait=True)
@@ -479,9 +447,7 @@ def _decode(
         after = [file.stat() for file in files]
         for file, old, new in zip(files, before, after, strict=True):
             if (old.st_size, old.st_mtime_ns) != (new.st_size, new.st_mtime_ns):
-                raise DataFileError(
-                    say("it was changed while it was read: open it again."), str(file)
-                )
+                raise DataFileError("it was changed while it was read: open it again.", str(file))
         labels = list(decoder.labels) if decoder.target_kind == "U" else None
         listed = {
             "version": VERSION,
@@ -572,7 +538,7 @@ def _write_pages(
     finally:
         bar.close()
     if not decoder.n_rows:
-        raise DataFileError(say("it holds no rows."), str(decoder.files[0]))
+        raise DataFileError("it holds no rows.", str(decoder.files[0]))
     decoder.refuse_width()
     pages: list[Page] = []
     bar = ProgressBar(len(bins.paths), "shuffling", progress, "bin")
@@ -596,9 +562,4 @@ def _cut(part: Part, page_bytes: int, most: int) -> Iterator[Part]:
 def _write(folder: Path, part: Part, before: list[Page]) -> Page:
     start = before[-1].start + before[-1].rows if before else 0
     name = f"{len(before):06d}.page"
-    arrays = {"rows": part.rows, "y": part.y}
-    if part.weights is not None:
-        arrays["weights"] = np.asarray(part.weights, dtype=np.float64)
-    X = part.X.tocsr() if sparse.issparse(part.X) else np.ascontiguousarray(part.X)
-    size, checksum = write_page(folder / name, {**arrays, **matrix_to_arrays(X)})
-    return Page(name, start, len(part.rows), size, checksum)
+    return Page(name, start, len(part.rows), *write_page(folder / name, part.arrays()))

@@ -7,14 +7,16 @@ from the numbers of the rows alone, so that the same files give the same pages, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
+from cotas.files.container import arrays_in
+from cotas.scale.page_files import page_pieces
 
 # Bytes of a bin, of which one at a time is in memory; and the most bins.
 BIN_BYTES, MOST_BINS = 1 << 25, 1024
@@ -34,6 +36,25 @@ class Part(NamedTuple):
         """Some of these rows."""
         weights = None if self.weights is None else self.weights[chosen]
         return Part(self.rows[chosen], self.X[chosen], self.y[chosen], weights)
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """All of it by name, as pages hold it."""
+        found = {"rows": self.rows, "y": self.y}
+        found |= {} if self.weights is None else {"weights": self.weights}
+        if not sparse.issparse(self.X):
+            return {**found, "X": self.X}
+        X = self.X.tocsr()
+        return {**found, "data": X.data, "indices": X.indices, "indptr": X.indptr}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, AnyArray], n_features: int) -> Part:
+        """The rows that a page holds."""
+        rows, y, X = arrays["rows"], arrays["y"], arrays.get("X")
+        if X is None:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            X = sparse.csr_matrix(parts, shape=(len(rows), n_features), copy=False)
+            X.has_sorted_indices = X.has_canonical_format = True
+        return cls(rows, X, y, arrays.get("weights"))
 
     @property
     def n_bytes(self) -> int:
@@ -157,8 +178,9 @@ class Bins:
         for k, path in enumerate(self.paths):
             some = order[edges[k] : edges[k + 1]]
             if len(some):
+                pieces, size, _ = page_pieces(part.take(some).arrays())
                 with open(path, "ab") as file:
-                    _put(file, part.take(some))
+                    file.writelines([size.to_bytes(8, "little"), *pieces])
 
     def shuffled(self) -> Iterator[Part]:
         """The rows of each bin in a random order; its file is gone afterwards."""
@@ -170,40 +192,18 @@ class Bins:
             yield whole.take(_order_in(k, len(whole.rows), self.seed))
 
 
-def _put(file: BinaryIO, part: Part) -> None:
-    arrays = [part.rows, part.y]
-    arrays += [] if part.weights is None else [part.weights]
-    X = part.X
-    arrays += [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
-    np.save(file, np.array([len(arrays), part.weights is not None, sparse.issparse(X)]))
-    for array in arrays:
-        np.save(file, array, allow_pickle=False)
-
-
 def _parts_of(path: Path, n_features: int) -> Iterator[Part]:
-    end = path.stat().st_size
     with open(path, "rb") as file:
-        while file.tell() < end:
-            count, weighed, in_csr = np.load(file).tolist()
-            arrays = [np.load(file, allow_pickle=False) for _ in range(count)]
-            rows, y, *rest = arrays
-            weights = rest.pop(0) if weighed else None
-            if in_csr:
-                shape = (len(rows), n_features)
-                yield Part(rows, sparse.csr_matrix(tuple(rest), shape=shape), y, weights)
-            else:
-                yield Part(rows, rest[0], y, weights)
+        while size := file.read(8):
+            content = np.frombuffer(file.read(int.from_bytes(size, "little")), dtype=np.uint8)
+            yield Part.of(arrays_in(content), n_features)
 
 
 def _joined(parts: list[Part]) -> Part:
-    in_csr = sparse.issparse(parts[0].X)
-    X = [part.X for part in parts]
-    weights = None
-    if parts[0].weights is not None:
-        weights = np.concatenate([part.weights for part in parts if part.weights is not None])
+    rows, X, y, weights = zip(*parts, strict=True)
     return Part(
-        np.concatenate([part.rows for part in parts]),
-        sparse.vstack(X, format="csr") if in_csr else np.concatenate(X),
-        np.concatenate([part.y for part in parts]),
-        weights,
+        np.concatenate(rows),
+        sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X),
+        np.concatenate(y),
+        None if weights[0] is None else np.concatenate(weights),
     )

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Tags, column_or_1d
-from sklearn.utils.metaestimators import _BaseComposition, available_if
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
@@ -42,7 +42,7 @@ def _classifies(model: Blend) -> bool:
     return any(is_classifier(one) for one in members_of(model)[:1])
 
 
-class Blend(Certified, _BaseComposition):
+class Blend(Certified, BaseEstimator):
     """A weighted mean of models: of their numbers, or of their probabilities of each class.
 
     All are trained on the same rows, and the certificate has the proof of each. Nothing is proved
@@ -95,17 +95,34 @@ class Blend(Certified, _BaseComposition):
         ----------
         deep : bool, default=True
         """
-        return dict(self._get_params("estimators", deep=deep))
+        found = super().get_params(deep=False)
+        for name, one in self._pairs() if deep else ():
+            inner = one.get_params(deep=True) if hasattr(one, "get_params") else {}
+            found |= {name: one, **{f"{name}__{key}": value for key, value in inner.items()}}
+        return dict(found)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of an estimator as `name__parameter`.
+        """Set parameters, those of an estimator as `name__parameter`, itself by its name.
 
         Parameters
         ----------
         **params : by name
         """
-        self._set_params("estimators", **params)
+        self.estimators = params.pop("estimators", self.estimators)
+        others = {name: params.pop(name) for name, _ in self._pairs() if name in params}
+        if others:
+            self.estimators = [(name, others.get(name, one)) for name, one in self._pairs()]
+        super().set_params(**params)
         return self
+
+    def _pairs(self) -> list[tuple[str, Any]]:
+        """Names and estimators, of a parameter that is as it should be."""
+        given = self.estimators if isinstance(self.estimators, list) else []
+        paired = all(
+            isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+            for pair in given
+        )
+        return given if paired else []
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -172,10 +189,14 @@ class Blend(Certified, _BaseComposition):
 
     def _checked(self) -> FloatArray:
         """The weights, after a look at the parameters."""
-        pairs = self.estimators if isinstance(self.estimators, list) else []
-        if not pairs or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
+        pairs = self._pairs()
+        if not pairs:
             raise ValueError("estimators must be a list of (name, estimator), not empty.")
-        self._validate_names([name for name, _ in pairs])
+        names = [name for name, _ in pairs]
+        odd = [name for name in names if "__" in name or name in ("estimators", "weights")]
+        if odd or len({*names}) < len(names):
+            why = f"may not be {odd[0]!r}" if odd else "are not unique"
+            raise ValueError(f"The names of the estimators {why}: {names}.")
         plain = (isinstance(one, Certified) and not isinstance(one, Blend) for _, one in pairs)
         alien = [name for (name, _), mine in zip(pairs, plain, strict=True) if not mine]
         if alien:
@@ -270,16 +291,14 @@ class Blend(Certified, _BaseComposition):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """How much each feature counts in the estimators that tell it; they sum to one.
+        """How much each feature counts, if all the estimators tell it; they sum to one.
 
         Those of a linear model are |θ|, summed over its classes: of columns of one scale.
         """
-        told = [
-            (w, _importances(one)) for w, one in zip(self.weights_, self.estimators_, strict=True)
-        ]
-        total = sum(w * values for w, values in told if values is not None)
-        if np.ndim(total) == 0:
-            raise AttributeError("None of the estimators tells how much a feature counts.")
+        told = [_importances(one) for one in self.estimators_]
+        if any(values is None for values in told):
+            raise AttributeError("Not all of the estimators tell how much a feature counts.")
+        total = sum(w * values for w, values in zip(self.weights_, told, strict=True))
         return np.asarray(total / np.sum(total) if np.sum(total) > 0 else total)
 
     @property
@@ -333,13 +352,15 @@ class Blend(Certified, _BaseComposition):
 
     def _named(self, found: Sequence[Sequence[Certificate]]) -> list[Certificate]:
         """The certificates of each estimator, with its name; the first looks at the mean, too."""
-        names = self.names_ if len(self.names_) == len(found) else map(str, range(len(found)))
-        first, *others = [
-            replace(part, member=name)
-            for name, parts in zip(names, found, strict=True)
+        sound = len(self.names_) == len(found)
+        members = tuple(self.names_ if sound else map(str, range(len(found))))
+        named = [
+            replace(part, member=name, predictor=_MemberPredictor(members, part.predictor))
+            for name, parts in zip(members, found, strict=True)
             for part in parts
         ]
-        return [replace(first, predictor=_MeanPredictor(self, first.predictor)), *others]
+        looking = _MeanPredictor(members, found[0][0].predictor, self)
+        return [replace(named[0], predictor=looking), *named[1:]]
 
     def _other_than_the_mean(self, X: Any) -> list[str]:
         """In words, if it predicts something else than the mean of its estimators."""
@@ -375,15 +396,26 @@ class Blend(Certified, _BaseComposition):
 
 
 @dataclass(frozen=True)
-class _MeanPredictor:
-    """The blend that handed out certificates, beside the estimator that the first is about."""
+class _MemberPredictor:
+    """An estimator of a blend, if it looks at what it predicts, and the names of all of them."""
 
-    blend: Blend
-    first: Any
+    members: tuple[str, ...]
+    own: Any
 
     def contradictions(self, witness: Any, X: Any, y: Any) -> list[str]:
-        """Where the estimator predicts other than its witness says, or the blend than the mean."""
-        found = [] if self.first is None else self.first.contradictions(witness, X, y)
+        """Where the estimator predicts other than its witness says."""
+        return [] if self.own is None else list(self.own.contradictions(witness, X, y))
+
+
+@dataclass(frozen=True)
+class _MeanPredictor(_MemberPredictor):
+    """The first of them, with the blend that handed out the certificates."""
+
+    blend: Blend
+
+    def contradictions(self, witness: Any, X: Any, y: Any) -> list[str]:
+        """Also where the blend predicts other than the mean."""
+        found = super().contradictions(witness, X, y)
         return [*found, *self.blend._other_than_the_mean(X)]
 
 
@@ -402,13 +434,9 @@ def members_of(model: Any) -> list[Any]:
     """The estimators of a blend, fitted if it is; any other model alone."""
     if not isinstance(model, Blend):
         return [model]
-    unfitted = [pair[1] for pair in model.estimators if isinstance(pair, tuple)]
-    return list(vars(model).get("estimators_") or (one for one in unfitted if not _is_word(one)))
-
-
-def _is_word(one: Any) -> bool:
-    """Whether it is no estimator, such as the "drop" of scikit-learn, which `fit` refuses."""
-    return not hasattr(one, "fit")
+    # What is no estimator, such as the "drop" of scikit-learn, is refused by `fit`.
+    unfitted = (one for _, one in model._pairs() if hasattr(one, "fit"))
+    return list(vars(model).get("estimators_") or unfitted)
 
 
 def answers(model: Any, X: Matrix) -> FloatArray:

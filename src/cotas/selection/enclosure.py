@@ -25,8 +25,8 @@ from scipy import sparse
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, KernelDualPoint, optimum_region
 from cotas.certificates.consequences.kernel_scores import scores_from_witnesses
-from cotas.certificates.enclosures import as_double, row_lengths
 from cotas.certificates.least_squares import SquaredLossPoint
+from cotas.certificates.sweep import as_double, row_lengths
 from cotas.design.blocks import times
 from cotas.kernel.base import KernelClassifier
 from cotas.losses import Hinge

@@ -17,6 +17,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.selection.blend import Blend
 from cotas.selection.judging import Judge
 from cotas.stops import Stop
+from cotas.words import say
 
 # Of the settings one in three goes on, with three times the rows; fewer rows than this tell little.
 SHARE, FEWEST = 3, 500
@@ -58,7 +59,6 @@ class Trial:
     rounds : of boosting that early stopping kept, the mean of the parts; None for other models
     whole : whether no fit was cut short, or refused
     refusal : why the rows were refused, if they were
-    answers : for each part what the model says of the rows that judge it, as a `Blend` counts it
     squares : the mean of their squared errors, for classes Brier's score
     """
 
@@ -74,7 +74,6 @@ class Trial:
     rounds: int | None = None
     whole: bool = True
     refusal: str = ""
-    answers: tuple[FloatArray, ...] = field(default=(), repr=False, compare=False)
     squares: float = math.nan
 
     @property
@@ -145,6 +144,9 @@ class Halving:
     interrupted: bool = field(default=False, init=False)
     _began: float = field(default=0.0, init=False)
     _judge: Judge = field(init=False, repr=False)
+    # On how many rows and parts the finalists were judged, and by their labels what they answered.
+    _most: tuple[int, int] = field(default=(0, 0), init=False, repr=False)
+    _told: dict[str, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     def run(self, candidates: Sequence[Candidate]) -> Trial:
         """Try all on few rows, a third of them on three times as many, and so on; the best one.
@@ -234,13 +236,15 @@ class Halving:
         All have been judged by the same rows, and none was trained on them. The mean is one of the
         settings if it is better than each by more than a standard error; else they are simpler.
         """
-        whole = [trial for trial in self.leaderboard() if trial.whole]
-        most = [(trial.rows, trial.parts) for trial in whole[:1]]
-        rivals = [trial for trial in whole if (trial.rows, trial.parts) in most]
+        rivals = [
+            trial
+            for trial in self.leaderboard()
+            if trial.whole and (trial.rows, trial.parts) == self._most
+        ]
         if len(rivals) < 2:
             return
         rows = [part.validation for part in self.parts[: rivals[0].parts]]
-        judges, told = np.concatenate(rows), [np.concatenate(t.answers) for t in rivals]
+        judges, told = np.concatenate(rows), [self._told[trial.label] for trial in rivals]
         shares = self._judge.shares(told, judges)
         mean = np.asarray(sum(w * one for w, one in zip(shares, told, strict=True)))
         if not all(self._judge.is_better(mean, one, judges) for one in told):
@@ -310,7 +314,7 @@ class Halving:
         error, training = np.mean(errors, axis=0)
         proofs = [m.certificate_ for m in fitted if m.certificate_.kind in ("duality", "gradient")]
         known = [proof.relative_gap for proof in proofs if not proof.vacuous]
-        return Trial(
+        trial = Trial(
             candidate,
             model,
             rows,
@@ -322,9 +326,22 @@ class Halving:
             all(proof.holds for proof in proofs) if proofs else None,
             _rounds(fitted),
             not any(one.stop_ is Stop.TIME for one in fitted),
-            answers=tuple(told),
             squares=float(np.mean(squares)),
         )
+        self._remember(trial, told)
+        return trial
+
+    def _remember(self, trial: Trial, told: Sequence[FloatArray]) -> None:
+        """Keep what a finalist says of the rows that judge it, as a `Blend` counts it.
+
+        A trial on more rows or parts makes finalists anew: those before it are out of the running.
+        """
+        size = (trial.rows, trial.parts)
+        if not trial.whole or size < self._most:
+            return
+        if size > self._most:
+            self._most, self._told = size, {}
+        self._told[trial.label] = np.concatenate(told)
 
     def _fit(self, model: Any, some: IntArray, validation: IntArray) -> None:
         """Train on some rows; where rounds are stopped early, by the rows that judge them."""
@@ -338,21 +355,14 @@ class Halving:
 def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
     """The mean of settings with these weights, which made such an error."""
     trials = [trial for trial, _ in used]
-    kinds = [trial.candidate.name for trial in trials]
-    names = [
-        name if kinds.count(name) == 1 else f"{name} {kinds[:k].count(name) + 1}"
-        for k, name in enumerate(kinds)
-    ]
-    model = Blend(
-        [(name, trial.settled) for name, trial in zip(names, trials, strict=True)],
-        np.array([weight for _, weight in used]),
-    )
-    shares = ", ".join(f"{w:.2f} {name}" for name, (_, w) in zip(names, used, strict=True))
+    # They are called as in the leaderboard, where each stands by itself.
+    pairs = [(trial.label, trial.settled) for trial in trials]
+    model = Blend(pairs, np.array([weight for _, weight in used]))
     gaps = [trial.relative_gap for trial in trials]
     known = [gap for gap in gaps if gap is not None]
     held = [trial.holds for trial in trials if trial.holds is not None]
     return Trial(
-        Candidate(BLEND, model, f"blend ({shares})"),
+        Candidate(BLEND, model, say("blend of {count} models", count=len(trials))),
         model,
         trials[0].rows,
         trials[0].parts,

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.fitting.deciding import brier_scores
 from cotas.selection.blend import answers
 
 # A model that counts for less takes longer than it is worth.
@@ -75,9 +76,10 @@ class Judge:
         return bool(len(each) > 1 and each.mean() > each.std(ddof=1) / np.sqrt(len(each)))
 
     def squares(self, answers: FloatArray, rows: IntArray) -> FloatArray:
-        """The squared error of each answer, for classes summed over their probabilities."""
-        off = (answers - self._truth(rows)) ** 2
-        return np.asarray(off.reshape(len(rows), -1).sum(axis=1))
+        """The squared error of each answer, for classes Brier's score."""
+        if self._labels is not None:
+            return brier_scores(self._truth(rows), answers)
+        return np.asarray((answers - self._truth(rows)) ** 2)
 
     def _truth(self, rows: IntArray) -> FloatArray:
         """The numbers, or a one in the column of the label."""

@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from cotas.certificates.presentation import NO_FORMULAS
+
 
 def number(value: Any, digits: int = 4) -> str:
     """A number as a table shows it; "–" where there is none."""
@@ -41,7 +43,7 @@ def as_html(
     body = "".join(_row(row, k == bold) for k, row in enumerate(rows))
     below = "".join(f"<p>{html.escape(line)}</p>" for line in conclusions)
     return (
-        f"<div><b>{html.escape(title)}</b><table><thead><tr>{head}</tr></thead>"
+        f"{NO_FORMULAS}<b>{html.escape(title)}</b><table><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>{below}</div>"
     )
 

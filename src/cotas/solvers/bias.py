@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray
+from cotas.loops import loop
 from cotas.losses import MarginLoss
-from cotas.solvers.losses import SMOOTH, derivatives
+from cotas.solvers.losses import SMOOTH, curvature, slope
 
 
 def best_bias(scores: FloatArray, positive: BoolArray, weights: FloatArray | None) -> float:
@@ -68,24 +70,45 @@ def best_smooth_bias(
     used = weights > 0
     if not ((positive & used).any() and (~positive & used).any()):
         return 0.0
-    signs, (slopes, curvatures) = np.where(positive, 1.0, -1.0), np.empty((2, len(scores)))
+    signs = np.where(positive, 1.0, -1.0)
+    return float(_root(SMOOTH[loss.name], signs, weights, scores))
 
-    def at(theta0: float) -> tuple[float, float]:
-        """The slope and the curvature there."""
-        derivatives(SMOOTH[loss.name], signs, weights, scores + theta0, slopes, curvatures)
-        return float(np.add.reduce(slopes)), float(np.add.reduce(curvatures))
 
-    reach = 1.0 + float(np.abs(scores).max())
-    while not at(-reach)[0] < 0.0 < at(reach)[0]:
-        reach *= 2
-        if not math.isfinite(reach):
+@loop
+def _root(loss: Any, signs: FloatArray, weights: FloatArray, scores: FloatArray) -> float:
+    """Where the slope in θ₀ changes its sign; zero if that is nowhere among the numbers."""
+    reach = 0.0
+    for score in scores:
+        reach = max(reach, abs(score))
+    reach += 1.0
+    while not (
+        _slope(loss, signs, weights, scores, -reach)[0] < 0.0
+        and _slope(loss, signs, weights, scores, reach)[0] > 0.0
+    ):
+        reach *= 2.0
+        if not reach < math.inf:
             return 0.0
-    low, high, theta0, steps = -reach, reach, 0.0, (math.inf, math.inf)
-    while steps[1] > 1e-14 * reach:
-        slope, curvature = at(theta0)
-        low, high = (theta0, high) if slope < 0 else (low, theta0)
-        step = -slope / curvature if curvature > 0 else math.inf
-        if not (low <= theta0 + step <= high and abs(step) <= 0.5 * steps[0]):
+    low, high, theta0, before, last = -reach, reach, 0.0, math.inf, math.inf
+    while last > 1e-14 * reach:
+        rise, bend = _slope(loss, signs, weights, scores, theta0)
+        if rise < 0.0:
+            low = theta0
+        else:
+            high = theta0
+        step = -rise / bend if bend > 0.0 else math.inf
+        if not (low <= theta0 + step <= high and abs(step) <= 0.5 * before):
             step = 0.5 * (low + high) - theta0
-        theta0, steps = theta0 + step, (steps[1], abs(step))
+        theta0, before, last = theta0 + step, last, abs(step)
     return theta0
+
+
+@loop
+def _slope(
+    loss: Any, signs: FloatArray, weights: FloatArray, scores: FloatArray, theta0: float
+) -> tuple[float, float]:
+    """Of the mean loss in θ₀, and the curvature."""
+    rise = bend = 0.0
+    for i in range(len(scores)):
+        rise += weights[i] * slope(loss, signs[i], scores[i] + theta0)
+        bend += weights[i] * curvature(loss, signs[i], scores[i] + theta0)
+    return rise, bend

@@ -10,6 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.loops import loop
+from cotas.solvers.radix_sort import sorted_numbers
 
 MOST_BINS = 256  # what a byte can tell apart, the bin of the missing values included
 SAMPLE = 1 << 16  # rows that the quantiles are taken from
@@ -72,7 +73,7 @@ def column_edges(
     With too many distinct values the bins hold about as many of the values each. `zeros` is how
     many values of zero there are besides.
     """
-    ordered = np.sort(values[~np.isnan(values)]).astype(np.float64)
+    ordered = sorted_numbers(values[~np.isnan(values)])
     at, n = int(np.searchsorted(ordered, 0.0)), len(ordered) + zeros
     if zeros:
         ordered = np.insert(ordered, at, 0.0)
@@ -85,7 +86,8 @@ def column_edges(
     # Where each distinct value begins among all, the zeros included.
     begins = first + np.where(first > at, zeros - 1, 0) if zeros else first
     upper = np.unique(np.searchsorted(begins, np.arange(1, most) * n // most, side="right") - 1)
-    return midpoints(distinct)[upper[upper > 0] - 1], None
+    ends = upper[upper > 0]
+    return midpoints(np.stack([distinct[ends - 1], distinct[ends]], axis=1))[:, 0], None
 
 
 def edges_of_few(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray]]:

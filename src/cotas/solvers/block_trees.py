@@ -27,8 +27,9 @@ from cotas.solvers.split_search import (
     SquaresCriterion,
     cut_node,
     new_cuts,
+    score_whole,
 )
-from cotas.solvers.tree_growing import Grower, score_of
+from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import Trees, join_trees, tree_without_tests
 from cotas.solvers.weak_learners import LEAST_SHARE, BinnedTrees, Fitted, Named, naming
 from cotas.source import Block, Source, Sums
@@ -338,7 +339,7 @@ class BlockGrower(Grower):
             named = bool(self.bins.categorical.any())
             cuts = new_cuts(self.n_features, len(totals), named, totals.dtype)
             search_sums(self.bins, criterion, sums, totals, cuts)
-            before = np.array([score_of(total, criterion) for total in totals])
+            before = np.array([score_whole(criterion, total) for total in totals])
             feature, route, tree = self.write(level, tree, cuts, before)
             parts = _of_children(found, feature, route)
         return tree, parts

@@ -7,15 +7,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import FloatArray, IntArray
+from cotas.arrays import Each, FloatArray, IntArray
 from cotas.design import add, dot, n_features, n_vectors, norm2
 from cotas.loops import loop
-from cotas.problem import relative_gap
-from cotas.solvers.interior_point import Start
+from cotas.solvers.face_ascent import ALPHA, MOST, SIGN, STEP, Face
+from cotas.solvers.interior_point import PrimalDual, Start
 
-# The largest slope that a round leaves, to begin with, and what the next round makes of it.
-FIRST_ACCURACY, FINER = 0.5, 0.35
-SWEEPS_A_ROUND = 200
+# What a round makes of the gap, and what of the one that is asked for, to be on the safe side.
+SMALLER, SAFELY = 0.15, 0.8
+# The least part of the gap that a sweep has added up which may be left after it.
+LEAST_SHARE = 0.25
+# A turn is so many sweeps, and then conjugate gradients on the face that is left, if no more than
+# this part of the rows is still looked at. A round ends after so many turns in any case.
+SWEEPS_A_TURN, ACTIVE, TURNS_A_ROUND = 3, 0.5, 25
+# Rounds that do not get where they should within so many turns do not get on.
+TURNS = 100
+# All the rows are looked at in so many spans, whatever the number of threads, so that runs repeat.
+SPANS, A_SPAN = 8, 1 << 13
 # Knuth's linear congruential numbers. NumPy's generators take twenty times as long to shuffle,
 # which would be most of a sweep over short rows.
 MULTIPLIER, INCREMENT, HALF = (
@@ -25,84 +33,81 @@ MULTIPLIER, INCREMENT, HALF = (
 )
 
 
-class DualState(NamedTuple):
-    """α, with θ = (1/λ) Σ αᵢyᵢxᵢ and θ₀ kept in step with it."""
-
-    alpha: FloatArray
-    theta: FloatArray
-    theta0: FloatArray  # one number: the bias
-    squares: FloatArray  # ‖xᵢ‖²
-    losses: FloatArray  # max(0, 1 − yᵢ(θ·xᵢ + θ₀)) when example i was last looked at
-
-
-class AscentRound(NamedTuple):
-    """What a round has reached, its gap as far as it knows, and whether it had sweeps to spare."""
-
-    theta: FloatArray
-    theta0: float
-    alpha: FloatArray
-    relative_gap: float
-    settled: bool
-
-
 @loop
 def ascend(
-    rows: Any,
-    y: FloatArray,
-    weights: FloatArray,
-    lam: float,
-    stiffness: float,
-    accuracy: float,
-    sweeps: int,
-    order: IntArray,
-    state: DualState,
-    seed: np.uint64,
-) -> int:
-    """Sweeps of single steps until no slope is steeper than `accuracy`; returns their number.
+    rows: Any, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
+    order: IntArray, left: int, idle: FloatArray, goal: float, sweeps: int, seed: np.uint64,
+) -> Any:  # fmt: skip
+    """Sweeps of single steps over the first `left` of the order, until their gaps sum to `goal`.
 
-        αᵢ ← clip(αᵢ + (1 − yᵢ(θ·xᵢ + θ₀)) / (‖xᵢ‖²/λ + ρ), 0, sᵢ)
+        αᵢ ← clip(αᵢ + (1 − yᵢ(θ·xᵢ + θ₀)) / (‖xᵢ‖² + ρ), 0, sᵢ)
 
+    α, s and ρ (`spring`) are measured in units of λ here, which saves a division in each step.
     Algorithm 3 of Hsieh et al. 2008: an example at a bound that its slope holds there more
-    firmly than anything moved in the sweep before is left out of the sweeps that follow.
-    Departures: ρ (`stiffness`) makes θ₀ follow Σ αᵢyᵢ as a spring would; see
-    `dual_coordinate_ascent`. The first sweep looks at every example.
-    Invariant: θ = (1/λ) Σ αᵢyᵢxᵢ after every step. Cost: O(nnz of the examples left) a sweep.
+    firmly than anything moved in the sweep before is left out of the sweeps that follow; `idle`
+    keeps the largest and the smallest slope that moved. Departures: ρ makes θ₀ follow Σ αᵢyᵢ as a
+    spring would; see `dual_coordinate_ascent`.
+    Invariant: θ = Σ αᵢyᵢxᵢ after every step. Cost: O(nnz of the examples left) a sweep.
     """
-    left = len(order)
-    highest, lowest = np.inf, -np.inf  # of the slopes of the last sweep
-    for sweep in range(sweeps):
-        steepest_up = steepest_down = 0.0
+    gap = 0.0
+    for _ in range(sweeps):
+        highest, lowest = idle[0], idle[1]
+        up = down = gap = 0.0
         s = 0
         while s < left:
             seed = seed * MULTIPLIER + INCREMENT
             drawn = s + np.int64(((seed >> HALF) * np.uint64(left - s)) >> HALF)
-            order[s], order[drawn] = order[drawn], order[s]
-            i = order[s]
-            slope = 1.0 - y[i] * (dot(rows, i, state.theta) + state.theta0[0])
-            alpha = state.alpha[i]
-            state.losses[i] = max(0.0, slope)
-            at_zero, at_most = alpha <= 0.0, alpha >= weights[i]
+            i = np.uint64(order[drawn])  # without a sign it needs no test for a negative index
+            order[drawn] = order[s]
+            order[s] = i
+            alpha, most, sign = table[i, ALPHA], table[i, MOST], table[i, SIGN]
+            slope = 1.0 - sign * (dot(rows, i, theta) + theta0)
+            at_zero, at_most = alpha <= 0.0, alpha >= most
             if (at_zero and slope < lowest) or (at_most and slope > highest):
                 left -= 1
-                order[s], order[left] = order[left], order[s]
+                order[s] = order[left]
+                order[left] = i
                 continue
             s += 1
-            if (at_zero and slope < 0.0) or (at_most and slope > 0.0):
+            if (at_zero and slope <= 0.0) or (at_most and slope >= 0.0):
                 continue
-            steepest_up, steepest_down = max(steepest_up, slope), min(steepest_down, slope)
-            curvature = state.squares[i] / lam + stiffness
-            # A row of zeros without bias has the loss 1 whatever θ is.
-            new = weights[i] if curvature <= 0.0 else alpha + slope / curvature
-            new = min(max(new, 0.0), weights[i])
+            up, down = max(up, slope), min(down, slope)
+            gap += (most - alpha) * slope if slope > 0.0 else -alpha * slope
+            new = min(max(alpha + slope * table[i, STEP], 0.0), most)
             if new != alpha:
-                state.alpha[i] = new
-                add(rows, i, (new - alpha) * y[i] / lam, state.theta)
-                state.theta0[0] += stiffness * (new - alpha) * y[i]
-        if max(steepest_up, -steepest_down) <= accuracy:
-            return sweep + 1
-        highest = steepest_up if steepest_up > 0.0 else np.inf
-        lowest = steepest_down if steepest_down < 0.0 else -np.inf
-    return sweeps
+                table[i, ALPHA] = new
+                add(rows, i, (new - alpha) * sign, theta)
+                theta0 += spring * (new - alpha) * sign
+        idle[0] = up if up > 0.0 else np.inf
+        idle[1] = down if down < 0.0 else -np.inf
+        if gap <= goal:
+            break
+    return theta0, left, gap, seed
+
+
+@loop
+def look(
+    rows: Any, table: FloatArray, theta: FloatArray, theta0: float, idle: FloatArray,
+    first: int, last: int, active: IntArray,
+) -> tuple[int, float, float]:  # fmt: skip
+    """The sums of the gaps and of the losses of these rows, and those that are not held at a bound.
+
+    They are put into `active`; their number is returned first.
+    """
+    gap = loss = 0.0
+    count = 0
+    for i in range(first, last):
+        alpha, most = table[i, ALPHA], table[i, MOST]
+        slope = 1.0 - table[i, SIGN] * (dot(rows, i, theta) + theta0)
+        if slope > 0.0:
+            gap += (most - alpha) * slope
+            loss += most * slope
+        else:
+            gap -= alpha * slope
+        if not ((alpha <= 0.0 and slope < idle[1]) or (alpha >= most and slope > idle[0])):
+            active[count] = i
+            count += 1
+    return count, gap, loss
 
 
 @loop
@@ -122,6 +127,101 @@ def combine(rows: Any, factors: FloatArray, theta: FloatArray) -> None:
             add(rows, i, factors[i], theta)
 
 
+class AscentRound(NamedTuple):
+    """What a round has reached, and whether the ascent gets on."""
+
+    found: PrimalDual
+    settled: bool
+
+
+class Ascent:
+    """The state of the ascent: the table of the examples, θ, θ₀ and who is still looked at."""
+
+    def __init__(
+        self, rows: Any, y: FloatArray, weights: FloatArray, lam: float, bias: float,
+        bias_scale: float, seed: int, start: Start | None, each: Each,
+    ) -> None:  # fmt: skip
+        n = n_vectors(rows)
+        self.rows, self.weights, self.lam, self.each = rows, weights, lam, each
+        self.y, self.anchored, self.seed = y, bias_scale > 0.0, np.uint64(seed)
+        squares = squared_lengths(rows)
+        # As stiff as a typical example is curved, so that θ₀ neither leads nor lags behind θ.
+        self.spring = bias_scale**2 if bias_scale else bias * max(float(squares.mean()), 1e-300)
+        self.table, self.theta = np.empty((n, 4)), np.zeros(n_features(rows))
+        self.alpha = self.table[:, ALPHA]
+        self.alpha[:], self.price = 0.0, 0.0
+        self.table[:, MOST], self.table[:, SIGN] = weights / lam, y
+        # A row of zeros without bias has the loss 1 whatever θ is: its step is infinite.
+        np.divide(1.0, squares + self.spring, out=self.table[:, STEP])
+        if start is not None:
+            self.price = 0.0 if bias_scale else bias * start.theta0
+            self.alpha[:] = np.clip(start.alpha / lam, 0.0, self.table[:, MOST])
+            combine(rows, self.alpha * y, self.theta)
+        self.theta0 = self.price + self.tension
+        spans = max(1, min(SPANS, n // A_SPAN))
+        self.spans = [slice(n * k // spans, n * (k + 1) // spans) for k in range(spans)]
+        self.order = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
+        self.idle, self.left = np.array([np.inf, -np.inf]), n
+        self.swept, self.share = 0.0, 1.0
+        self.face = Face(n, n_features(rows))
+
+    @property
+    def tension(self) -> float:
+        """ρ Σ αᵢyᵢ"""
+        return self.spring * float(self.alpha @ self.y) if self.spring else 0.0
+
+    def rise(self, goal: float) -> bool:
+        """Sweeps, and steps on the face between them, until the gap is no more than the goal.
+
+        False if that took too many.
+        """
+        goal /= self.lam * self.share
+        for _ in range(TURNS_A_ROUND):
+            walk: Any = (self.order, self.left, self.idle, goal, SWEEPS_A_TURN, self.seed)
+            self.theta0, self.left, self.swept, seed = ascend(*self._state(), *walk)
+            self.seed = np.uint64(seed)
+            if self.swept <= goal:
+                return True
+            if self.left <= ACTIVE * len(self.y):
+                self.theta0 = self.face.climb(*self._state(), goal)
+        return False
+
+    def _state(self) -> tuple[Any, FloatArray, FloatArray, float, float]:
+        return self.rows, self.table, self.theta, self.theta0, self.spring
+
+    def look(self) -> PrimalDual:
+        """P and D where the ascent is; the rows that are not held at a bound are active again."""
+        active = np.empty_like(self.order, shape=len(self.y))
+
+        def one(span: slice) -> tuple[int, float, float]:
+            return look(*self._state()[:4], self.idle, span.start, span.stop, active[span])
+
+        parts = list(self.each(one, self.spans))
+        gap, loss = (self.lam * float(sum(part[k] for part in parts)) for k in (1, 2))
+        # While a sweep adds it up the gap falls: a good part of the sum is no longer there.
+        self.share = min(max(gap / max(self.lam * self.swept, 1e-300), LEAST_SHARE), 1.0)
+        counts = zip(self.spans, parts, strict=True)
+        self.order = np.concatenate([active[s.start : s.start + part[0]] for s, part in counts])
+        self.left = len(self.order)
+        primal = loss + 0.5 * self.lam * float(self.theta @ self.theta)
+        if self.anchored:
+            primal += 0.5 * self.lam * self.theta0**2 / self.spring
+        elif self.spring:
+            # About what it will cost to bring Σ αᵢyᵢ to zero.
+            balance = self.lam * float(self.alpha @ self.y)
+            gap += abs(balance) * (1.0 + abs(self.theta0)) - self.theta0 * balance
+        held = self.alpha >= self.table[:, MOST]
+        alpha = np.where(held, self.weights, np.minimum(self.lam * self.alpha, self.weights))
+        return PrimalDual(self.theta.copy(), self.theta0, alpha, primal, primal - gap)
+
+    def raise_price(self) -> None:
+        """Add the tension of the spring to the price of Σ αᵢyᵢ."""
+        if self.spring and not self.anchored:
+            tension = self.tension
+            self.price += tension
+            self.theta0 = self.price + tension
+
+
 def dual_coordinate_ascent(
     rows: Any,
     y: FloatArray,
@@ -131,46 +231,39 @@ def dual_coordinate_ascent(
     random: np.random.RandomState,
     bias_scale: float = 0.0,
     start: Start | None = None,
+    each: Each = map,
+    tol: float = 0.0,
+    turns: int = TURNS,
 ) -> Iterator[AscentRound]:
-    """Rounds of sweeps, each finer than the one before.
+    """Rounds of sweeps, each to a smaller gap than the one before.
 
         max Σ αᵢ − (1/2λ)‖Σ αᵢyᵢxᵢ‖²    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
+
+    The gap is a sum over the examples, Σ (sᵢ − αᵢ)max(0, Gᵢ) + αᵢ max(0, −Gᵢ) with the slopes
+    Gᵢ = 1 − yᵢ(θ·xᵢ + θ₀), to which those that are held at a bound add nothing. A round sweeps
+    over the others until their sum is small enough, then looks at all the rows. One that aims
+    below `tol` times the objective aims at that, until it is reached. The ascent is settled unless
+    it took so many `turns` to what a round aims at.
 
     One αᵢ cannot move alone along Σ αᵢyᵢ = 0. The method of multipliers frees it: the constraint
     is replaced by the price θ₀ Σ αᵢyᵢ and the spring (ρ/2)(Σ αᵢyᵢ)², and after each round the
     tension of the spring is added to the price. That is the proximal point method on the bias.
     Departures: the price is raised before a subproblem is solved to the end. With `bias_scale`
     the bias is penalized as the weight of one more feature of that value: then the spring is
-    part of the problem and the price stays at zero.
+    part of the problem and the price stays at zero. Where sweeps converge slowly, conjugate
+    gradients on the face of the α between their bounds take turns with them.
     Invariant: 0 ≤ αᵢ ≤ sᵢ always; Σ αᵢyᵢ → 0. Cost: O(nnz) a round and more for its sweeps.
     """
-    n = n_vectors(rows)
-    squares = squared_lengths(rows)
-    state = DualState(np.zeros(n), np.zeros(n_features(rows)), np.zeros(1), squares, np.ones(n))
-    order = np.flatnonzero(weights > 0).astype(np.int32 if n < 2**31 else np.int64)
-    # As stiff as a typical example is curved, so that θ₀ neither leads nor lags behind θ.
-    stiffness = bias * max(float(squares.mean()), 1e-300) / lam
-    if bias_scale:
-        stiffness = bias_scale**2 / lam
-    price = 0.0
-    if start is not None:
-        price = 0.0 if bias_scale else bias * start.theta0
-        np.clip(start.alpha, 0.0, weights, out=state.alpha)
-        combine(rows, state.alpha * y / lam, state.theta)
-        state.theta0[0] = price + stiffness * float(state.alpha @ y)
-    accuracy = FIRST_ACCURACY
+    seed = random.randint(2**31)
+    with np.errstate(divide="ignore"):
+        ascent = Ascent(rows, y, weights, lam, bias, bias_scale, seed, start, each)
+    goal, spent = SMALLER, 0
     while True:
-        seed = np.uint64(random.randint(2**31))
-        given = (lam, stiffness, accuracy, SWEEPS_A_ROUND)
-        sweeps = ascend(rows, y, weights, *given, order, state, seed)
-        accuracy *= FINER
-        tension = stiffness * float(state.alpha @ y)
-        if not bias_scale:
-            price += tension
-        state.theta0[0] = price + tension
-        # ‖θ‖²λ is twice the penalty, which P has once and D has once.
-        square = lam * float(state.theta @ state.theta)
-        risk, gain = float(weights @ state.losses), float(state.alpha.sum())
-        gap = relative_gap(risk + square - gain, risk + 0.5 * square)
-        reached = state.theta.copy(), float(state.theta0[0]), state.alpha.copy()
-        yield AscentRound(*reached, gap, sweeps < SWEEPS_A_ROUND)
+        reached = ascent.rise(goal)
+        spent = 0 if reached else spent + TURNS_A_ROUND
+        found = ascent.look()
+        ascent.raise_price()
+        yield AscentRound(found, settled=spent < turns)
+        gap, enough = found.primal - found.dual, tol * found.primal
+        if reached:
+            goal = SMALLER * gap if gap <= enough else max(SMALLER * gap, SAFELY * enough)

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from cotas.arrays import AnyArray, IntArray
-from cotas.loops import generic, loop
+from cotas.loops import assign, generic, loop
 from cotas.solvers.binning import MOST_BINS, Bins
 from cotas.solvers.split_search import Edge, Gini, Signs, SquaresCriterion
 
 LANES = 4  # sums of the same bin in turn, so that an addition need not wait for the one before
+FEW_NODES = 8  # that many rows at a time are compared with, one node after the other
 
 
 @generic
@@ -41,6 +44,31 @@ def place_by_sign(criterion: Gini, code: int, g: float) -> int:
 @place_of.when(Signs)
 def place_of_signs(criterion: Signs, code: int, g: float) -> int:
     return 2 * int(code) + int(g > 0)
+
+
+@generic
+def n_places(criterion: Any, n_codes: int) -> int:  # type: ignore[empty-body]
+    """How many places so many codes have."""
+
+
+@n_places.when(Edge)
+def places_of_edges(criterion: Edge, n_codes: int) -> int:
+    return n_codes
+
+
+@n_places.when(SquaresCriterion)
+def places_of_squares(criterion: SquaresCriterion, n_codes: int) -> int:
+    return n_codes
+
+
+@n_places.when(Gini)
+def places_by_sign(criterion: Gini, n_codes: int) -> int:
+    return 2 * n_codes
+
+
+@n_places.when(Signs)
+def places_of_signs(criterion: Signs, n_codes: int) -> int:
+    return 2 * n_codes
 
 
 @generic
@@ -88,7 +116,7 @@ def column_histogram(
     sums: AnyArray,
 ) -> None:
     """sums[b] = Σ gᵢ over the rows with feature j in bin b; total[0] = Σ gᵢ."""
-    width = 2 * n_codes(bins, j)
+    width = n_places(criterion, n_codes(bins, j))
     lanes[:, :width] = 0
     k = bins.place[j]
     if k >= 0:
@@ -133,7 +161,7 @@ def nodes_histogram(
     `rows` are the rows that have a slot, `slots` and `gathered` their slots and gᵢ; slot[node[i]]
     is the slot of row i, or negative; total[s] = Σ gᵢ over slot s.
     """
-    added[:, : 2 * n_codes(bins, j)] = 0
+    added[:, : n_places(criterion, n_codes(bins, j))] = 0
     k = bins.place[j]
     if k >= 0:
         codes = bins.codes[k]
@@ -153,6 +181,42 @@ def nodes_histogram(
 
 
 @loop
+def two_columns(
+    a: AnyArray, b: AnyArray, n_codes: int, criterion: Any, g: AnyArray, lanes: AnyArray
+) -> None:  # fmt: skip
+    """lanes[0] and lanes[2]: what is added in the places of two columns, with one look at gᵢ."""
+    width = n_places(criterion, n_codes)
+    lanes[:, :width] = 0
+    whole = len(g) - len(g) % 2
+    for i in range(0, whole, 2):
+        lanes[0, place_of(criterion, a[i], g[i])] += g[i]
+        lanes[2, place_of(criterion, b[i], g[i])] += g[i]
+        lanes[1, place_of(criterion, a[i + 1], g[i + 1])] += g[i + 1]
+        lanes[3, place_of(criterion, b[i + 1], g[i + 1])] += g[i + 1]
+    for i in range(whole, len(g)):
+        lanes[0, place_of(criterion, a[i], g[i])] += g[i]
+        lanes[2, place_of(criterion, b[i], g[i])] += g[i]
+    for p in range(width):
+        lanes[0, p] += lanes[1, p]
+        lanes[2, p] += lanes[3, p]
+
+
+@loop
+def two_columns_of_nodes(
+    a: AnyArray, b: AnyArray, n_codes: int, criterion: Any, rows: IntArray, slots: IntArray,
+    gathered: AnyArray, added: AnyArray, more: AnyArray,
+) -> None:  # fmt: skip
+    """added[s] and more[s]: the same for the rows of slot s, as `gather_rows` left them."""
+    width = n_places(criterion, n_codes)
+    added[:, :width] = 0
+    more[:, :width] = 0
+    for r in range(len(rows)):
+        i, s, x = rows[r], slots[r], gathered[r]
+        added[s, place_of(criterion, a[i], x)] += x
+        more[s, place_of(criterion, b[i], x)] += x
+
+
+@loop
 def fill_usual(bins: Bins, j: int, total: Any, sums: AnyArray) -> None:
     """The bin that was not listed has what the others leave."""
     usual = bins.usual[j]
@@ -164,16 +228,21 @@ def fill_usual(bins: Bins, j: int, total: Any, sums: AnyArray) -> None:
 
 @loop
 def gather_rows(
-    node: IntArray, slot: IntArray, g: AnyArray, rows: IntArray, slots: IntArray, gathered: AnyArray
-) -> int:
-    """The rows whose node has a slot, with their slots and gᵢ; how many they are."""
+    node: IntArray, slot: IntArray, first: int, g: AnyArray, rows: IntArray, slots: IntArray,
+    gathered: AnyArray,
+) -> None:  # fmt: skip
+    """The rows whose node has a slot, with their slots and gᵢ; row i has the number first + i.
+
+    There is room for as many as they are. No branch depends on a node, which none could foresee.
+    """
     k = 0
     for i in range(len(node)):
-        s = slot[node[i]]
-        if s >= 0:
-            rows[k], slots[k], gathered[k] = i, s, g[i]
-            k += 1
-    return k
+        if k == len(rows):
+            break
+        rows[k] = first + i
+        k += int(slot[node[i]] >= 0)
+    for r in range(len(rows)):
+        slots[r], gathered[r] = slot[node[rows[r] - first]], g[rows[r] - first]
 
 
 @loop
@@ -192,11 +261,19 @@ def node_totals(
 
 @loop
 def node_counts(node: IntArray, lanes: IntArray) -> None:
-    """lanes[0, v] = the number of rows of node v."""
+    """lanes[0, v] = the number of rows of node v; few nodes are counted one after the other."""
+    n_nodes = lanes.shape[1]
+    if n_nodes <= FEW_NODES:
+        for v in range(n_nodes):
+            count, here = 0, np.uint8(v)
+            for i in range(len(node)):
+                count += int(node[i] == here)
+            lanes[0, v] = count
+        return
     lanes[:] = 0
     for i in range(len(node)):
         lanes[i & 3, node[i]] += 1
-    for v in range(lanes.shape[1]):
+    for v in range(n_nodes):
         lanes[0, v] += lanes[1, v] + lanes[2, v] + lanes[3, v]
 
 
@@ -206,6 +283,39 @@ def send_rows(codes: AnyArray, column: IntArray, route: AnyArray, node: IntArray
     for i in range(len(node)):
         v = node[i]
         node[i] = 2 * v + route[v, codes[column[v], i]]
+
+
+@loop
+def send_nodes(
+    codes: AnyArray, column: IntArray, route: AnyArray, node: IntArray, child: IntArray
+) -> None:
+    """The same one node after the other, which few nodes are quicker; `child` is room for it."""
+    for v in range(len(column)):
+        low, high, right = 256, -1, 0
+        for b in range(route.shape[1]):
+            if route[v, b]:
+                low, high, right = min(low, b), b, right + 1
+        if right and right <= high - low:  # a group with gaps
+            for i in range(len(node)):
+                if node[i] == v:
+                    child[i] = 2 * v + route[v, codes[column[v], i]]
+        else:
+            send_range(codes[column[v]], low, high, v, node, child)
+    assign(node, child)
+
+
+@loop
+def send_range(
+    codes: AnyArray, low: int, high: int, v: int, node: IntArray, child: IntArray
+) -> None:
+    """Of the rows of node v those with a code from low to high go right; in bytes throughout."""
+    here, left, right = np.uint8(v), np.uint8(2 * v), np.uint8(2 * v + 1)
+    least, most = np.uint8(min(low, 255)), np.uint8(max(high, 0))
+    if low > high:  # none
+        right = left
+    for i in range(len(node)):
+        to = right if (codes[i] >= least) & (codes[i] <= most) else left
+        child[i] = to if node[i] == here else child[i]
 
 
 @loop

@@ -27,6 +27,7 @@ class PrimalDual(NamedTuple):
     alpha: Any  # an array, or `Rounds`, which make it
     primal: float
     dual: float
+    steps: int = 1  # since the last one that was shown
 
 
 class Start(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 
@@ -16,8 +18,39 @@ class Iterate(NamedTuple):
     believed_gap : float or None
         The relative gap that the solver believes to have reached, if it knows; only the core
         proves one. Infinite where the solver ends by itself, and need not be asked before.
+    steps : int
+        How many iterations led here from the last iterate that was shown.
     """
 
     model: Any
     dual: Any = None
     believed_gap: float | None = None
+    steps: int = 1
+
+
+class Look(NamedTuple):
+    """When someone looks at the iterates of a small table: each takes longer to see than to make.
+
+    After `most` iterations, or as soon as the solver believes in a relative gap of `enough`.
+    """
+
+    most: int = 1
+    enough: float = math.inf
+
+    def next(self) -> Look:
+        """From the first one on at every iteration, so that there are no more than were allowed."""
+        return self._replace(most=1)
+
+    def first(self, run: Iterator[Iterate]) -> Iterate | None:
+        """The first iterate to look at, also of a solver that shows more; None if none comes."""
+        steps, last = 0, None
+        for last in run:
+            steps += last.steps
+            if steps >= self.most or (last.believed_gap or 0.0) <= self.enough:
+                break
+        return last and last._replace(steps=steps)
+
+
+AT_EACH = Look()
+# So many iterations on a small table come before the first proof, if nobody wants to see them.
+AHEAD = 20

@@ -198,7 +198,8 @@ class SignedDual(NamedTuple):
     def best_bias(self, F: FloatArray) -> float:
         """The bias with the least loss for the θ that has these F."""
         if self.kink is None:
-            return best_bias(F + self.y, self.y > 0, self.high - self.low)
+            room = self.high - self.low
+            return best_bias(F + self.y, self.y > 0, None if room.min() == room.max() else room)
         return best_bias_of_numbers(-F, self.high, self.kink.epsilon)
 
     def _gap_with(self, a: FloatArray, F: FloatArray, bias: float) -> float:

@@ -110,7 +110,7 @@ class WorkingSet:
 
     def support(self) -> IntArray:
         """Positions in the working set of the coefficients that are not zero."""
-        return np.flatnonzero(self.state.beta[: len(self)])
+        return self.state.beta[: len(self)].nonzero()[0]
 
     def _make_room(self, m: int) -> None:
         old = self.state
@@ -120,5 +120,6 @@ class WorkingSet:
         size = min(max(m, 2 * capacity, 64), self.columns.p)
         G = np.zeros((size, size))
         G[:capacity, :capacity] = old.G
-        vectors = [np.append(v, np.zeros(size - capacity)) for v in (old.c, old.beta, old.g)]
+        vectors = np.zeros((3, size))
+        vectors[:, :capacity] = old.c, old.beta, old.g
         self.state = GramState(G, *vectors)

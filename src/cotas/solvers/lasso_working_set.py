@@ -219,9 +219,10 @@ class WorkingSetLasso:
 
     def _largest(self) -> float:
         """The least λ for which all coefficients with a penalty are zero."""
-        on = np.broadcast_to(self.thresholds > 0, self.rho.shape)
-        limits = np.broadcast_to(self.thresholds, self.rho.shape)[on]
-        return max(0.0, float((self._reach()[on] / limits).max(initial=0.0)))
+        on, reach, limits = self.thresholds > 0, self._reach(), self.thresholds
+        if limits.ndim:
+            reach, limits = reach[on], limits[on]
+        return max(0.0, float((reach / limits).max(initial=0.0))) if on.any() else 0.0
 
     def _penalty(self, lam: float) -> Penalty:
         """That of the working set."""

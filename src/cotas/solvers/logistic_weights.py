@@ -19,35 +19,50 @@ LEAST_WEIGHT = 2.0**-51  # p(1−p) is no smaller: twice the precision of a doub
 
 
 @loop
-def newton_rows(
-    F: FloatArray,
-    y: FloatArray,
-    s: FloatArray,
-    f: FloatArray,
-    a: float,
-    g: FloatArray,
-    wz: FloatArray,
-    w: FloatArray,
-) -> float:
-    """F ← F + a·f, g = s(y* − p), w = s·p(1−p), wz with z clipped; the loss Σ s·ln(1 + e^{−2yF}).
-
-    With e = exp(−2|F|) nothing overflows: p is 1/(1+e) or e/(1+e).
-    """
-    loss = 0.0
+def exponents(F: FloatArray, f: FloatArray, a: float, out: FloatArray) -> None:
+    """F ← F + a·f and outᵢ = −2|F|."""
     for i in range(len(F)):
         F[i] += a * f[i]
-        e = np.exp(-2.0 * abs(F[i]))
-        small = e / (1.0 + e)
+        out[i] = -2.0 * abs(F[i])
+
+
+@loop
+def newton_targets(
+    F: FloatArray, y: FloatArray, s: FloatArray, e: FloatArray, g: FloatArray, wz: FloatArray,
+    w: FloatArray, losses: FloatArray,
+) -> None:  # fmt: skip
+    """g = s(y* − p), w = s·p(1−p), and wz with z clipped, from e = exp(−2|F|).
+
+    Nothing overflows: p is 1/(1+e) or e/(1+e). `losses` are ln(1+e) before, and s·ln(1 + e^{−2yF})
+    afterwards.
+    """
+    for i in range(len(F)):
+        small = e[i] / (1.0 + e[i])
         right = y[i] * F[i] > 0
         wrong = small if right else 1.0 - small  # the probability of the other class
         sure = 1.0 - small if right else small
         g[i] = s[i] * y[i] * wrong
         w[i] = s[i] * max(sure * wrong, LEAST_WEIGHT)
         # z = y/(probability of its own class), and wz = g where z is not clipped.
-        z = min(LARGEST_Z, 1.0 / sure) if sure > 0.0 else LARGEST_Z
-        wz[i] = y[i] * w[i] * z
-        loss += s[i] * (np.log1p(e) + 2.0 * max(0.0, -y[i] * F[i]))
-    return loss
+        wz[i] = y[i] * w[i] / max(sure, 1.0 / LARGEST_Z)
+        losses[i] = s[i] * (losses[i] + 2.0 * max(0.0, -y[i] * F[i]))
+
+
+def newton_rows(
+    F: FloatArray, y: FloatArray, s: FloatArray, f: FloatArray, a: float, g: FloatArray,
+    wz: FloatArray, w: FloatArray, room: FloatArray,
+) -> float:  # fmt: skip
+    """F ← F + a·f, g, w and wz as they belong to it; the loss Σ s·ln(1 + e^{−2yF}).
+
+    NumPy takes the exponentials and logarithms of many numbers in a fraction of the time. `room`
+    is to work in.
+    """
+    e, losses = room
+    exponents(F, f, a, e)
+    np.exp(e, out=e)
+    np.log1p(e, out=losses)
+    newton_targets(F, y, s, e, g, wz, w, losses)
+    return float(losses.sum())
 
 
 class LogisticWeights:
@@ -60,6 +75,7 @@ class LogisticWeights:
     def __init__(self, y: FloatArray, s: FloatArray, F: FloatArray, each: Each = map) -> None:
         self.y, self.s, self.F = y, s, F
         self.g, self.w, self.wz = np.empty_like(F), np.empty_like(F), np.empty_like(F)
+        self.room = np.empty((2, len(F)))
         self.parts = parts_of(len(F))
         self.each = each if len(self.parts) > 1 else map
         self.advance(np.zeros_like(F), 0.0)
@@ -77,6 +93,7 @@ class LogisticWeights:
                 self.g[part],
                 self.wz[part],
                 self.w[part],
+                self.room[:, part],
             )
 
         self.loss = float(sum(self.each(one, self.parts)))
@@ -93,7 +110,7 @@ class LogisticWeights:
         With `safeguard` the step is zero where none lowers the loss.
         """
         edge, mass = float(self.g @ f), float(self.w.sum())
-        error = float(self.w[(self.y * f) < 0].sum() / mass)
+        error = float(self.w @ (self.y * f < 0)) / mass
         if safeguard:
             return self.raise_likelihood(f, a) if edge > 0 else 0.0, edge, error
         self.advance(f, a)

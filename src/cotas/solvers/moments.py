@@ -74,7 +74,7 @@ class Moments:
 
     def constant(self) -> BoolArray:
         """The columns whose deviation is what rounding leaves of zero."""
-        return np.asarray(np.diag(self.scatter) <= (16 * EPS * np.abs(self.mean)) ** 2)
+        return np.asarray(self.scatter.diagonal() <= (16 * EPS * np.abs(self.mean)) ** 2)
 
 
 def gather_moments(
@@ -104,10 +104,11 @@ def gather_moments(
     gram, first, cross, y_first, y_second = (
         part / total for part in (gram, first, cross, y_first, y_second)
     )
-    scatter = gram - np.outer(first, first)
+    scatter = gram - np.multiply.outer(first, first)
     # Centred targets make cross small; what the mean of y adds to it is taken out here.
-    cross = cross - np.outer(first, y_first)
-    loss = np.divide(first**2, np.diag(gram), where=np.diag(gram) > 0, out=np.zeros(len(first)))
+    cross = cross - np.multiply.outer(first, y_first)
+    square = gram.diagonal()
+    loss = np.divide(first**2, square, where=square > 0, out=np.zeros(len(first)))
     mean = first if shift is None else first + shift
     return Moments(
         total, mean, y_first + near, scatter, cross, y_second - y_first**2, np.minimum(loss, 1.0)
@@ -146,8 +147,8 @@ def _add_up(
         gram,
         right[:, 0],
         right[:, 1:],
-        side[:, 1:].sum(axis=0),
-        np.sum(side[:, 1:] * y, axis=0),
+        np.add.reduce(side[:, 1:]),
+        np.add.reduce(side[:, 1:] * y),
     ]
 
 
@@ -156,7 +157,7 @@ def _combined(rows: Matrix, factors: FloatArray) -> FloatArray:
     factors = factors.astype(rows.dtype, copy=False)
     if factors.shape[1] > FEW_VECTORS:
         return np.asarray(rows.T @ factors)
-    return np.stack([rows.T @ factor for factor in factors.T], axis=1)
+    return np.array([rows.T @ factor for factor in factors.T]).T
 
 
 def _add_gram(gram: FloatArray, rows: Matrix) -> FloatArray:
@@ -200,7 +201,10 @@ def rough_centre(X: Matrix, unit: float = 0.0) -> FloatArray | None:
         else:
             centre = np.add.reduce(rows) / len(rows)
             deviation = np.sqrt(np.add.reduce(np.square(rows - centre)) / len(rows))
-            deviation[(rows == rows[0]).all(axis=0)] = unit
+            varied = (deviation > 1e-8 * np.abs(centre)) & (deviation < np.inf)
+            flat = (~varied).nonzero()[0]  # as far as sums can tell
+            if len(flat):
+                deviation[flat[(rows[:, flat] == rows[0, flat]).all(axis=0)]] = unit
         far = np.abs(centre) > FAR_FROM_ZERO * deviation
     if not (far.any() and np.isfinite(centre).all()):
         return None

@@ -31,6 +31,7 @@ class NewtonPoint(NamedTuple):
     gap: float
     slopes: FloatArray
     scores: FloatArray
+    steps: int = 1  # since the last one that was shown
 
 
 def newton(

@@ -1,7 +1,8 @@
-"""A round of Newton's method on the rounded hinge in one compiled call, for small tables.
+"""Rounds of Newton's method on the rounded hinge in one compiled call, for small tables.
 
 The steps are those of `semismooth_newton`. A table of a few thousand entries is gone over in
-microseconds, less than it takes Python to call a function, so all the steps of a round are one.
+microseconds, less than it takes Python to call a function, so all the steps of a round are one, and
+so are the rounds before anybody looks at one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from cotas.loops import generic, loop
 from cotas.solvers.interior_point import PrimalDual
 from cotas.solvers.rounded_hinge import Response, RowState, look_along, respond, slope
 
+# What each round makes of the smoothing of the one before, and when that ends.
+SHARPER, SHARPEST = 0.3, 3e-4
+# Tables with up to so many entries and features are solved in compiled calls.
+SMALL, FEW = 1 << 16, 100
 # A round that takes more steps than this does not get on.
 MOST_STEPS = 100
 # What is added to the diagonal of a system of unit diagonal, until it has a Cholesky factor.
@@ -73,9 +78,32 @@ def _derivative(line: SearchLine, length: float) -> float:
     return line.fixed + length * line.linear - gained
 
 
+def is_small(n: int, d: int) -> bool:
+    """Whether n rows of d columns are gone over in less time than Python would take."""
+    return n * d <= SMALL and d <= FEW
+
+
 def room_for(n: int, d: int) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Room for rounds on n rows of d columns: the curved rows, two systems and two vectors."""
-    return np.empty(n, np.int64), np.empty((2, d + 1, d + 1)), np.empty((2, d + 1))
+    """Room for steps on n rows of d columns: the curved rows, two systems and three vectors."""
+    return np.empty(n, np.int64), np.empty((2, d + 1, d + 1)), np.empty((3, d + 1))
+
+
+@loop
+def newton_rounds(
+    rows: Any, state: RowState, problem: RoundedProblem, model: FloatArray, combination: FloatArray,
+    nu: float, most: int, enough: float, curved: IntArray, square: FloatArray, line: FloatArray,
+) -> tuple[int, bool, float, float, float]:  # fmt: skip
+    """Rounds until one has a relative gap that is `enough`, or gets no further; at most so many.
+
+    How many there were, whether the last reached its minimum, its P and D, and the next ν.
+    """
+    solved, primal, dual, rounds = True, 0.0, 0.0, 0
+    while solved and rounds < most and (rounds == 0 or primal - dual > enough * primal):
+        solved, primal, dual = newton_round(
+            rows, state, problem, model, combination, nu, curved, square, line
+        )
+        nu, rounds = max(SHARPER * nu, SHARPEST), rounds + 1
+    return rounds, solved, primal, dual, nu
 
 
 @loop
@@ -116,8 +144,8 @@ def newton_round(
             for i in range(n):
                 state.centre[i] = state.part[i]
             return True, primal, dual
-        _add_up(rows, state.weights, curved, count, problem, nu, system)
-        if not _solve(system, step, factor, unit):
+        add_up(rows, state.weights, curved, count, problem, nu, system)
+        if not solve(system, step, factor, unit):
             break
         step[d] *= problem.bias
         look_along(rows, state, step[:d], step[d], 0, n)
@@ -136,7 +164,7 @@ def newton_round(
 
 
 @loop
-def _add_up(
+def add_up(
     rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
     nu: float, system: FloatArray,
 ) -> None:  # fmt: skip
@@ -163,7 +191,7 @@ def _add_up(
 
 
 @loop
-def _solve(system: FloatArray, target: FloatArray, factor: FloatArray, unit: FloatArray) -> bool:
+def solve(system: FloatArray, target: FloatArray, factor: FloatArray, unit: FloatArray) -> bool:
     """Solve a positive definite system, given by its lower triangle, in the place of its target.
 
     As `interior_point.factorized` does, by Cholesky in units that make the diagonal one; False if

@@ -46,12 +46,13 @@ def factorize(
 ) -> Factor | None:
     """The factor, or None where the reciprocal condition number is not `safe`."""
     A = moments.hessian(free_bias) + np.diag(penalty)
-    used = np.diag(A) > 0
+    diagonal = A.diagonal()
+    used = diagonal > 0
     if free_bias:
         used &= ~moments.constant()
     if not used.any():
         return Factor(np.zeros((0, 0)), np.zeros(0), used, 1.0)
-    scale = 1.0 / np.sqrt(np.diag(A)[used])
+    scale = 1.0 / np.sqrt(diagonal[used])
     scaled = (A if used.all() else A[used][:, used]) * scale * scale[:, None]
     factor, failed = dpotrf(scaled, lower=1)
     if failed:

@@ -188,7 +188,7 @@ class HingeRows:
     ) -> None:
         self.rows, self.each = rows, each
         n, d = n_vectors(rows), n_features(rows)
-        self.n_features, self.size = d, n * d
+        self.n_features = d
         centre, part, excess, turn = np.full(n, FIRST_CENTRE), np.zeros(n), np.empty(n), np.empty(n)
         self.state = RowState(y, weights, centre, part, excess, turn)
         self.combination = np.zeros(d)

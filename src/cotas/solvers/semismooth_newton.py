@@ -6,32 +6,43 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design import as_design
-from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
+from cotas.solvers.dual_coordinate_ascent import TURNS, dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
-from cotas.solvers.newton_round import RoundedProblem, derivative, newton_round, room_for, zero
+from cotas.solvers.iterate import AT_EACH, Look
+from cotas.solvers.newton_round import (
+    SHARPER,
+    SHARPEST,
+    RoundedProblem,
+    derivative,
+    is_small,
+    newton_rounds,
+    room_for,
+    zero,
+)
 from cotas.solvers.rounded_blocks import BlockRows
 from cotas.solvers.rounded_hinge import HingeRows, Response
 from cotas.source import Block, Source
 
-# The smoothing of the first round, what the next rounds make of it, and when that ends.
-SMOOTHING, SHARPER, SHARPEST = 2.0, 0.3, 3e-4
-# With a start that is known.
+# The smoothing of the first round, and with a start that is known.
+SMOOTHING = 2.0
 SMOOTHING_FROM_START, SMOOTHING_FROM_SWEEPS = 0.2, 0.1
 # A part of the rows this small is solved first, if it has so many rows and rows for each feature.
 SAMPLE, FEWEST, FEWEST_BY_FEATURE = 0.1, 1000, 5
 SAMPLE_GAP = 0.01
 # With more features than this coordinate ascent comes first: a Gram matrix is dearer than sweeps.
-FEW_FEATURES = 300
+# That of sparse rows with no more entries than this, on the average, is not.
+FEW_FEATURES, SHORT = 300, 64
 # With more than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
+# A round of coordinate ascent with more turns than this does not get on: it is Newton's turn.
+TURNS_BESIDE_A_SYSTEM = 50
 # The same where each of the conjugate gradients would have to read all the rows again.
 LARGEST_IN_BLOCKS = 2000
-# Tables with up to so many entries and features are solved in one compiled call a round.
-SMALL, FEW_FOR_ONE_CALL = 1 << 16, 100
 # Where so many steps do not halve the gap, another method goes on.
 PATIENCE = 25
 
@@ -45,8 +56,10 @@ def semismooth_newton(
     bias_scale: float = 0.0,
     start: Start | None = None,
     each: Each = map,
+    look: Look = AT_EACH,
+    tol: float = 0.0,
 ) -> Iterator[PrimalDual]:
-    """Primal–dual iterates for the SVM, one for each Newton step, or round on a small table.
+    """Primal–dual iterates for the SVM, one for each Newton step, or `look` on a small table.
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
 
@@ -59,30 +72,75 @@ def semismooth_newton(
     over those few and a pass over X. The line search is exact. This is the method of Li, Sun and
     Toh 2018 (SSNAL), for the SVM. Departures: ν shrinks from round to round; the start comes from
     a tenth of the rows, solved roughly. With many features Newton's method takes turns with
-    coordinate ascent, each as long as it gets on; with very many the systems are solved by
-    conjugate gradients. With `bias_scale` = c the bias is penalized by (λ/2)(θ₀/c)².
+    coordinate ascent, which aims at the relative gap `tol`, each as long as it gets on; with very
+    many the systems are solved by conjugate gradients. With `bias_scale` = c the bias is penalized
+    by (λ/2)(θ₀/c)².
     Invariant: 0 ≤ α ≤ s; `primal` is P, and `dual` the dual value of α, or with a free bias about
     what it will be when Σ αᵢyᵢ = 0. Cost: O(nnz) and O(md²) a step, m being the rows with
     0 < αᵢ < sᵢ.
     """
-    problem = RoundedProblem(
-        lam, 1.0 if bias_scale else bias, lam / bias_scale**2 if bias_scale else 0.0
-    )
-    rows = HingeRows(as_design(X), y, weights, each)
-    while X.shape[1] > FEW_FEATURES:
-        for reached in _by_sweeps(rows, lam, bias, bias_scale, start):
-            yield _after_sweeps(rows, problem, reached)
-        for iterate in _newton_steps(rows, problem, reached, SMOOTHING_FROM_SWEEPS):
+    given = (X, y, weights, lam, bias, bias_scale, start, each)
+    yield from _in_turns(*given, tol) if ascent_comes_first(X) else _newton_alone(*given, look)
+
+
+def _in_turns(
+    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, bias_scale: float,
+    start: Start | None, each: Each, tol: float,
+) -> Iterator[PrimalDual]:  # fmt: skip
+    """Coordinate ascent as long as it gets on, Newton's method from there, and so on."""
+    problem, rows = _posed(lam, bias, bias_scale), HingeRows(as_design(X), y, weights, each)
+    turns = TURNS if X.shape[1] > LARGEST_SYSTEM else TURNS_BESIDE_A_SYSTEM
+    while True:
+        random = np.random.RandomState(0)
+        given = (rows.rows, y, weights, lam, bias, random, bias_scale, start, each, tol, turns)
+        for reached in dual_coordinate_ascent(*given):
+            yield reached.found
+            if not reached.settled:
+                break
+        found = reached.found
+        np.divide(found.alpha, weights, out=rows.state.centre)
+        start = Start(found.alpha, found.theta0, found.theta)
+        for iterate in _newton_steps(rows, problem, start, SMOOTHING_FROM_SWEEPS):
             yield iterate
         start = Start(rows.alpha, iterate.theta0, iterate.theta)
-    nu = SMOOTHING_FROM_START
+
+
+def _newton_alone(
+    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, bias_scale: float,
+    start: Start | None = None, each: Each = map, look: Look = AT_EACH,
+) -> Iterator[PrimalDual]:  # fmt: skip
+    """Newton's method from what is known, else from a sample, else from nothing."""
+    rows, nu = HingeRows(as_design(X), y, weights, each), SMOOTHING_FROM_START
     if start is not None:
         np.divide(start.alpha, weights, out=rows.state.centre)
     else:
         start = _from_a_sample(X, y, weights, lam, bias, bias_scale)
     if start is None:
         start, nu = Start(np.zeros(len(y)), 0.0, np.zeros(X.shape[1])), SMOOTHING
-    yield from _newton_steps(rows, problem, start, nu)
+    yield from _newton_steps(rows, _posed(lam, bias, bias_scale), start, nu, look)
+
+
+def _posed(lam: float, bias: float, bias_scale: float) -> RoundedProblem:
+    """The problem; a bias that is penalized is one."""
+    anchor = lam / bias_scale**2 if bias_scale else 0.0
+    return RoundedProblem(lam, 1.0 if bias_scale else bias, anchor)
+
+
+def ascent_comes_first(X: Matrix) -> bool:
+    """Whether coordinate ascent is the start, in turns with which Newton's method goes on.
+
+    It is where a Gram matrix is dear, and that of short sparse rows is only if there is no sample.
+    """
+    n, d = X.shape
+    if d <= FEW_FEATURES or not sparse.issparse(X):
+        return bool(d > FEW_FEATURES)
+    return bool(d > LARGEST_SYSTEM or X.nnz > SHORT * n or sample_size(n, d) == 0)
+
+
+def sample_size(n: int, d: int) -> int:
+    """How many rows are solved first; none if they are not worth it."""
+    size = int(SAMPLE * n)
+    return size if size >= max(FEWEST, FEWEST_BY_FEATURE * d) else 0
 
 
 def to_the_last_digit(
@@ -93,10 +151,12 @@ def to_the_last_digit(
     bias: float,
     start: Start | None = None,
     each: Each = map,
+    look: Look = AT_EACH,
+    tol: float = 0.0,
 ) -> Iterator[PrimalDual]:
     """Newton's iterates, and where they end those of the interior point, if its system fits."""
     problem = (X, y, weights, lam, bias)
-    yield from semismooth_newton(*problem, start=start, each=each)
+    yield from semismooth_newton(*problem, 0.0, start, each, look, tol)
     if X.shape[1] <= LARGEST_SYSTEM:
         yield from interior_point(*problem)
 
@@ -119,14 +179,14 @@ def newton_over_blocks(
 
 
 def _newton_steps(
-    rows: HingeRows | BlockRows, problem: RoundedProblem, start: Start, nu: float
-) -> Iterator[PrimalDual]:
+    rows: HingeRows | BlockRows, problem: RoundedProblem, start: Start, nu: float,
+    look: Look = AT_EACH,
+) -> Iterator[PrimalDual]:  # fmt: skip
     """From the centres of the rows, until the steps no longer get on."""
     theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
     rows.place(theta, theta0)
-    few = rows.n_features <= FEW_FOR_ONE_CALL
-    if few and isinstance(rows, HingeRows) and rows.size <= SMALL:
-        yield from _rounds(rows, problem, np.append(theta, theta0), nu)
+    if isinstance(rows, HingeRows) and is_small(len(rows.state.y), rows.n_features):
+        yield from _rounds(rows, problem, np.append(theta, theta0), nu, look)
         return
     best, idle = np.inf, 0
     while idle < PATIENCE:
@@ -150,17 +210,17 @@ def _newton_steps(
 
 
 def _rounds(
-    rows: HingeRows, problem: RoundedProblem, model: FloatArray, nu: float
+    rows: HingeRows, problem: RoundedProblem, model: FloatArray, nu: float, look: Look
 ) -> Iterator[PrimalDual]:
-    """The same with an iterate for each round, which is one call."""
+    """The same with an iterate for each look, which is one call."""
     best, idle, solved = np.inf, 0, True
     room = room_for(len(rows.state.y), len(rows.combination))
     while solved and idle < PATIENCE:
         given = (rows.rows, rows.state, problem, model, rows.combination, nu)
-        solved, primal, dual = newton_round(*given, *room)
-        yield PrimalDual(model[:-1].copy(), float(model[-1]), rows.alpha, primal, dual)
-        best, idle = (primal - dual, 0) if primal - dual <= 0.5 * best else (best, idle + 1)
-        nu = max(SHARPER * nu, SHARPEST)
+        rounds, solved, primal, dual, nu = newton_rounds(*given, *look, *room)
+        yield PrimalDual(model[:-1].copy(), float(model[-1]), rows.alpha, primal, dual, rounds)
+        gap, look = primal - dual, look.next()
+        best, idle = (gap, 0) if gap <= 0.5 * best else (best, idle + rounds)
 
 
 def _from_a_sample(
@@ -168,8 +228,8 @@ def _from_a_sample(
 ) -> Start | None:
     """A rough solution for a part of the rows, which does the same in its turn."""
     n, d = X.shape
-    size = int(SAMPLE * n)
-    if size < max(FEWEST, FEWEST_BY_FEATURE * d):
+    size = sample_size(n, d)
+    if not size:
         return None
     some = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
     return _rough(X[some], y[some], weights[some], lam, bias, bias_scale)
@@ -185,33 +245,12 @@ def _rough(
     if not (y > 0).any() or not (y < 0).any():
         return None
     share = weights / weights.sum()
-    for iterate in semismooth_newton(X, y, share, lam, bias, bias_scale):
+    # A sample is rough work: its rows, few as they are, need no other start.
+    run = _newton_alone if X.shape[1] <= FEW_FEATURES else semismooth_newton
+    for iterate in run(X, y, share, lam, bias, bias_scale):
         if iterate.primal - iterate.dual <= SAMPLE_GAP * iterate.primal:
             break
     return Start(iterate.alpha, iterate.theta0, iterate.theta)
-
-
-def _by_sweeps(
-    rows: HingeRows, lam: float, bias: float, bias_scale: float, start: Start | None
-) -> Iterator[Start]:
-    """Coordinate ascent as long as its rounds take few sweeps; its α become the centres."""
-    y, weights, random = rows.state.y, rows.state.weights, np.random.RandomState(0)
-    given = (rows.rows, y, weights, lam, bias, random, bias_scale, start)
-    for found in dual_coordinate_ascent(*given):
-        np.divide(found.alpha, weights, out=rows.state.centre)
-        yield Start(found.alpha, found.theta0, found.theta)
-        if not found.settled:
-            return
-
-
-def _after_sweeps(rows: HingeRows, problem: RoundedProblem, start: Start) -> PrimalDual:
-    """P and D of what coordinate ascent has reached."""
-    rows.place(start.theta, start.theta0)
-    y, weights, excess = rows.state.y, rows.state.weights, rows.state.excess
-    loss = float(weights @ np.maximum(0.0, -excess))
-    balance, total = float(start.alpha @ y), float(start.alpha.sum())
-    answer = Response(problem.lam * start.theta, balance, loss, total, [])
-    return problem.iterate(start.theta, start.theta0, answer, start.alpha)
 
 
 def _newton_step(

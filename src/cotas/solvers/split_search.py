@@ -18,7 +18,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import generic, loop
-from cotas.solvers.binning import Bins
+from cotas.solvers.binning import MOST_BINS, Bins
 
 # Scores nearer to each other than this are equal, and the first of them is taken: sums that were
 # added in another order must not change the tree.
@@ -58,6 +58,14 @@ def split_squares(least: float, left: complex, right: complex) -> float:
     return both / (left.imag * right.imag)
 
 
+@loop
+def squares_above(least: float, left: complex, right: complex, bar: float) -> bool:
+    """Whether S²/W of both sides is above the bar."""
+    both = left.real * left.real * right.imag + right.real * right.real * left.imag
+    allowed = (left.imag > least) & (right.imag > least)
+    return allowed & (both > bar * (left.imag * right.imag))
+
+
 @generic
 def score(criterion: Any, left: Any, right: Any) -> float:  # type: ignore[empty-body]
     """How good a cut with these two sums is; negative where it is not allowed."""
@@ -76,6 +84,46 @@ def least_squares_score(criterion: SquaresCriterion, left: complex, right: compl
 @score.when(Gini)
 def gini_score(criterion: Gini, left: complex, right: complex) -> float:
     return split_squares(criterion.least, left, right)
+
+
+@generic
+def beats(criterion: Any, left: Any, right: Any, bar: float) -> bool:  # type: ignore[empty-body]
+    """Whether a cut with these two sums has a score above the bar; without a division."""
+
+
+@beats.when(Edge)
+def edge_beats(criterion: Edge, left: float, right: float, bar: float) -> bool:
+    return abs(left) + abs(right) > bar
+
+
+@beats.when(SquaresCriterion)
+def squares_beat(criterion: SquaresCriterion, left: complex, right: complex, bar: float) -> bool:
+    return squares_above(criterion.least, left, right, bar)
+
+
+@beats.when(Gini)
+def gini_beats(criterion: Gini, left: complex, right: complex, bar: float) -> bool:
+    return squares_above(criterion.least, left, right, bar)
+
+
+@generic
+def score_whole(criterion: Any, total: Any) -> float:  # type: ignore[empty-body]
+    """The score of a node that is not cut; infinite where it is too light to be."""
+
+
+@score_whole.when(Edge)
+def edge_of_whole(criterion: Edge, total: float) -> float:
+    return abs(total)
+
+
+@score_whole.when(SquaresCriterion)
+def squares_of_whole(criterion: SquaresCriterion, total: complex) -> float:
+    return total.real * total.real / total.imag if total.imag > criterion.least else np.inf
+
+
+@score_whole.when(Gini)
+def gini_of_whole(criterion: Gini, total: complex) -> float:
+    return total.real * total.real / total.imag if total.imag > criterion.least else np.inf
 
 
 @generic
@@ -125,21 +173,22 @@ def cut_numbers(
 
     Missing values against all others is a cut too: the one after the last bin.
     """
-    n, missing = bins.sizes[j], sums[0] * 0
-    if bins.missing[j]:
+    n, gaps, missing = bins.sizes[j], bins.missing[j], sums[0] * 0
+    if gaps:
         missing = sums[n]
-    left, best = sums[0] * 0, -1.0
-    for b in range(n if bins.missing[j] else n - 1):
+    left, best, bar = sums[0] * 0, -1.0, -1.0
+    last, side, kept = 0, 0, left
+    for b in range(n if gaps else n - 1):
         left = left + sums[b]
-        for side in range(2 if bins.missing[j] else 1):
-            with_missing = left + missing if side == 1 else left
-            found = score(criterion, with_missing, total - with_missing)
-            if found > best + TIE * abs(best):
-                best = found
-                cuts.last[j, v] = b
-                cuts.missing_left[j, v] = side
-                cuts.left[j, v] = with_missing
-    cuts.scores[j, v] = best
+        if beats(criterion, left, total - left, bar):
+            best, last, side, kept = score(criterion, left, total - left), b, 0, left
+            bar = best + TIE * abs(best)
+        if gaps and beats(criterion, left + missing, total - (left + missing), bar):
+            kept = left + missing
+            best, last, side = score(criterion, kept, total - kept), b, 1
+            bar = best + TIE * abs(best)
+    cuts.scores[j, v], cuts.last[j, v] = best, last
+    cuts.missing_left[j, v], cuts.left[j, v] = side, kept
 
 
 @loop
@@ -168,9 +217,8 @@ def cut_categories(
     left, best = sums[0] * 0, -1.0
     for k in range(n - 1):
         left = left + sums[order[k]]
-        found = score(criterion, left, total - left)
-        if found > best + TIE * abs(best):
-            best = found
+        if beats(criterion, left, total - left, best + TIE * abs(best)):
+            best = score(criterion, left, total - left)
             cuts.last[j, v] = k + 1
             cuts.left[j, v] = left
     cuts.scores[j, v] = best
@@ -230,33 +278,57 @@ def send_no_groups(order: None, cuts: Cuts, j: int, v: int, route: AnyArray) -> 
 
 @send_groups.when(np.ndarray)
 def send_first_left(order: AnyArray, cuts: Cuts, j: int, v: int, route: AnyArray) -> None:
-    route[v] = 1
+    route[:] = 1
     for k in range(cuts.last[j, v]):
-        route[v, order[j, v, k]] = 0
+        route[order[j, v, k]] = 0
+
+
+class Tests(NamedTuple):
+    """The tests of some nodes: feature −1 for none, and `route` is 1 for the codes that go right.
+
+    `last` and `missing_left` are those of the cut.
+    """
+
+    feature: IntArray
+    gain: FloatArray
+    last: IntArray
+    missing_left: AnyArray
+    route: AnyArray
+
+
+def new_tests(n_nodes: int) -> Tests:
+    """Room for the tests of so many nodes."""
+    return Tests(
+        feature=np.full(n_nodes, -1, dtype=np.int32),
+        gain=np.zeros(n_nodes),
+        last=np.zeros(n_nodes, dtype=np.int32),
+        missing_left=np.zeros(n_nodes, dtype=np.uint8),
+        route=np.zeros((n_nodes, MOST_BINS), dtype=np.uint8),
+    )
 
 
 @loop
-def choose_cuts(
-    bins: Bins, cuts: Cuts, before: FloatArray, feature: IntArray, gain: FloatArray, route: AnyArray
-) -> None:
-    """The feature with the best cut of each node, or −1 if none is better than `before`.
+def choose_cuts(bins: Bins, cuts: Cuts, before: FloatArray, first: int, tests: Tests) -> None:
+    """The feature with the best cut of each node, if one is better than `before`.
 
-    Of equal ones the first; `route` is then 1 for the codes that go right.
+    Of equal ones the first. The nodes are those from `first` on.
     """
     for v in range(len(before)):
-        best = -np.inf
+        best, at = -np.inf, first + v
         for j in range(len(cuts.scores)):
             best = max(best, cuts.scores[j, v])
         j = 0
         while cuts.scores[j, v] < best - TIE * abs(best):
             j += 1
-        gain[v], feature[v] = cuts.scores[j, v] - before[v], -1
-        if not gain[v] > 1e-12 * abs(before[v]):
+        tests.gain[at], tests.feature[at] = cuts.scores[j, v] - before[v], -1
+        tests.route[at] = 0
+        if not tests.gain[at] > 1e-12 * abs(before[v]):
             continue
-        feature[v] = j
+        tests.feature[at], tests.last[at] = j, cuts.last[j, v]
+        tests.missing_left[at] = cuts.missing_left[j, v]
         if bins.categorical[j]:
-            send_groups(cuts.order, cuts, j, v, route)
+            send_groups(cuts.order, cuts, j, v, tests.route[at])
         else:
-            route[v, cuts.last[j, v] + 1 :] = 1
+            tests.route[at, cuts.last[j, v] + 1 :] = 1
             if bins.missing[j]:
-                route[v, bins.sizes[j]] = 1 - cuts.missing_left[j, v]
+                tests.route[at, bins.sizes[j]] = 1 - cuts.missing_left[j, v]

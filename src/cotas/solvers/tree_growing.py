@@ -7,73 +7,32 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
-from cotas.loops import assign, loop
 from cotas.solvers.binning import MOST_BINS, Bins, Scale
+from cotas.solvers.bundles import make_bundles
 from cotas.solvers.exponential_weights import parts_of
 from cotas.solvers.histograms import (
     LANES,
-    column_histogram,
     gather_rows,
-    n_codes,
+    n_places,
     node_counts,
     node_totals,
-    nodes_histogram,
     send_listed,
-    send_rows,
 )
-from cotas.solvers.split_search import Cuts, Edge, choose_cuts, cut_node, new_cuts
+from cotas.solvers.level_search import (
+    Placed,
+    Space,
+    choose_level,
+    choose_slots,
+    grow_levels,
+    plan_ways,
+    search,
+    send_part,
+)
+from cotas.solvers.split_search import Cuts, Edge, Tests, choose_cuts, new_cuts, new_tests
 from cotas.solvers.trees import Trees, tree_without_tests
 
 KEPT_BYTES = 1 << 26  # of histograms that the next level subtracts from
 WORTH_A_THREAD = 1 << 19  # entries of X
-
-
-@loop
-def search_root(
-    bins: Bins, features: IntArray, criterion: Any, g: AnyArray, total: AnyArray, kept: AnyArray,
-    cuts: Cuts, lanes: AnyArray, sums: AnyArray,
-) -> None:  # fmt: skip
-    """The best cut of all the rows by each of these features; the histograms go to `kept`.
-
-    `lanes` and `sums` are room to work in: to make it here would take longer to compile.
-    """
-    for j in features:
-        column_histogram(bins, j, criterion, g, total, lanes, sums[0])
-        for v in range(1):  # as in `search_level`, so that one compiled function serves both
-            cut_node(cuts.order, bins, criterion, j, v, sums[v], total[v], cuts)
-        if len(kept):
-            assign(kept[j, 0], sums[0])
-
-
-@loop
-def search_level(
-    bins: Bins, features: IntArray, criterion: Any, g: AnyArray, total: AnyArray,
-    node: IntArray, slot: IntArray, rows: IntArray, slots: IntArray, gathered: AnyArray,
-    slot_node: IntArray, slot_total: AnyArray, parents: AnyArray, kept: AnyArray, cuts: Cuts,
-    added: AnyArray, sums: AnyArray, other: AnyArray,
-) -> None:  # fmt: skip
-    """The best cut of each node of a level by each of these features.
-
-    Slot s is node slot_node[s]. With the histograms of the `parents` the sibling of a node with a
-    slot has what the node leaves of its parent; without them every node has a slot. `added`, `sums`
-    and `other` are room to work in.
-    """
-    for j in features:
-        nodes_histogram(
-            bins, j, criterion, node, slot, rows, slots, gathered, g, slot_total, added, sums
-        )
-        for s in range(len(slot_node)):
-            v = slot_node[s]
-            cut_node(cuts.order, bins, criterion, j, v, sums[s], total[v], cuts)
-            if len(kept):
-                assign(kept[j, v], sums[s])
-            if len(parents):
-                sibling = v ^ 1
-                for b in range(n_codes(bins, j)):
-                    other[b] = parents[j, v // 2, b] - sums[s, b]
-                cut_node(cuts.order, bins, criterion, j, sibling, other, total[sibling], cuts)
-                if len(kept):
-                    assign(kept[j, sibling], other)
 
 
 class Grower:
@@ -83,20 +42,25 @@ class Grower:
     score (see `split_search`). Departures from a tree grown on the sorted values: thresholds lie
     between bins. Invariant: the sums of two siblings add up to the sum of their parent, so only
     the smaller sibling is read. Cost: O(n·d) for the root and at most half of it for each further
-    level; 16·256·d bytes for each node of the last level but one, up to 64 MB.
+    level, d counting bundles of features once; 16·256·d bytes for each node but those of the last
+    level, up to 64 MB.
     """
 
     def __init__(self, bins: Bins, scale: Scale, depth: int, each: Each, threads: int) -> None:
         self.bins, self.scale, self.depth, self.each = bins, scale, depth, each
         n, d = bins.codes.shape[1], len(bins.place)
         self.n_rows, self.n_features = n, d
-        self.node = np.zeros(n, dtype=np.uint8)
         self.codes = bins.codes if len(bins.codes) else np.zeros((1, n), dtype=np.uint8)
         threads = threads if n * d > WORTH_A_THREAD else 1
         self.shares = [np.arange(k, d, threads, dtype=np.int32) for k in range(min(threads, d))]
+        self.bundles = make_bundles(bins)
+        readings = self.bundles.readings
+        self.readings = [readings[k::threads] for k in range(min(threads, len(readings)))]
         self.parts = parts_of(n)
-        self.rows = np.empty(n if depth > 1 else 0, dtype=np.int32)
-        self.slots = np.empty(len(self.rows), dtype=np.uint8)
+        self.placed = _placed(n, depth, len(self.parts))
+        self.node = self.placed.node
+        self.tests = new_tests(2**depth - 1)
+        self.spaces: dict[Any, list[Space]] = {}  # of each criterion, for each thread
 
     def grow(self, criterion: Any, g: AnyArray, total: Any) -> tuple[Trees, AnyArray, AnyArray]:
         """A tree without values, the leaf of each row, and Σ gᵢ over each leaf.
@@ -104,91 +68,114 @@ class Grower:
         `total` is Σ gᵢ, or Σ gᵢ + i·Σ|gᵢ| for `Gini`. The leaves are a view that the next tree
         overwrites.
         """
-        tree = tree_without_tests(self.depth)
-        self.node[:] = 0
-        totals, counts = np.array([total]), np.array([self.n_rows])
-        kept = np.empty((0, 0, 0), dtype=totals.dtype)
-        for level in range(self.depth):
-            cuts, kept = self._search(level, criterion, g, totals, counts, kept)
-            before = np.array([score_of(total, criterion) for total in totals])
-            feature, route, tree = self.write(level, tree, cuts, before)
-            self.send(feature, route)
-            if level + 1 < self.depth:
-                totals = _children(totals, cuts, feature)
-                counted = np.zeros((LANES, 2 ** (level + 1)), dtype=np.int64)
-                node_counts(self.node, counted)
-                counts = counted[0]
+        spaces = self._spaces(criterion, g)
+        self.node[:] = self.placed.slot_node[0] = 0  # the root has the only slot
+        spaces[0].totals[0], spaces[0].cuts.scores[:, 0] = total, -1.0
+        if len(self.parts) == len(self.readings) == 1:
+            grow_levels(
+                self.bins, self.codes, self.bundles, criterion, g, self.depth, self.placed,
+                spaces[0], self.tests,
+            )  # fmt: skip
+        else:
+            self._grow_in_threads(criterion, g, spaces)
+        tree = self.put(tree_without_tests(self.depth), 0, self.tests)
         return tree, self.node, self._totals(criterion, g, 2**self.depth)
+
+    def _grow_in_threads(self, criterion: Any, g: AnyArray, spaces: list[Space]) -> None:
+        """As `grow_levels`, each thread with a share of the readings, and of the rows."""
+        n_slots = 1
+        for level in range(self.depth):
+            first = 2**level - 1
+            if level > 0:
+                n_slots = self._gather(first, g, spaces[0])
+
+            def find(k: int, first: int = first, n_slots: int = n_slots) -> None:
+                search(
+                    self.bins, self.bundles, self.readings[k], criterion, g, first, n_slots,
+                    self.placed, spaces[k],
+                )  # fmt: skip
+
+            shares = range(len(self.readings))
+            list(self.each(find, shares) if len(shares) > 1 else map(find, shares))
+            choose_level(self.bins, criterion, first, spaces[0], self.tests)
+            nodes = slice(first, 2 * first + 1)
+            self.send(self.tests.feature[nodes], self.tests.route[nodes])
+
+    def _gather(self, first: int, g: AnyArray, space: Space) -> int:
+        """Gather the rows of a level that are read; how many nodes they belong to."""
+        placed, parts = self.placed, self.parts
+
+        def count(p: int) -> None:
+            node_counts(placed.node[parts[p]], placed.counts[p, :, : first + 1])
+
+        def gather(p: int) -> None:
+            part, to = parts[p], slice(placed.starts[p], placed.starts[p + 1])
+            gather_rows(
+                placed.node[part], placed.slot, part.start, g[part], placed.rows[to],
+                placed.slots[to], space.gathered[to],
+            )  # fmt: skip
+
+        list(self.each_part(count))
+        n_slots = choose_slots(first, placed, space)
+        list(self.each_part(gather))
+        return n_slots
+
+    def _spaces(self, criterion: Any, g: AnyArray) -> list[Space]:
+        """What trees of this criterion are grown in, in each thread."""
+        kind = type(criterion), g.dtype
+        if kind not in self.spaces:
+            places, sums = n_places(criterion, MOST_BINS), _kind(criterion)
+            one = self._space(places, g.dtype, sums)
+            others = (_of_thread(self.depth, places, g.dtype, sums) for _ in self.readings[1:])
+            self.spaces[kind] = [one, *(one._replace(**arrays) for arrays in others)]
+        return self.spaces[kind]
+
+    def _space(self, places: int, g: Any, sums: Any) -> Space:
+        widest, units = 2 ** (self.depth - 1), len(self.bundles.starts) - 1
+        each_node = units * MOST_BINS * np.dtype(sums).itemsize
+        n_kept = max(2**k - 1 for k in range(self.depth) if (2**k - 1) * each_node <= KEPT_BYTES)
+        named = bool(self.bins.categorical.any())
+        return Space(
+            cuts=new_cuts(self.n_features, 2 * widest, named, sums),
+            totals=np.zeros(4 * widest - 1, dtype=sums),
+            before=np.empty(widest),
+            slot_total=np.empty(widest, dtype=sums),
+            gathered=np.empty(len(self.placed.rows), dtype=g),
+            kept=np.empty((units, n_kept, MOST_BINS), dtype=sums),
+            **_of_thread(self.depth, places, g, sums),
+        )
 
     def _totals(self, criterion: Any, g: AnyArray, n_nodes: int) -> AnyArray:
         """Σ gᵢ over each node."""
-        kind = np.float64 if isinstance(criterion, Edge) else np.complex128
+        kind = _kind(criterion)
 
-        def add(part: slice) -> AnyArray:
+        def add(p: int) -> AnyArray:
+            part = self.parts[p]
             lanes = np.zeros((LANES, 2 * n_nodes), dtype=g.dtype)
-            totals = np.zeros(n_nodes, dtype=kind)
+            totals: AnyArray = np.zeros(n_nodes, dtype=kind)
             node_totals(criterion, self.node[part], g[part], lanes, totals)
             return totals
 
         return np.asarray(sum(self.each_part(add)))
 
     def each_part(self, read: Any) -> Any:
-        """Rows in threads, if there are many."""
-        return self.each(read, self.parts) if len(self.parts) > 1 else map(read, self.parts)
+        """Rows in threads, if there are many; the parts are told by their numbers."""
+        parts = range(len(self.parts))
+        return self.each(read, parts) if len(parts) > 1 else map(read, parts)
 
     def send(self, feature: IntArray, route: AnyArray) -> None:
         """Each row from node v to 2v + route[v, code of feature[v]]; without a feature to 2v."""
-        bins, node, column = self.bins, self.node, self.bins.place[feature]
-        same = np.flatnonzero(column < 0)  # nodes whose rows have the usual code, at first
-        if len(same):
-            usual = route[same, bins.usual[feature[same]]]
-            first, column = route.copy(), np.maximum(column, 0)
-            first[same] = np.where(feature[same] < 0, 0, usual)[:, None]
-        else:
-            first = route
-        list(self.each_part(lambda p: send_rows(self.codes[:, p], column, first, node[p])))
-        if len(same):
-            send_listed(bins, feature, route, node)
+        n_nodes, node, child = len(feature), self.node, self.placed.child
+        column, way = self.placed.column[:n_nodes], self.placed.way[:n_nodes]
+        listed = plan_ways(self.bins, feature, route, column, way)
 
-    def _search(
-        self,
-        level: int,
-        criterion: Any,
-        g: AnyArray,
-        totals: AnyArray,
-        counts: IntArray,
-        parents: AnyArray,
-    ) -> tuple[Cuts, AnyArray]:
-        n_nodes, d = 2**level, self.n_features
-        cuts = new_cuts(d, n_nodes, bool(self.bins.categorical.any()), totals.dtype)
-        kept = np.empty((0, 0, 0), dtype=totals.dtype)
-        if level + 1 < self.depth and d * n_nodes * MOST_BINS * totals.itemsize <= KEPT_BYTES:
-            kept = np.empty((d, n_nodes, MOST_BINS), dtype=totals.dtype)
-        if level == 0:
-            self.share(
-                lambda part: search_root(
-                    self.bins, part, criterion, g, totals, kept, cuts,
-                    np.zeros((LANES, 2 * MOST_BINS), dtype=g.dtype),
-                    np.zeros((1, MOST_BINS), dtype=totals.dtype),
-                )
-            )  # fmt: skip
-            return cuts, kept
-        chosen = _smaller_siblings(counts) if len(parents) else np.flatnonzero(counts)
-        slot = np.full(n_nodes, -1, dtype=np.int16)
-        slot[chosen] = np.arange(len(chosen))
-        gathered = np.empty(int(counts[chosen].sum()), dtype=g.dtype)
-        k = gather_rows(self.node, slot, g, self.rows, self.slots, gathered)
-        rows, slots = self.rows[:k], self.slots[:k]
-        self.share(
-            lambda part: search_level(
-                self.bins, part, criterion, g, totals, self.node, slot, rows, slots, gathered,
-                chosen, totals[chosen], parents, kept, cuts,
-                np.zeros((len(chosen), 2 * MOST_BINS), dtype=g.dtype),
-                np.zeros((len(chosen), MOST_BINS), dtype=totals.dtype),
-                np.zeros(MOST_BINS, dtype=totals.dtype),
-            )
-        )  # fmt: skip
-        return cuts, kept
+        def send(p: int) -> None:
+            part = self.parts[p]
+            send_part(self.codes[:, part], column, way, node[part], child[part])
+
+        list(self.each_part(send))
+        if listed:
+            send_listed(self.bins, feature, route, node)
 
     def share(self, search: Any) -> None:
         """Each thread searches some of the features."""
@@ -201,44 +188,59 @@ class Grower:
 
         `before` are the scores of the nodes as they are: a cut must have a better one.
         """
-        first, n_nodes = 2**level - 1, 2**level
-        feature = np.full(n_nodes, -1, dtype=np.int32)
-        route, gain = np.zeros((n_nodes, MOST_BINS), dtype=np.uint8), np.zeros(n_nodes)
-        choose_cuts(self.bins, cuts, before, feature, gain, route)
+        tests = new_tests(2**level)
+        choose_cuts(self.bins, cuts, before, 0, tests)
+        return tests.feature, tests.route, self.put(tree, 2**level - 1, tests)
+
+    def put(self, tree: Trees, first: int, tests: Tests) -> Trees:
+        """The tree with these tests of the nodes from `first` on."""
         groups: list[AnyArray] = []
-        for v, j in enumerate(feature.tolist()):
+        lasts, missing = tests.last.tolist(), tests.missing_left.tolist()
+        for v, j in enumerate(tests.feature.tolist()):
             if j < 0:
                 continue
-            at, last = first + v, int(cuts.last[j, v])
-            tree.feature[0, at], tree.gain[0, at] = j, gain[v]
+            at, edges = first + v, self.scale.edges[j]
+            tree.feature[0, at], tree.gain[0, at] = j, tests.gain[v]
             if self.bins.categorical[j]:
                 tree.group[0, at] = len(tree.groups) + len(groups)
-                groups.append(1 - route[v])
+                groups.append(1 - tests.route[v])
             else:
-                tree.missing_left[0, at] = cuts.missing_left[j, v] if self.bins.missing[j] else 0
-                edges = self.scale.edges[j]
-                tree.threshold[0, at] = edges[last] if last < len(edges) else np.inf
+                tree.missing_left[0, at] = missing[v] if self.bins.missing[j] else 0
+                tree.threshold[0, at] = edges[lasts[v]] if lasts[v] < len(edges) else np.inf
         if groups:
             tree = tree._replace(groups=np.vstack([tree.groups, *groups]))
-        return feature, route, tree
+        return tree
 
 
-def _children(totals: AnyArray, cuts: Cuts, feature: IntArray) -> AnyArray:
-    """The sums of the next level; a node that was not cut hands everything to its left child."""
-    nodes = np.arange(len(totals))
-    left = np.where(feature >= 0, cuts.left[np.maximum(feature, 0), nodes], totals)
-    return np.stack([left, totals - left], axis=1).ravel()
+def _kind(criterion: Any) -> type:
+    """Of which type the sums of a criterion are."""
+    return np.float64 if isinstance(criterion, Edge) else np.complex128
 
 
-def score_of(total: Any, criterion: Any) -> float:
-    """The score of a node that is not cut."""
-    if isinstance(total, complex):
-        return total.real**2 / total.imag if total.imag > criterion.least else np.inf
-    return float(abs(total))
+def _placed(n: int, depth: int, parts: int) -> Placed:
+    """Room for n rows in so many parts."""
+    read = n if depth > 1 else 0
+    return Placed(
+        node=np.zeros(n, dtype=np.uint8),
+        child=np.zeros(n, dtype=np.uint8),
+        rows=np.empty(read, dtype=np.int32),
+        slots=np.empty(read, dtype=np.uint8),
+        slot=np.full(2**depth, -1, dtype=np.int16),
+        slot_node=np.zeros(2**depth, dtype=np.int16),
+        counts=np.zeros((parts, LANES, 2**depth), dtype=np.int64),
+        starts=np.zeros(parts + 1, dtype=np.int64),
+        column=np.zeros(2**depth, dtype=np.int32),
+        way=np.zeros((2**depth, MOST_BINS), dtype=np.uint8),
+    )
 
 
-def _smaller_siblings(counts: IntArray) -> IntArray:
-    """Of each pair of nodes with rows the one with fewer of them; of a pair with one node, that."""
-    pairs = counts.reshape(-1, 2)
-    filled = np.flatnonzero((pairs > 0).all(axis=1))
-    return np.asarray(2 * filled + np.argmin(pairs[filled], axis=1))
+def _of_thread(depth: int, places: int, g: Any, sums: Any) -> dict[str, Any]:
+    """The arrays of a `Space` that each thread has for itself."""
+    widest = 2 ** (depth - 1)
+    return {
+        "lanes": np.empty((LANES, places), dtype=g),
+        "added": np.empty((2, widest, places), dtype=g),
+        "sums": np.zeros((2, widest, MOST_BINS), dtype=sums),
+        "other": np.empty(MOST_BINS, dtype=sums),
+        "part": np.empty(MOST_BINS, dtype=sums),
+    }

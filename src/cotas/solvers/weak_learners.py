@@ -81,6 +81,13 @@ def look_up(leaf: IntArray, value: FloatArray, out: FloatArray) -> None:
         out[i] = value[leaf[i]]
 
 
+@loop
+def pair_up(wz: FloatArray, w: FloatArray, g: AnyArray) -> None:
+    """gᵢ = wᵢzᵢ + iwᵢ"""
+    for i in range(len(g)):
+        g[i] = complex(wz[i], w[i])
+
+
 class BinnedTrees:
     """Trees on histograms; `gini` makes also a stump choose its cut by squared error."""
 
@@ -90,6 +97,7 @@ class BinnedTrees:
         self.grower = Grower(bins, scale, depth, each, threads)
         self.by_edge = depth == 1 and not gini
         self.values = np.empty(bins.codes.shape[1])
+        self.pairs: AnyArray | None = None  # of targets and weights, where they are asked for
 
     def edge(self, s: FloatArray) -> Fitted:
         """For a stump the best of its class; a deeper tree is grown greedily by squared error."""
@@ -127,9 +135,11 @@ class BinnedTrees:
         return self.grower.grow(Edge(0.0), s, float(s.sum()))
 
     def _grow(self, wz: FloatArray, w: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
-        g = np.empty(len(w), dtype=np.complex128)
-        g.real, g.imag = wz, w
-        total = complex(g.sum())
+        if self.pairs is None:
+            self.pairs = np.empty(len(w), dtype=np.complex128)
+        g, parts = self.pairs, self.grower.parts
+        list(self.grower.each_part(lambda p: pair_up(wz[parts[p]], w[parts[p]], g[parts[p]])))
+        total = complex(wz.sum(), w.sum())
         return self.grower.grow(SquaresCriterion(LEAST_SHARE * total.imag), g, total)
 
     def _grow_signed(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
@@ -138,8 +148,8 @@ class BinnedTrees:
         return self.grower.grow(Gini(LEAST_SHARE * total.imag), s, total)
 
     def _with(self, tree: Trees, leaf: AnyArray, value: FloatArray) -> Fitted:
-        read, out = self.grower.each_part, self.values
-        list(read(lambda part: look_up(leaf[part], value, out[part])))
+        parts, out = self.grower.parts, self.values
+        list(self.grower.each_part(lambda p: look_up(leaf[parts[p]], value, out[parts[p]])))
         return Fitted(tree._replace(value=value[None, :]), self.values)
 
 

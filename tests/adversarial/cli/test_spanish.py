@@ -65,6 +65,13 @@ CALLS = [
     ("explain", "m.cotas"), ("explain", "t.csv"), ("export", "m.cotas", "--onnx", "m.onnx"),
     ("compare", *C, "--models", "svm,perceptron"), ("path", *C, "--number", "2"),
     ("path", *E, "--number", "2"), ("curve", *C, "--lams", "0.1,1"), ("separable", *C),
+    # Other data of as many rows, for each kind of witness, and for a blend.
+    *(call for model in ("kernel-svm", "adaboost", "perceptron", "auto") for call in (
+        ("fit", *C, "-m", model, "-o", "k.cotas", *(("--trials", "6") if model == "auto" else ())),
+        ("certify", "k.cotas", "h.csv"), ("explain", "k.cotas"),
+        ("export", "k.cotas", "--onnx", "k.onnx"),
+    )),
+    ("certify", "m.cotas", "h.csv"), ("fit", "u.csv"), ("fit", "x.csv"),
     ("clean", "."), ("reproduce", "--list"), ("reproduce", "nada"), ("lab", "nada"),
     *((name, "--help") for name in COMMANDS), ("--help",),
 ]  # fmt: skip
@@ -72,7 +79,7 @@ CALLS = [
 
 @pytest.fixture(scope="module")
 def tables():
-    """A table in Spanish, and one with all that is to be remarked on."""
+    """A table in Spanish, one with all that is to be remarked on, and the first the other way."""
     rows = pl.int_range(100)
     names = {"age": "edad", "income": "renta", "town": "villa", "member": "socio"}
     table = customers(100).rename({**names, "bought": "compra"}).with_columns(
@@ -89,13 +96,19 @@ def tables():
         postal=pl.format("0{}", rows % 9),
         raro=pl.when(rows > 90).then(1),
     )
-    return table, odd
+    return table, odd, table.reverse()
 
 
 def test_no_command_falls_back_into_english(tables, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, table in zip(("t.csv", "g.csv"), tables, strict=True):
+    for name, table in zip(("t.csv", "g.csv", "h.csv"), tables, strict=True):
         table.write_csv(name)
+    rows = [f"{k},{k % 9}.5 kg,{k % 2}," for k in range(40)]
+    lines = ["Informe,,,", "edad,peso,clase,", *rows, "TOTAL,,,"]
+    (tmp_path / "u.csv").write_text("\n".join(lines))
+    (tmp_path / "x.csv").write_bytes(
+        "\n".join(["Cádiz,x,y", *["ñ,1,2"] * 9]).encode() + b"\n\xf1,3,4"
+    )
     left = {}
     for call in CALLS:
         said = cotas("--lang", "es", *call)

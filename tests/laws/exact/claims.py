@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cotas.certificates.core import gap, sparsity
+from cotas.certificates.core import gap, residuals, sparsity
 from cotas.certificates.core.blocks import Claims, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Weights, all_bounds
@@ -23,6 +23,8 @@ from laws.exact.oracle import Exact, Rational, at_least, at_most, near, rational
 # A dual point, or a reason that is none of the data's.
 BAD_DUALS = ("nan", "inf", "huge", "denormal", "random", "infeasible", "zero", "short", "wrong way")
 TIGHT = 1e-9
+# Losses whose slope at the best model is the best dual point.
+SMOOTH = (gap.SquaredHinge, gap.Logistic, gap.Exponential, residuals.Huber)
 
 
 def failures(seed: int, family: tuple[str, str] | None = None) -> list[str]:
@@ -51,20 +53,29 @@ def _claims(case: Case, rng: np.random.Generator) -> Iterator[str]:
         return
     for claim, value, bound in zip(asked, values[:2], found, strict=True):
         yield from _of_claim(case, claim, value, best, bound)
-    yield from _in_blocks(case, asked, values, best, int(rng.integers(1, len(case.y) + 1)))
+    block_rows = int(rng.integers(1, len(case.y) + 1))
+    yield from _in_blocks(case, asked, values, best, found, block_rows)
     if case.well_scaled and isinstance(found[0], Bounds):
         yield from _tightness(case, found[0], values[0])
+        yield from _other_duals(case, rows, values[0])
+    if isinstance(found[0], Bounds):
+        yield from _in_another_order(case, asked[0], found[0], rng)
     yield from _of_bad_dual(case, rows, models, values, best, rng)
 
 
 def _in_blocks(
-    case: Case, asked: list[Claim], values: list[Any], best: Any, block_rows: int
+    case: Case,
+    asked: list[Claim],
+    values: list[Any],
+    best: Any,
+    in_memory: list[Any],
+    block_rows: int,
 ) -> Iterator[str]:
     """The same, when the rows come in blocks of some size, whose dual points come in turn."""
     if isinstance(case.risk.loss, gap.HardMargin) or len(case.risk.regularizer.free()):
         return
     source = Mixed(case.X, case.y, case.weights, block_rows=block_rows)
-    for claim, value in zip(asked, values[:2], strict=True):
+    for claim, value, whole in zip(asked, values[:2], in_memory, strict=True):
         spans = cycle(range(0, len(case.y), block_rows))
 
         def dual(X: Any, y: Any, s: Any, claim: Claim = claim, spans: Any = spans) -> Any:
@@ -77,6 +88,16 @@ def _in_blocks(
         [found] = block_bounds(source, claims)
         for words in _of_claim(case, claim, value, best, found.bounds):
             yield f"in blocks of {block_rows}: {words}"
+        if case.well_scaled and given is not None and isinstance(found.bounds, Bounds):
+            for words in _tightness(case, found.bounds, value, 10 * TIGHT):
+                yield f"in blocks of {block_rows}: {words}"
+        # Of other losses fewer multiples of c are tried, or c is balanced in another way.
+        squared = type(case.risk.loss) is residuals.Squared
+        if case.style == "plain" and isinstance(whole, Bounds) and squared:
+            apart = found.bounds.lower - whole.lower, found.bounds.upper - whole.upper
+            room = 1e-4 * whole.upper + found.bounds.charge + whole.charge + 1e-290
+            if not max(map(abs, apart)) <= room:
+                yield f"in blocks of {block_rows}: {found.bounds}, and in memory {whole}"
 
 
 class Mixed(Arrays):
@@ -159,7 +180,7 @@ def _reasons(case: Case, claim: Claim, value: Any) -> set[str]:
         found |= {"not finite"}  # e to the power of a rounding
     if case.style == "extreme":
         found |= {"rows"}
-    if sums < 1e-290 or sums > 1e300:
+    if sums < 1e-150 or sums > 1e300:
         found |= {"weights"}
     if value is None:
         found |= {"sign", "ball", "not separated"}
@@ -181,11 +202,45 @@ def _barely(case: Case, claim: Claim) -> bool:
     return not least > 1e-12 * (size.max() + unit * len(claim.theta)) or least < 1e-140
 
 
-def _tightness(case: Case, found: Bounds, value: Any) -> Iterator[str]:
+def _other_duals(case: Case, rows: Rows, value: Any) -> Iterator[str]:
+    """As tight from the slopes at the best model, and from a multiple of the best dual point."""
+    duals = {}
+    if isinstance(case.risk.loss, SMOOTH):
+        duals["slopes"] = None
+    loss, reg = case.risk.loss, case.risk.regularizer
+    if math.isinf(loss.reach) and loss.quadratic and reg.degree == 2:
+        duals |= {"3c": 3.0 * case.c, "c/3": case.c / 3.0}
+    for name, c in duals.items():
+        claim = Claim(case.risk, case.y, case.theta, case.bias, c)
+        for words in _tightness(case, bounds(rows, claim, case.weights), value):
+            yield f"{name}: {words}"
+
+
+def _in_another_order(
+    case: Case, claim: Claim, found: Bounds, rng: np.random.Generator
+) -> Iterator[str]:
+    """Rows in another order prove about the same bounds: these were moved apart for sums in one."""
+    order = rng.permutation(len(case.y))
+    weights = None if case.weights is None else case.weights[order]
+    turned = claim._replace(y=case.y[order], c=case.c[order])
+    try:
+        other = bounds(Rows(case.X[order], case.risk.free_bias), turned, weights)
+    except Objection:
+        return
+    room = [8 * max(pair) for pair in zip(other.moved, found.moved, strict=True)]
+    if case.style == "plain" and not (
+        found.lower <= other.lower + room[0] and other.upper - room[1] <= found.upper
+    ):
+        yield f"{found}, and in another order {other}"
+
+
+def _tightness(case: Case, found: Bounds, value: Any, tight: float = TIGHT) -> Iterator[str]:
     """No wider than 1e-9 of the value, and of what the scores themselves are rounded by."""
     slope = np.abs(case.c / np.maximum(case.s, 1e-9)).max()
     sizes = np.abs(case.dense) @ np.abs(case.theta) + np.abs(case.y) + abs(case.bias) + 1
-    room = TIGHT * (found.upper + 1e-3 * (slope + 1) * sizes.max())
+    room = tight * (found.upper + 1e-3 * (slope + 1) * sizes.max())
+    if not found.charge <= 10 * room:
+        yield f"charge {found.charge:.3g} of {found.upper:.6g}"
     if not found.gap <= room:
         yield f"gap {found.gap:.3g} of {found.upper:.6g} at an optimal pair, well scaled"
     if not found.upper <= near(value) + room:

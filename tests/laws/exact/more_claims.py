@@ -36,6 +36,7 @@ def squares_failures(seed: int) -> list[str]:
 def _of_squares(rng: np.random.Generator) -> Iterator[str]:
     style = str(rng.choice(STYLES, p=SHARES))
     n, d, free = int(rng.integers(1, 40)), int(rng.integers(1, 5)), bool(rng.random() < 0.5)
+    n, d = (600, 1) if rng.random() < 0.02 else (n, d)  # enough rows for some of them to do
     X, s = _rows(rng, n, d, style), _weights(rng, n, style)
     if rng.random() < 0.2:
         X[:, -1] = X[:, 0]  # collinear
@@ -73,12 +74,20 @@ def _of_squares(rng: np.random.Generator) -> Iterator[str]:
         except Exception as error:  # every other exception is a failure here
             yield f"{style}: {error!r}"
             return
-        for words in _false_of_squares(found, rows, style, free, best, value, least):
+        for words in _false_of_squares(found, rows, y, s, style, free, best, value, least):
             yield f"{asked.__name__} {words}"
 
 
 def _false_of_squares(
-    found: Any, rows: Rows, style: str, free: bool, best: list[Any], value: Any, least: Any
+    found: Any,
+    rows: Rows,
+    y: Any,
+    s: Any,
+    style: str,
+    free: bool,
+    best: list[Any],
+    value: Any,
+    least: Any,
 ) -> Iterator[str]:
     bounds = getattr(found, "bounds", found)
     if isinstance(bounds, Objection):
@@ -93,6 +102,19 @@ def _false_of_squares(
     # With a shift the bias counts in other coordinates: only ‖θ‖ is compared, at half of ρ.
     if (inside and (math.isinf(found.within) or not free)) and not at_most(bounds.lower, least):
         yield f"{style}: lower {bounds.lower!r} above {near(least)!r} by {found.how}"
+    # Of easy rows, a quadratic falls by no more than its slope and its curvature say.
+    if style == "plain" and rows.n > 2 * rows.d + 2 and _steep(rows, s, free):
+        fall, size = near(value - least), float(np.mean(np.square(y)))
+        if not bounds.gap <= 1.01 * fall + 1e-9 * (near(value) + 1e-3 * size):
+            yield f"{style}: gap {bounds.gap}, and {fall} is the fall by {found.how}"
+    if not bounds.charge <= 2 * bounds.upper + 1e-9 * float(np.mean(np.square(y))):
+        yield f"{style}: charge {bounds.charge} of {bounds.upper}"
+
+
+def _steep(rows: Rows, s: Any, free: bool) -> bool:
+    """Whether the rows alone have curvature in every direction."""
+    A = np.column_stack([rows.X.toarray() if rows.sparse else rows.X, np.ones((rows.n, int(free)))])
+    return bool(np.linalg.cond(np.sqrt(s)[:, None] * A) < 100)
 
 
 def least_squares(exact: Exact, free: bool) -> list[Any]:

@@ -59,11 +59,15 @@ def _of_sums(a: np.ndarray) -> Iterator[str]:
         yield f"total of {len(a)}: {value} ± {off}"
     if len(a) > 1000 and not Rational(off) >= 63 * U * size:
         yield "total: not enough for every order"
-    value, off = rounding.sharp_total(a)
+    kept, rounding.SOME = rounding.SOME, 96  # so that many numbers are fewer than a thousand
+    try:
+        value, off = rounding.sharp_total(a)
+    finally:
+        rounding.SOME = kept
     few = 2 * U * abs(Rational(value)) + 4 * 65 * 65 * U * U * size + 4 * TINY
     if not abs(Rational(value) - exact) <= Rational(off) <= few:
         yield f"sharp total of {len(a)}: {value} ± {off}"
-    if len(a) > rounding.SOME and not Rational(off) >= 63 * 63 * U * U * size:
+    if len(a) > 96 and not Rational(off) >= 63 * 63 * U * U * size:
         yield "sharp total: the errors of the errors are not counted"
     wide = 90 * U * size + 8 * TINY
     if not exact < Rational(rounding.total_up(a)) <= exact + wide:

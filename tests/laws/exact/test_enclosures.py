@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from cotas.certificates.core import gap, residuals, sparsity
 from cotas.certificates.core.gap import Claim, Risk
@@ -85,3 +86,13 @@ def test_cases_are_optimal_by_construction() -> None:
     """Most of the drawn pairs are optimal: otherwise the laws would look at loose bounds only."""
     rng = np.random.default_rng(SEED)
     assert np.mean([draw(rng).optimal for _ in range(200)]) > 0.5, SEED
+
+
+def test_sparse_rows_are_measured_as_dense_ones() -> None:
+    random = np.random.default_rng(0)
+    X = sparse.random(900, 40, density=0.1, format="csr", random_state=0)
+    X = X @ sparse.diags(10.0 ** random.integers(-160, 160, 40))
+    X = sparse.vstack([X, sparse.csr_matrix((3, 40))], format="csr")
+    dense, rows = Rows(X.toarray(), False), Rows(X, False)
+    assert (rows.unit == dense.unit).all()
+    assert rows.plain == dense.plain

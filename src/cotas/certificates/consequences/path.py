@@ -27,7 +27,8 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.consequences.prediction import best_biases, outer
+from cotas.certificates.consequences.biases import best_biases, outer
+from cotas.certificates.consequences.prediction import centre_of, shifted
 from cotas.certificates.core.rounding import (
     CHUNK,
     TINY,
@@ -44,8 +45,7 @@ from cotas.certificates.core.rounding import (
     up,
 )
 from cotas.certificates.duality import DualPoint
-from cotas.certificates.enclosures import MORE, centre_of, outwards, row_lengths, shifted
-from cotas.certificates.sweep import Block, Sweep, Tally
+from cotas.certificates.sweep import MORE, Block, Sweep, Tally, outwards, row_lengths
 from cotas.losses import Hinge
 
 

@@ -22,34 +22,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
-from cotas.certificates.core.gap import (
-    MULTIPLES,
-    Claim,
-    Extent,
-    Found,
-    HardMargin,
-    Margin,
-    Risk,
-    Weights,
-    best_multiple,
-    bias_bound,
-    blur_of,
-    blurred,
-    objected,
-    objective,
-)
+
+from cotas.certificates.core.gap import (  # isort: skip
+    MULTIPLES, Claim, Extent, Found, HardMargin, Margin, Risk, Weights, best_multiple, bias_slip,
+    blur_of, blurred, clipped, gain_of, level_of, objected, objective, slopes_at, weights_of,
+)  # fmt: skip
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, down, exact_sum, gamma, norm_up, sharp_parts, sharp_total,
-    total_down, total_up, up,
+    TINY, FloatArray, U, above, down, exact_sum, gamma, norm_up, sharp_parts, total_down, total_up,
+    up,
 )  # fmt: skip
-from cotas.certificates.core.rows import (
-    BLOCK_ROWS,
-    LARGEST_SAMPLE,
-    SAMPLE,
-    Frame,
-    Rows,
-)
+from cotas.certificates.core.rows import (  # isort: skip
+    BLOCK_ROWS, LARGEST_SAMPLE, SAMPLE, Frame, Rows,
+)  # fmt: skip
 
 # Entries of c are products of rounded factors, whose sums were rounded too.
 LEFT = 2 * U
@@ -264,10 +249,8 @@ class Reader:
 
     def targets(self, block: Any) -> tuple[FloatArray, FloatArray]:
         """y, moved, a column for each claim, and s of a block."""
-        y, s = self.claims.read(block)
-        s = np.ones(len(y)) if s is None else np.asarray(s, np.float64)
-        if s.shape != (len(y),) or not np.isfinite(s).all() or (s < 0).any():
-            raise Objection("weights")
+        y, given = self.claims.read(block)
+        s = weights_of(given, len(y))
         if y.shape != (block.X.shape[0], len(self.middles)):
             raise Objection("shape")
         for column in y.T:
@@ -308,14 +291,13 @@ class Values(Reader):
         losses = np.where(used, s * loss.value(y, z, blurred(z, off)), 0.0)
         nothing = s * loss.value(y, np.zeros_like(y), 0.0)
         c = feasible(self.claims, k, rows.X, y, s, z)
-        margin = isinstance(loss, Margin)
         return Tally(
             {
                 f"losses {k}": Up(total_up(losses)),
                 f"nothing {k}": Up(total_up(nothing)),
                 f"most {k}": Most(np.abs(np.where(used, y, 0.0)).max()),
-                f"plus {k}": Down(total_down(s[y > 0]) if margin else 0.0),
-                f"minus {k}": Down(total_down(s[y < 0]) if margin else 0.0),
+                f"plus {k}": Down(total_down(s[y > 0])),
+                f"minus {k}": Down(total_down(s[y < 0])),
                 # Guesses, which need not be accurate.
                 f"more {k}": float(c[c > 0].sum()),
                 f"less {k}": float(-c[c < 0].sum()),
@@ -327,11 +309,7 @@ class Values(Reader):
 def feasible(claims: Claims, k: int, X: Any, y: Any, s: Any, z: Any) -> FloatArray:
     """The dual point of some rows, in its domain."""
     dual, loss = claims.duals[k], claims.risk.loss
-    c = np.nan_to_num(s * loss.slope(y, z)) if dual is None else dual(X, y, s)
-    c = np.asarray(c, dtype=np.float64)
-    if c.shape != s.shape or not np.isfinite(c).all():
-        raise Objection("dual point")
-    return np.where(s > 0, loss.clip(y, c, s), 0.0)
+    return clipped(loss, y, slopes_at(loss, y, z, s) if dual is None else dual(X, y, s), s)
 
 
 @dataclass(frozen=True)
@@ -361,16 +339,9 @@ class Pulls(Reader):
                 f"least {k}": Least(np.abs(c[used, k]).min(initial=math.inf)),
             }
             for j, t in enumerate(self.multiples[k]):
-                whole[f"gain {k} {j}"] = gain_of(loss, y[used, k], c[used, k], s[used], float(t))
+                value, off = gain_of(loss, y[used, k], c[used, k], s[used], float(t))
+                whole[f"gain {k} {j}"] = Between(down(value - off), up(value + off))
         return whole
-
-
-def gain_of(loss: Any, y: Any, c: Any, s: Any, t: float) -> Between:
-    """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows between two numbers."""
-    values, sizes = loss.gain(y, c, s, t)
-    value, off = sharp_total(values)
-    off = up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
-    return Between(down(value - off), up(value + off))
 
 
 @dataclass(frozen=True)
@@ -384,7 +355,8 @@ class Sampled:
         y, s = self.claims.read(block)
         n, d = self.claims.n, self.claims.d
         step, (rows, width) = max(1, n // SAMPLE), block.X.shape
-        if len(y) != rows or width != d or (s is not None and np.shape(s) != (rows,)):
+        sound = y.shape == (rows, len(self.claims.biases)) and width == d
+        if not sound or (s is not None and np.shape(s) != (rows,)):
             raise Objection("shape")
         is_sparse = hasattr(block.X, "tocsr")
         X = block.X.tocsr() if is_sparse else block.X
@@ -451,8 +423,8 @@ class _Passes:
 
     def __init__(self, source: Any, claims: Claims, reader: Any, first: Tally) -> None:
         self.source, self.claims, self.reader, self.first = source, claims, reader, first
-        w = Weights.between(*first["weights"])
-        self.low, self.high = w.low, w.high
+        self.w = Weights.between(*first["weights"])
+        self.low, self.high = self.w.low, self.w.high
         k, quadratic = len(claims.biases), claims.risk.loss.quadratic
         self.multiples = np.tile((1.0, 2.0) if quadratic else MULTIPLES, (k, 1))
         self.second = self._second_pass()
@@ -513,22 +485,21 @@ class _Passes:
         # tL − t²Q from its values at 1 and 2.
         (one, off_one), (two, off_two) = found
         a, b = t * (2.0 - t), 0.5 * t * (t - 1.0)
-        sizes = t * (2.0 + t) * (abs(one) + off_one) + t * (t + 1.0) * (abs(two) + off_two)
-        off = abs(a) * off_one + abs(b) * off_two + above(8 * U * sizes)
+        off = abs(a) * off_one + abs(b) * off_two + 8 * U * (abs(a * one) + abs(b * two))
         return a * one + b * two, above(off, 6)
 
     def bounds(self, k: int) -> Found:
         """Of one model, with Xᵀc and t."""
         claims, claim, first = self.claims, self.claims.claim(k), self.first
-        risk, loss = claims.risk, claims.risk.loss
+        risk = claims.risk
         value = objective(claim, float(first[f"losses {k}"]), self.low)
-        pull, share, slip = self.pull(k), up(1.0 / self.low), 0.0
+        pull, slip = self.pull(k), 0.0
         rest = self._rest(k) if risk.free_bias or risk.bias_scale else 0.0
         if risk.free_bias and rest > 0:
-            level = min(value, above(float(first[f"nothing {k}"]) / self.low, loss.ulps + 4))
+            level = level_of(risk.loss, value, float(first[f"nothing {k}"]), self.low)
             lighter = min(float(first[f"plus {k}"]), float(first[f"minus {k}"]))
             extent = Extent(float(first["longest"]), float(first[f"most {k}"]), lighter)
-            slip = above(above(rest * share) * bias_bound(risk, extent, self.high, level), 2)
+            slip = bias_slip(risk, extent, self.w, level, rest)
         least = float(self.second[f"least {k}"])
         weight = (self.low, self.high)
         best, t, rounding = best_multiple(

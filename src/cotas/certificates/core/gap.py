@@ -311,11 +311,9 @@ class Weights:
         """Read weights; what they sum to is computed, never believed."""
         if isinstance(given, cls):
             return given
+        s = weights_of(given, n)
         if given is None:
-            return cls(np.ones(n), float(n), float(n))
-        s = np.asarray(given, dtype=np.float64)
-        if s.shape != (n,) or not np.isfinite(s).all() or (s < 0).any():
-            raise Objection("weights")
+            return cls(s, float(n), float(n))
         value, off = total(s)
         return cls.between(down(value - off), up(value + off), s)
 
@@ -327,16 +325,35 @@ class Weights:
         return cls(s, low, high)
 
 
+def weights_of(given: Any, n: int) -> FloatArray:
+    """Weights as they are given, ones for None; refuses what are none."""
+    s = np.ones(n) if given is None else np.asarray(given, dtype=np.float64)
+    if s.shape != (n,) or not np.isfinite(s).all() or (s < 0).any():
+        raise Objection("weights")
+    return s
+
+
+def slopes_at(loss: Any, y: FloatArray, z: FloatArray, s: FloatArray) -> FloatArray:
+    """A guess of c from the scores."""
+    c: FloatArray = s * loss.slope(y, z)
+    return c if np.isfinite(c).all() else np.nan_to_num(c)
+
+
+def clipped(loss: Any, y: FloatArray, c: Any, s: FloatArray) -> FloatArray:
+    """A dual point in its domain, zero where there is no weight; refuses what is none."""
+    c = np.asarray(c, dtype=np.float64)
+    if c.shape != s.shape or not np.isfinite(c).all():
+        raise Objection("dual point")
+    return np.where(s > 0, loss.clip(y, c, s), 0.0)
+
+
 def feasible(loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, free_bias: bool) -> FloatArray:
     """Move a dual point into the domain, and where the bias is free, to a sum near zero.
 
     What has not all its digits becomes zero. Nothing else has to be accurate here: what is left of
     the sum is charged by `lower`.
     """
-    c = np.asarray(c, dtype=np.float64)
-    if c.shape != s.shape or not np.isfinite(c).all():
-        raise Objection("dual point")
-    c = np.where(s > 0, loss.clip(y, c, s), 0.0)
+    c = clipped(loss, y, c, s)
     if free_bias and c.any():
         if math.isinf(loss.reach) and not isinstance(loss, Margin):
             c = c - s * (float(np.add.reduce(c)) / float(np.add.reduce(s)))
@@ -397,8 +414,12 @@ def least_known(claim: Claim, w: Weights, level: float) -> float:
     loss, y = claim.risk.loss, claim.y
     if isinstance(loss, HardMargin):
         return level
-    nothing = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
-    return min(level, above(nothing / w.low, loss.ulps + 4))
+    return level_of(loss, level, total_up(w.s * loss.value(y, np.zeros_like(y), 0.0)), w.low)
+
+
+def level_of(loss: Any, level: float, nothing: float, low: float) -> float:
+    """The smaller one of a level and of P of θ = 0, b = 0, whose losses sum to `nothing`."""
+    return min(level, above(nothing / low, loss.ulps + 4))
 
 
 class Extent(NamedTuple):
@@ -430,6 +451,14 @@ def bias_bound(risk: Risk, extent: Extent, high: float, level: float, loose: flo
     return up(reach + risk.loss.shortfall(above(level * (high / extent.least), 3)))
 
 
+def bias_slip(
+    risk: Risk, extent: Extent, w: Weights, level: float, rest: float, loose: float = 0.0
+) -> float:
+    """What a free bias takes away, at most, where |Σ cᵢ| ≤ `rest`: |δ|B/S, rounded up."""
+    most = bias_bound(risk, extent, w.high, level, loose)
+    return above(above(rest * up(1.0 / w.low)) * most, 2)
+
+
 def lower(
     claim: Claim, rows: Any, w: Weights, pull: Any, level: float
 ) -> tuple[float, float, float]:
@@ -446,19 +475,26 @@ def lower(
         loose = norm_up(limits)
     if risk.free_bias and rest > 0:
         level = least_known(claim, w, level)
-        most = bias_bound(risk, Extent.of(claim, rows, w), w.high, level, loose)
-        slip = up(slip + above(above(rest * share) * most, 2))
+        extent = Extent.of(claim, rows, w)
+        slip = up(slip + bias_slip(risk, extent, w, level, rest, loose))
 
     def gain(t: float) -> tuple[float, float]:
-        values, sizes = loss.gain(y, c, s, t)
-        value, off = sharp_total(values)
-        return value, up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
+        return gain_of(loss, y, c, s, t)
 
     def rough(t: float) -> float:
         return float(np.add.reduce(loss.gain(y, c, s, t)[0]))
 
     least = float(np.abs(c).min(initial=math.inf))
     return best_multiple(claim, (w.low, w.high), pull, gain, rough, rest, slip, least)
+
+
+def gain_of(
+    loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, t: float
+) -> tuple[float, float]:
+    """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows, and how far it is off."""
+    values, sizes = loss.gain(y, c, s, t)
+    value, off = sharp_total(values)
+    return value, up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
 
 
 def best_multiple(
@@ -567,9 +603,7 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
         if middle:
             off += 2 * U * np.abs(claim.y)  # targets that were moved have been rounded themselves
         value, loss, c = upper(claim, w, z, off), claim.risk.loss, claim.c
-        if c is None:
-            c = w.s * loss.slope(claim.y, z)
-            c = c if np.isfinite(c).all() else np.nan_to_num(c)
+        c = slopes_at(loss, claim.y, z, w.s) if c is None else c
         return value, claim._replace(c=feasible(loss, claim.y, c, w.s, claim.risk.free_bias))
 
     def bounded(known: Any, pull: Pull, z: FloatArray, off: FloatArray) -> Found:

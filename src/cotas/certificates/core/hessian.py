@@ -42,8 +42,9 @@ class Hessian(NamedTuple):
 
     def least(self) -> float:
         """A proved lower bound μ of the eigenvalues of H; zero if there is none."""
+        rounding = self.rounding()
         for mu in CURVATURES:
-            shift = above(mu + self.rounding() + self.off, 4)
+            shift = above(mu + rounding + self.off, 4)
             if is_definite(self.matrix - shift * np.eye(len(self.matrix))):
                 return mu
         return 0.0
@@ -66,6 +67,20 @@ def in_units(rows: Any, span: slice, free_bias: bool, T: FloatArray | None) -> F
     return np.asarray(A if T is None else A @ T)
 
 
+def squares(
+    rows: Any, spans: Any, s: FloatArray, free_bias: bool, T: FloatArray | None = None
+) -> tuple[FloatArray, int]:
+    """Σ sᵢaᵢaᵢᵀ over these rows in their units, and the additions that it went through."""
+    roots = np.sqrt(s)
+
+    def read(span: slice) -> FloatArray:
+        A = in_units(rows, span, free_bias, T)
+        A *= roots[span, None]
+        return np.asarray(A.T @ A)
+
+    return pairwise(rows.each(read, spans))
+
+
 def hessian(
     rows: Any, w: Any, added: FloatArray, free_bias: bool, some: bool, T: FloatArray | None
 ) -> Hessian:
@@ -74,15 +89,8 @@ def hessian(
     if some and rows.n > SAMPLE * count:
         starts = np.linspace(0, rows.n - SAMPLE, count).astype(int).tolist()
         spans = [slice(start, start + SAMPLE) for start in starts]
-    roots = np.sqrt(w.s)
-
-    def read(span: slice) -> FloatArray:
-        A = in_units(rows, span, free_bias, T)
-        A *= roots[span, None]
-        return np.asarray(A.T @ A)
-
     with np.errstate(over="ignore", invalid="ignore"):
-        whole, additions = pairwise(rows.each(read, spans))
+        whole, additions = squares(rows, spans, w.s, free_bias, T)
         added = np.append(added, [0.0] * free_bias)
         whole = whole / w.high + (np.diag(added) if T is None else T.T @ (added[:, None] * T))
     if not np.isfinite(whole).all():

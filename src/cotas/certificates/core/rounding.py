@@ -84,7 +84,8 @@ def total(a: Any) -> tuple[float, float]:
     mass = above(exact_sum(np.add.reduceat(np.abs(a), starts)), CHUNK)
     if not mass < math.inf:
         return math.nan, math.inf
-    return value, up(above(gamma(CHUNK) * mass) + above(U * abs(value)))
+    # CHUNK − 1 additions of each number, and the rounding of `fsum`.
+    return value, above(gamma(CHUNK) * mass)
 
 
 def compensated(rows: FloatArray) -> tuple[FloatArray, FloatArray]:

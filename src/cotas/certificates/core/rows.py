@@ -83,6 +83,15 @@ def row_sums(rows: Any, values: FloatArray) -> FloatArray:
     return sums
 
 
+def sparse_sizes(rows: Any) -> FloatArray:
+    """The root mean square of each column of some sparse rows; no zero is written down."""
+    n, d = rows.shape
+    most = np.full(d, TINY)
+    np.maximum.at(most, rows.indices, np.abs(rows.data))
+    squares = np.square(rows.data / most[rows.indices])
+    return np.asarray(most * np.sqrt(np.bincount(rows.indices, squares, d) / max(1, n)))
+
+
 class Frame(NamedTuple):
     """How rows are measured: what they are moved by, the units of columns, whether all are one."""
 
@@ -138,23 +147,27 @@ class Rows:
         """Choose shift and unit by looking at some rows; any choice gives valid bounds."""
         some = self.X[:: max(1, self.n // SAMPLE)].astype(np.float64, copy=False)
         if self.sparse:
-            some = (
-                some.toarray() if some.shape[0] * self.d < LARGEST_SAMPLE else np.zeros((1, self.d))
-            )
-        elif self.movable:  # sparse rows would have to store zeros
-            spread = column_means(np.abs(some - some[0]))
-            # The mean of equal numbers may be rounded, and what is left of them then counts.
-            centre = np.where(spread > 0, column_means(some), some[0])
-            far = (np.abs(centre) > FAR * spread) & np.isfinite(centre)
-            if far.any():
-                self.shift = np.where(far, centre, 0.0)
-                some = some - self.shift
-        most = np.maximum.reduce(np.abs(some), initial=TINY)
-        size = most * np.sqrt(column_means(np.square(some / most)))
+            size = sparse_sizes(some if some.shape[0] * self.d < LARGEST_SAMPLE else some[:0])
+        else:
+            if self.movable:  # sparse rows would have to store zeros
+                some = self._moved(some)
+            most = np.maximum.reduce(np.abs(some), initial=TINY)
+            size = most * np.sqrt(column_means(np.square(some / most)))
         size = np.where((size > 2.0**-960) & (size < math.inf), size, 1.0)
         powers = np.minimum(np.frexp(math.sqrt(2.0) * size)[1] - 1, 960)  # log₂ of it, rounded
         # Columns of about the size one need no unit: that saves a product of each entry.
         self.plain, self.unit = not powers.any(), np.ldexp(1.0, powers)
+
+    def _moved(self, some: FloatArray) -> FloatArray:
+        """Choose the shift by some rows, and move them by it."""
+        spread = column_means(np.abs(some - some[0]))
+        # The mean of equal numbers may be rounded, and what is left of them then counts.
+        centre = np.where(spread > 0, column_means(some), some[0])
+        far = (np.abs(centre) > FAR * spread) & np.isfinite(centre)
+        if not far.any():
+            return some
+        self.shift = np.where(far, centre, 0.0)
+        return some - self.shift
 
     def read(self, span: slice) -> Any:
         """Some rows in double precision; no entry is copied unless it has to be changed."""
@@ -237,10 +250,11 @@ class Rows:
         return total(biases) if self.shift is None else dot(self.shift, theta, biases)
 
     def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
-        """Xᵀc of one block; rows with no factor at all are not read."""
-        used = np.asarray(factors.any(axis=1)).nonzero()[0]
-        if 4 * len(used) < len(factors):
-            rows, factors = rows[used], factors[used]
+        """Xᵀc of one block; dense rows with no factor at all are not read."""
+        if not self.sparse:  # to choose sparse ones takes longer
+            used = np.asarray(factors.any(axis=1)).nonzero()[0]
+            if 4 * len(used) < len(factors):
+                rows, factors = rows[used], factors[used]
         turned = flipped(rows)
         return np.array([turned @ column for column in np.ascontiguousarray(factors.T)]).T
 

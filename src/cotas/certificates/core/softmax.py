@@ -21,21 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core.blocks import (
-    Array,
-    Between,
-    Claims,
-    Down,
-    Most,
-    Pulled,
-    Reader,
-    Sharp,
-    Tally,
-    Up,
-    Whole,
-    counted,
+from cotas.certificates.core.blocks import (  # isort: skip
+    Array, Between, Claims, Down, Most, Pulled, Reader, Sharp, Tally, Up, Whole, counted,
     kept_frame,
-)
+)  # fmt: skip
 from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
 from cotas.certificates.core.gap import MULTIPLES, Weights
 
@@ -152,17 +141,6 @@ class Dual(NamedTuple):
         return best, rounding + charge
 
 
-def refuse(penalty: Any, W: FloatArray, b: FloatArray, free_bias: bool) -> None:
-    """Refuse a model that is none of the problem."""
-    if not (np.isfinite(W).all() and np.isfinite(b).all()):
-        raise Objection("model not finite")
-    if b.any() and not free_bias:
-        raise Objection("bias")
-    if penalty.weights is not None:
-        raise Objection("penalty")
-    penalty.refuse(W.ravel())
-
-
 def objective(penalty: Any, W: FloatArray, losses: float, low: float) -> float:
     """P(W, b), rounded up, from a sum of the losses and a lower bound of that of the weights."""
     upper = up(above(losses / low, 4) + penalty.value(W.ravel()))
@@ -200,11 +178,9 @@ class ClassReader(Reader):
         given = getattr(block, "p", None)
         if given is not None:
             return np.asarray(given)
-        if self.reference is not None:
-            W, b = self.reference
+        if self.reference is not None or z is None:
+            W, b = self.reference or (self.claims.thetas, self.claims.biases)
             z = rows.scores(W, [(value,) for value in b])[0]
-        elif z is None:
-            z = self.scores(rows, np.zeros((rows.n, 1)))[0]
         p = np.exp(z - z.max(axis=1, keepdims=True))
         p = np.asarray(p / p.sum(axis=1, keepdims=True))
         if isinstance(block, Whole):
@@ -273,7 +249,9 @@ def softmax_bounds(
     penalty, W, k = claims.risk.regularizer, claims.thetas, len(claims.biases)
     if W.shape != (claims.d, k) or (reference is not None and reference[0].shape != W.shape):
         raise Objection("shape")
-    refuse(penalty, W, np.array(claims.biases), claims.risk.free_bias)
+    if penalty.weights is not None:
+        raise Objection("penalty")
+    claims.refuse()
     given = (claims, *kept_frame(source, claims), reference)
     first = counted(source.map_reduce(ClassValues(*given)), claims.n)
     w = Weights.between(*first["weights"])

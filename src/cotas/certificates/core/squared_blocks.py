@@ -10,31 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core.blocks import (
-    Array,
-    Between,
-    Claims,
-    Down,
-    Most,
-    Pulled,
-    Reader,
-    Tally,
-    Up,
-    counted,
-    kept_frame,
-)
+from cotas.certificates.core.blocks import (  # isort: skip
+    Array, Between, Claims, Down, Most, Pulled, Reader, Tally, Up, counted, kept_frame,
+)  # fmt: skip
 from cotas.certificates.core.bounds import APART, Objection
-from cotas.certificates.core.curvature import (
-    ResidualSums,
-    Slope,
-    SquaredFound,
-    SquaredRisk,
-    residual_sums,
-)
+
+from cotas.certificates.core.curvature import (  # isort: skip
+    ResidualSums, Slope, SquaredFound, SquaredRisk, residual_sums,
+)  # fmt: skip
 from cotas.certificates.core.gap import Weights, blurred, objected, objective
-from cotas.certificates.core.hessian import Hessian, in_scale, in_units
+from cotas.certificates.core.hessian import Hessian, in_scale, squares
 from cotas.certificates.core.rounding import FloatArray, above, total_up
-from cotas.certificates.core.rows import Rows, pairwise
 
 
 @dataclass(frozen=True)
@@ -57,7 +43,8 @@ class Squares(Reader):
             length=Up(total_up(s * rows.lengths)),
         )
         if self.with_hessian:
-            whole |= {"H": self._hessian(rows, s), "tallest": Most(rows.spans[0].stop)}
+            H = Array(*squares(rows, rows.spans, s, self.claims.risk.free_bias))
+            whole |= {"H": H, "tallest": Most(rows.spans[0].stop)}
         loss, residuals = self.claims.risk.loss, z - y
         for k, pull in enumerate(rows.pull(s[:, None] * residuals, combined)):
             slack = blurred(z[:, k], off[:, k])
@@ -72,16 +59,6 @@ class Squares(Reader):
                 f"most {k}": Most(np.abs(y[:, k]).max()),
             }
         return whole
-
-    def _hessian(self, rows: Rows, s: FloatArray) -> Array:
-        roots, free = np.sqrt(s), self.claims.risk.free_bias
-
-        def read(span: slice) -> FloatArray:
-            A = in_units(rows, span, free, None)
-            A *= roots[span, None]
-            return np.asarray(A.T @ A)
-
-        return Array(*pairwise(map(read, rows.spans)))
 
 
 class BlockSquaredRisk(SquaredRisk):

@@ -23,17 +23,14 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection, moved_apart
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, total, total_up, up
-from cotas.certificates.duality import OPTIMIZATION_ONLY
-from cotas.certificates.presentation import at_least, ends
-from cotas.certificates.sweep import EPS, ROUNDED, Block, Sketch, Tally
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends
+from cotas.certificates.sweep import EPS, Block, Sketch, Tally
+from cotas.certificates.targets import ROUNDED
 from cotas.certificates.theorems.combinations import (
-    Combination,
     Combined,
     ExampleWeights,
     LongSweep,
-    mean_in_words,
     read_sketch,
-    sketch_block,
 )
 from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass
 from cotas.words import say
@@ -146,37 +143,27 @@ class AdditiveFit(Combined):
                 raise Objection(OVERFLOWS)
             low = weights.mean(self.value(r))[0]
             constant = self._least(self._whole(y, used, weights, y), y, weights)
-            lower, class_in_words, remarks = self._lower(sweep, used, weights, r, each)
+            lower = self._lower(sweep, used, weights, r, each)
         size, share = (y * y, ROUNDED) if self.loss == "squared" else (np.abs(y), ROUNDED / EPS)
-        losses = MeanLosses(
-            low,
-            upper,
-            found["sum losses"],
-            float(slack.max()),
-            constant,
-            share * float(weights.w @ size) / weights.mass,
-            len(y),
-        )
-        said = Compared(class_in_words, remarks)
-        return self.in_certificate(losses, lower, said, weights, _sketch(found, sweep))
+        rounded = share * float(weights.w @ size) / weights.mass
+        ends, after = (low, upper), found["sum losses"]
+        losses = MeanLosses(*ends, after, float(slack.max()), constant, rounded, len(y))
+        sketch = read_sketch(found, sweep.X.shape, float(np.abs(y).max()))
+        return self.in_certificate(losses, lower, self.said(), weights, sketch)
 
     def in_certificate(
-        self,
-        losses: MeanLosses,
-        lower: float,
-        said: Compared,
-        weights: ExampleWeights,
+        self, losses: MeanLosses, lower: float, said: Compared, weights: ExampleWeights,
         sketch: Sketch,
-    ) -> Certificate:
+    ) -> Certificate:  # fmt: skip
         """What was found in words; no other model of the class has a loss below `lower`."""
         constant, charge = losses.constant, up(losses.high - losses.low)
         lower, upper, moved = moved_apart(lower, losses.high, charge)
-        figures = {"rounds": float(len(self.combinations[0].learners))}
-        if _exact(self.combinations[0]):
+        figures = {"rounds": float(self.rounds)}
+        # Functions with no rounding of their own: small differences are told.
+        if isinstance(self.combinations[0].learners, PlainTrees):
             figures[RISE] = self._rise(losses, weights)
         if constant > 0:
-            explained = down(1.0 - up(upper / constant))
-            figures[TAKEN_OFF] = explained
+            figures[TAKEN_OFF] = down(1.0 - up(upper / constant))
         scale = constant + losses.rounded
         return conclude(
             self.kind,
@@ -186,7 +173,7 @@ class AdditiveFit(Combined):
             statement=say(
                 "{who} a smaller {mean} {loss} than {lower}; this model has {upper}.",
                 who=said.who,
-                mean=mean_in_words(weights.uniform),
+                mean=say("mean" if weights.uniform else "weighted mean"),
                 loss=say(LOSSES[self.loss]),
                 **ends(lower, upper),
             ),
@@ -215,7 +202,7 @@ class AdditiveFit(Combined):
         self, sweep: LongSweep, weights: ExampleWeights, each: Each
     ) -> tuple[FloatArray, FloatArray, Tally]:
         """y − F of each row as computed, how far it may be off, and the loss after each round."""
-        n, rounds = sweep.X.shape[0], len(self.combinations[0].learners)
+        n, rounds = sweep.X.shape[0], self.rounds
         r, slack = np.empty(n), np.empty(n)
 
         def read(block: Block) -> Tally:
@@ -232,9 +219,8 @@ class AdditiveFit(Combined):
             # y less a constant and k products.
             size += float(np.abs(block.signs).max())
             delta = up(above(2 * gamma(rounds + 8) * size, rounds + 4) + TINY)
-            r[block.span] = left
-            slack[block.span] = off * (1 + 4 * gamma(rounds + 8)) + delta
-            return {"sum losses": losses, **sketch_block(block, sweep.first)}
+            r[block.span], slack[block.span] = left, off * (1 + 4 * gamma(rounds + 8)) + delta
+            return {"sum losses": losses}
 
         return r, slack, sweep.tally(read, each)
 
@@ -252,28 +238,28 @@ class AdditiveFit(Combined):
 
     def _lower(
         self, sweep: LongSweep, used: IntArray, weights: ExampleWeights, r: FloatArray, each: Each
-    ) -> tuple[float, str, list[str]]:
-        """The bound, the class that it is about, and what is to be known of it."""
-        y = sweep.y
+    ) -> float:
+        """What the other functions of the class have at least."""
+        y, radius, lower = sweep.y, self.radius(), 0.0
         rows, cells = self.tests.cells(sweep.X, used)
         largest = float(np.abs(y[used]).max())
-        lower = 0.0
         if len(rows):
             u = self._balanced(y, weights.w, rows, cells)
             lower = self._least(Dual(u, rows, cells, largest), y, weights)
-        radius, said = self.radius(), self.said()
         if radius is None:
-            return lower, *said
+            return lower
         dual = self._whole(y, used, weights, r)._replace(largest=up(largest + radius))
         edge = self.tests.largest_edge(sweep.X, weights.w * dual.u, each)
-        return max(lower, self._least(dual, y, weights, radius, edge)), *said
+        return max(lower, self._least(dual, y, weights, radius, edge))
 
     def radius(self) -> float | None:
-        """Σ|c| of stumps, rounded up; None for functions of another kind."""
-        learners = self.combinations[0].learners
+        """Σ|c|·½|right − left| of stumps, rounded up; None for functions of another kind."""
+        combination = self.combinations[0]
+        learners, c = combination.learners, np.abs(combination.coefficients)
         if not (isinstance(learners, PlainTrees) and learners.feature.shape[1] == 1):
             return None
-        return _radius(self.combinations[0])
+        value = np.asarray(learners.value)
+        return above(total_up(c * np.abs(value[:, 1] / 2 - value[:, 0] / 2)), 4)
 
     def said(self) -> Compared:
         """The class that the bound is about in words, and what is to be known of it."""
@@ -316,23 +302,17 @@ class AdditiveFit(Combined):
         return u
 
     def _least(
-        self,
-        dual: Dual,
-        y: FloatArray,
-        weights: ExampleWeights,
-        radius: float = 0.0,
+        self, dual: Dual, y: FloatArray, weights: ExampleWeights, radius: float = 0.0,
         edge: float = 0.0,
-    ) -> float:
+    ) -> float:  # fmt: skip
         """What every function of the class has at least, by the u given."""
         w, u, n = weights.w[dual.rows], dual.u[dual.rows], len(dual.rows)
         g = w * u
         size = total_up(np.abs(g))
         # The sums of the cells, and what the products g may be off by.
         sums = up(total_up(np.abs(np.bincount(dual.cells, g))) + above(gamma(n + 4) * size))
-        low = products_down(g, y[dual.rows])
-        return self.least(
-            DualSums(n, size, sums, low, total_up(g * u)), dual.largest, weights, radius, edge
-        )
+        found = DualSums(n, size, sums, products_down(g, y[dual.rows]), total_up(g * u))
+        return self.least(found, dual.largest, weights, radius, edge)
 
     def least(
         self, sums: DualSums, largest: float, weights: ExampleWeights, radius: float, edge: float
@@ -360,19 +340,3 @@ class NumberSweep(LongSweep):
 
     def _signs(self, span: slice) -> FloatArray:
         return np.asarray(self.y[span, None])
-
-
-def _exact(combination: Combination) -> bool:
-    """Whether the functions have no rounding of their own, so that small differences are told."""
-    return isinstance(combination.learners, PlainTrees)
-
-
-def _radius(combination: Combination) -> float:
-    """Σ|c|·½|right − left|: what the stumps are besides a constant, rounded up."""
-    leaves: Any = combination.learners
-    value, c = np.asarray(leaves.value), np.abs(combination.coefficients)
-    return above(total_up(c * np.abs(value[:, 1] / 2 - value[:, 0] / 2)), 4)
-
-
-def _sketch(found: Tally, sweep: LongSweep) -> Sketch:
-    return replace(read_sketch(found, sweep.X.shape), label_scale=float(np.abs(sweep.y).max()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,8 @@ from cotas.certificates.core.bounds import APART, Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_down, total_up, up
 from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sound import Sound
-from cotas.certificates.sweep import ROUNDED, Sketch, Tally
+from cotas.certificates.sweep import Tally
+from cotas.certificates.targets import ROUNDED
 from cotas.certificates.theorems.additive import (
     OVERFLOWS,
     RISE,
@@ -67,7 +69,6 @@ class InBlocks(Combined):
     factors: FloatArray | None = None
 
     def check(self, X: Any, y: Any = None, each: Each = map) -> Certificate:
-        """The certificate, recomputed from a source, or from arrays."""
         source = as_source(X, y)
         sound = Changed(source, Sound(source.n_features, self.targets), each)
         return self.proved(lambda: self.over(sound))
@@ -149,7 +150,7 @@ class BlockSurrogate(InBlocks, SurrogateBound):
 
     def over(self, source: Source) -> Certificate:
         """One pass."""
-        found = counted(source.map_reduce(SurveyOfBlock(self)), source.n_rows)
+        found = counted(source.map_reduce(partial(survey_of_block, self)), source.n_rows)
         weights = all_weights(found)
         if found["strange"]:
             raise Objection("F is not a finite number for some example.")
@@ -157,51 +158,36 @@ class BlockSurrogate(InBlocks, SurrogateBound):
         cost, theta = min((float(found[f"cost {t}"]), t) for t in self.thetas())
         if weights.uniform:
             share = min(1.0, up(found["wrong"] / source.n_rows))
-        surveyed = Surveyed(
-            source.n_rows,
-            found["wrong"],
-            share if found["wrong"] else 0.0,
-            weights.quotient(0.0, cost)[1],
-            theta,
-            float(found["least"]),
-            weights.mass,
-            weights.uniform,
-            found,
-        )
+        share, bound = share if found["wrong"] else 0.0, weights.quotient(0.0, cost)[1]
+        about = (source.n_rows, found["wrong"], share, bound, theta, float(found["least"]))
+        surveyed = Surveyed(*about, weights.mass, weights.uniform, found)
         sketch = read_sketch(found, (source.n_rows, source.n_features))
         return in_few_digits(self.in_certificate(surveyed, math.inf, sketch), 1.0)
 
 
-@dataclass(frozen=True)
-class SurveyOfBlock:
+@np.errstate(all="ignore")
+def survey_of_block(witness: BlockSurrogate, block: Block) -> BlockTally:
     """The margins of the rows of a block, and their costs, as sums."""
-
-    witness: BlockSurrogate
-
-    @np.errstate(all="ignore")
-    def __call__(self, block: Block) -> BlockTally:
-        witness = self.witness
-        weights = weights_of(block, witness.pairs())
-        sweep = witness.sweep(block.X, block.y)
-        sweep.first = block.start
-        survey = witness.survey(sweep, weights, map)
-        used, wrong = weights.w > 0, survey.margins <= 0
-        margins, operations = survey.margins[used], OPERATIONS + len(witness.combinations)
-        votes = witness.surrogate == "votes"
-        costs = {
-            f"cost {t}": exp_up(survey.margins, t) if votes else survey.costs
-            for t in witness.thetas()
+    weights = weights_of(block, witness.pairs())
+    sweep = witness.sweep(block.X, block.y)
+    sweep.first = block.start
+    survey = witness.survey(sweep, weights, map)
+    used, wrong = weights.w > 0, survey.margins <= 0
+    margins, operations = survey.margins[used], OPERATIONS + len(witness.combinations)
+    votes = witness.surrogate == "votes"
+    costs = {
+        f"cost {t}": exp_up(survey.margins, t) if votes else survey.costs for t in witness.thetas()
+    }
+    return BlockTally(
+        common(weights, survey.tally)
+        | {t: Up(weighted_total(weights.w, c, operations)[1]) for t, c in costs.items()}
+        | {
+            "wrong": int(np.count_nonzero(wrong)),
+            "wrongly": Up(weighted_total(weights.w, wrong.astype(np.float64))[1]),
+            "least": Least(margins.min(initial=math.inf)),
+            "strange": int(np.count_nonzero(~np.isfinite(margins))),
         }
-        return BlockTally(
-            common(weights, survey.tally)
-            | {t: Up(weighted_total(weights.w, c, operations)[1]) for t, c in costs.items()}
-            | {
-                "wrong": int(np.count_nonzero(wrong)),
-                "wrongly": Up(weighted_total(weights.w, wrong.astype(np.float64))[1]),
-                "least": Least(margins.min(initial=math.inf)),
-                "strange": int(np.count_nonzero(~np.isfinite(margins))),
-            }
-        )
+    )
 
 
 # ---- numbers -----------------------------------------------------------------------------------
@@ -221,15 +207,16 @@ class BlockAdditive(InBlocks, AdditiveFit):
     def over(self, source: Source) -> Certificate:
         """Two passes: the losses, and the dual point that is made of the residuals."""
         n, shape = source.n_rows, (source.n_rows, source.n_features)
-        first = counted(source.map_reduce(ResidualsOfBlock(self)), n)
-        weights, sketch = all_weights(first), self._sketch(first, shape)
+        first = counted(source.map_reduce(partial(residuals_of_block, self)), n)
+        weights, sketch = all_weights(first), read_sketch(first, shape, float(first["furthest"]))
         if not math.isfinite(first["value high"]):
             raise Objection(OVERFLOWS)
         total = weights.mass
         middles = (float(first["residuals"]) / total, float(first["numbers"]) / total)
         radius = self.radius()
-        dual = counted(source.map_reduce(DualOfBlock(self, middles, radius is not None)), n)
-        if not sketch.matches(self._sketch(dual, shape)):
+        second = partial(dual_of_block, self, middles, radius is not None)
+        dual = counted(source.map_reduce(second), n)
+        if not sketch.matches(read_sketch(dual, shape, float(dual["furthest"]))):
             raise Objection("The blocks of the source were not the same when read again.")
         largest = float(first["largest"])
         constant = self.least(_sums(dual, n, "of y"), largest, weights, 0.0, 0.0)
@@ -241,76 +228,57 @@ class BlockAdditive(InBlocks, AdditiveFit):
             lower = self.least(sums, up(largest + radius), weights, radius, edge)
         high = weights.quotient(0.0, float(first["value high"]))[1]
         low = weights.quotient(float(first["value low"]), 0.0)[0]
-        losses = MeanLosses(
-            min(low, high - APART * high),  # the same rows in other blocks prove a little less
-            high,
-            first["sum losses"],
-            float(first["slack"]),
-            constant,
-            ROUNDED * float(first["squares"]) / total,
-            n,
-        )
+        low = min(low, high - APART * high)  # the same rows in other blocks prove a little less
+        after, rounded = first["sum losses"], ROUNDED * float(first["squares"]) / total
+        losses = MeanLosses(low, high, after, float(first["slack"]), constant, rounded, n)
         said = self.said()
         if radius is None:
             said = Compared(said.who, [*said.remarks, NOT_LOOKED_FOR])
         found = self.in_certificate(losses, lower, said, weights, sketch)
-        return in_few_digits(found, float(losses.after[0]) / weights.most)
-
-    def _sketch(self, found: BlockTally, shape: tuple[int, int]) -> Sketch:
-        return replace(read_sketch(found, shape), label_scale=float(found["furthest"]))
+        return in_few_digits(found, float(after[0]) / weights.most)
 
 
-@dataclass(frozen=True)
-class ResidualsOfBlock:
+@np.errstate(all="ignore")
+def residuals_of_block(witness: BlockAdditive, block: Block) -> BlockTally:
     """The losses of the rows of a block, as sums, and what the second pass begins with."""
-
-    witness: BlockAdditive
-
-    @np.errstate(all="ignore")
-    def __call__(self, block: Block) -> BlockTally:
-        weights, y, r, slack, tally = _residuals(self.witness, block)
-        w, value = weights.w, self.witness.value
-        return BlockTally(
-            common(weights, tally)
-            | {
-                "value low": Down(weighted_total(w, value(r))[0]),
-                "value high": Up(weighted_total(w, value(np.abs(r) + slack), VALUE_OPERATIONS)[1]),
-                "slack": Most(slack[w > 0].max(initial=0.0)),
-                "largest": Most(np.abs(y[w > 0]).max(initial=0.0)),
-                "furthest": Most(np.abs(y).max()),
-                # Guesses, which need not be accurate.
-                "residuals": float((w * r).sum()),
-                "numbers": float((w * y).sum()),
-                "squares": float((w * y * y).sum()),
-            }
-        )
+    weights, y, r, slack, tally = _residuals(witness, block)
+    w, value = weights.w, witness.value
+    return BlockTally(
+        common(weights, tally)
+        | {
+            "value low": Down(weighted_total(w, value(r))[0]),
+            "value high": Up(weighted_total(w, value(np.abs(r) + slack), VALUE_OPERATIONS)[1]),
+            "slack": Most(slack[w > 0].max(initial=0.0)),
+            "largest": Most(np.abs(y[w > 0]).max(initial=0.0)),
+            "furthest": Most(np.abs(y).max()),
+            # Guesses, which need not be accurate.
+            "residuals": float((w * r).sum()),
+            "numbers": float((w * y).sum()),
+            "squares": float((w * y * y).sum()),
+        }
+    )
 
 
-@dataclass(frozen=True)
-class DualOfBlock:
+@np.errstate(all="ignore")
+def dual_of_block(
+    witness: BlockAdditive, middles: tuple[float, float], edges: bool, block: Block
+) -> BlockTally:
     """g = wu for u = r less its mean, and for u = y less its mean: what the bounds are made of."""
-
-    witness: BlockAdditive
-    middles: tuple[float, float]
-    edges: bool
-
-    @np.errstate(all="ignore")
-    def __call__(self, block: Block) -> BlockTally:
-        weights, y, r, _, tally = _residuals(self.witness, block)
-        whole = common(weights, tally) | {"furthest": Most(np.abs(y).max())}
-        for name, v, middle in zip(("of r", "of y"), (r, y), self.middles, strict=True):
-            u = np.where(weights.w > 0, v - middle, 0.0)
-            g = weights.w * u
-            whole |= {
-                f"{name} size": Up(total_up(np.abs(g))),
-                f"{name} low": Down(total_down(g)),
-                f"{name} high": Up(total_up(g)),
-                f"{name} gain": Down(products_down(g, y)),
-                f"{name} curve": Up(total_up(g * u)),
-            }
-            if self.edges and name == "of r":
-                whole["bins"] = self.witness.tests.bin_sums(block.X, g)
-        return BlockTally(whole)
+    weights, y, r, _, tally = _residuals(witness, block)
+    whole = common(weights, tally) | {"furthest": Most(np.abs(y).max())}
+    for name, v, middle in zip(("of r", "of y"), (r, y), middles, strict=True):
+        u = np.where(weights.w > 0, v - middle, 0.0)
+        g = weights.w * u
+        whole |= {
+            f"{name} size": Up(total_up(np.abs(g))),
+            f"{name} low": Down(total_down(g)),
+            f"{name} high": Up(total_up(g)),
+            f"{name} gain": Down(products_down(g, y)),
+            f"{name} curve": Up(total_up(g * u)),
+        }
+        if edges and name == "of r":
+            whole["bins"] = witness.tests.bin_sums(block.X, g)
+    return BlockTally(whole)
 
 
 def _residuals(witness: BlockAdditive, block: Block) -> Any:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from functools import reduce
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
-from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import (
@@ -25,18 +27,9 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.presentation import against_the_rest, in_words
-from cotas.certificates.sweep import (
-    Block,
-    Sketch,
-    Sweep,
-    Tally,
-    as_sketches,
-    project,
-    sketch_sums,
-)
+from cotas.certificates.presentation import against_the_rest, in_words, other_rows
+from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, as_sketches, project, sketch_sums
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
-from cotas.words import say
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 15
 
@@ -61,6 +54,18 @@ class Terms(NamedTuple):
     size: float
     largest: float  # of |f|
     votes: bool  # every f is ±1, and of several classes exactly one has +1
+
+
+class Follower(Protocol):
+    """Who is shown the rounds, one by one or eight at a time."""
+
+    def __call__(self, own: FloatArray) -> None:
+        """What a round adds to F of the right class."""
+        ...
+
+    def eight(self, wrong: IntArray) -> None:
+        """Of functions of ±1: bit k of a row's number says whether the k-th of them is wrong."""
+        ...
 
 
 class Lead(NamedTuple):
@@ -90,6 +95,10 @@ class Combined:
     @property
     def intercept(self) -> float:
         return 0.0
+
+    @property
+    def rounds(self) -> int:
+        return len(self.combinations[0].learners)
 
     def about(self, coef: FloatArray, intercept: float) -> Self:
         rows = np.atleast_2d(np.asarray(coef, dtype=np.float64))
@@ -123,7 +132,6 @@ class Combined:
             )  # fmt: skip
 
     def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
-        """The data, to be read block by block."""
         raise NotImplementedError
 
     def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
@@ -189,16 +197,18 @@ class Labelled(Combined):
             raise Objection("The classes are not those of the combinations.")
         super().refuse_unsound()
 
-    def lead(self, block: Block, read: Callable[[FloatArray], None] | None = None) -> Lead:
+    def lead(self, block: Block, read: Follower | None = None) -> Lead:
         """By how much the right class is ahead of each other one, F being computed here.
 
         `read` is shown what each round adds to F of the right class, and may overwrite it.
         """
-        signs, K, rounds = block.signs, len(self.combinations), len(self.combinations[0].learners)
+        signs, K, rounds = block.signs, len(self.combinations), self.rounds
         at = np.arange(len(signs))
         own = signs.argmax(axis=1) if K > 1 else np.zeros_like(at)
         if K > 1 and not (signs.max(axis=1) > 0).all():
             raise Objection("The data have a class that the model does not know.")
+        if self._of_signs():
+            return self._lead_of_signs(block, read)
         F, off, size, largest, votes = np.zeros((K, len(own))), np.zeros(len(own)), 0.0, 0.0, True
         for terms in self.terms(block.rows):
             F += terms.cf
@@ -209,13 +219,53 @@ class Labelled(Combined):
             if read is not None:
                 only = terms.cf[0]
                 read(terms.cf[own, at] if K > 1 else np.multiply(signs[:, 0], only, out=only))
-        # Σ of k products, for two classes, and three roundings of numbers no larger than 2·size.
-        delta = up(above(2 * gamma(rounds + 8) * size, rounds + 4) + TINY)
+        delta = _delta(rounds, size)
         slack = off * (min(K, 2) + 4 * gamma(rounds + 8)) + delta
         ahead = (signs[:, 0] * F[0])[None] if K == 1 else F[own, at] - F
         if K > 1:
             ahead[own, at] = np.inf
         return Lead(ahead, slack, largest, votes, bool(off.any()))
+
+    def _of_signs(self) -> bool:
+        """Whether the model is one combination of trees of ±1."""
+        f = self.combinations[0].learners
+        return (
+            len(self.combinations) == 1
+            and isinstance(f, PlainTrees)
+            and np.size(f.value) > 0
+            and bool((np.abs(numbers(f.value, "the leaves of the trees", 2)) == 1.0).all())
+        )
+
+    def _lead_of_signs(self, block: Block, read: Follower | None) -> Lead:
+        """The same for trees of ±1, eight at a time: what they add depends on which are wrong."""
+        c = numbers(self.combinations[0].coefficients, "the coefficients")
+        turned = np.where(block.signs[:, 0] > 0, np.uint8(255), np.uint8(0))
+        ahead = np.zeros((1, len(turned)))
+        trees = cast(PlainTrees, self.combinations[0].learners)
+        for k, positive in enumerate(_eight_signs(trees, block.rows)):
+            wrong, some = (positive ^ turned).astype(np.intp), c[8 * k : 8 * k + 8]
+            ahead[0] += ((1.0 - 2.0 * PATTERNS[:, : len(some)]) @ some).take(wrong)
+            if read is not None:
+                read.eight(wrong)
+        slack = np.full(len(turned), _delta(len(c), float(np.abs(c).sum())))
+        return Lead(ahead, slack, 1.0, True, False)
+
+
+# Of each number below 256 its bits, the lowest first.
+PATTERNS = (np.arange(256)[:, None] >> np.arange(8)) & 1
+
+
+def _eight_signs(trees: PlainTrees, rows: Matrix) -> Iterator[AnyArray]:
+    """A number for each row: bit k says whether the k-th of the next eight trees is +1."""
+    bits = np.where(np.asarray(trees.value) > 0, 1 << np.arange(len(trees))[:, None] % 8, 0)
+    leaves = trees.leaves(rows, bits.astype(np.uint8))
+    while eight := list(islice(leaves, 8)):
+        yield reduce(np.bitwise_or, eight)
+
+
+def _delta(rounds: int, size: float) -> float:
+    """What Σ of k products, for two classes, is off, and three roundings of such numbers."""
+    return up(above(2 * gamma(rounds + 8) * size, rounds + 4) + TINY)
 
 
 def _terms_of_trees(trees: Sequence[PlainTrees], c: FloatArray, rows: Matrix) -> Iterator[Terms]:
@@ -227,15 +277,6 @@ def _terms_of_trees(trees: Sequence[PlainTrees], c: FloatArray, rows: Matrix) ->
     masses, votes = np.abs(products).max(axis=(0, 2)), _votes(values)
     about = zip(masses.tolist(), largest.tolist(), votes.tolist(), strict=True)
     cf = np.empty((len(trees), rows.shape[0]))
-    if len(trees) == 1 and (np.abs(values) == 1.0).all():
-        # The sign of f alone: a number and its negative need not be looked up.
-        signs = trees[0].leaves(rows, (values[0] > 0).astype(np.uint8))
-        for a, positive, said in zip(c[0].tolist(), signs, about, strict=True):
-            one = positive.view(np.int8)
-            cf[0] = one + (one - np.int8(1))
-            cf *= a
-            yield Terms(cf, 0.0, *said)
-        return
     for m, (leaf, said) in enumerate(zip(trees[0].leaves(rows), about, strict=True)):
         products[:, m].take(leaf, axis=1, out=cf, mode="clip")  # other modes make a copy
         yield Terms(cf, 0.0, *said)
@@ -271,7 +312,7 @@ class ExampleWeights:
         if given is None:
             return cls(np.ones(n), float(n), float(n), True)
         if np.shape(given) != (n,):
-            raise ValueError(f"The certificate is about {np.size(given)} rows, not {n}.")
+            raise other_rows(n, np.size(given))
         weights = numbers(given, "the weights")
         top = float(weights.max(initial=0.0))
         if (weights < 0).any() or not top > 0:
@@ -304,11 +345,6 @@ class ExampleWeights:
         return min(1.0, self.mean(marked.astype(np.float64))[1])
 
 
-def mean_in_words(uniform: bool) -> str:
-    """What the mean over the rows is called."""
-    return say("mean" if uniform else "weighted mean")
-
-
 def weighted_total(w: FloatArray, values: FloatArray, operations: int = 2) -> tuple[float, float]:
     """Σ wᵢvᵢ from both sides, each v with so many roundings; w = 0 hides a row."""
     used = w > 0
@@ -325,7 +361,8 @@ def weighted_total(w: FloatArray, values: FloatArray, operations: int = 2) -> tu
 class LongSweep(Sweep):
     """Longer blocks: each is read many times, once for every function of the combination.
 
-    `first` is the number of the first row, where they are some of many.
+    `first` is the number of the first row, where they are some of many. What is found in all the
+    blocks has the sums that a sketch of the data is made of besides.
     """
 
     first = 0
@@ -336,16 +373,19 @@ class LongSweep(Sweep):
     def _spans(self) -> list[slice]:
         n, d = self.X.shape
         rows = int(np.clip(LONG_BLOCK_BYTES // (8 * max(1, d)), 1, LONG_BLOCK_ROWS))
+        rows = -(-n // -(-n // rows))  # blocks of about the same length
         return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
+    def tally(self, read: Callable[[Block], Tally], each: Each = map) -> Tally:
+        def both(block: Block) -> Tally:
+            found, begin = read(block), self.first + block.span.start
+            labels = block.signs @ np.arange(1.0, block.signs.shape[1] + 1)
+            projected = project(block.rows, gaps=True)
+            return {**found, "sum sketch": sketch_sums(projected, labels[:, None], begin)}
 
-def sketch_block(block: Block, first: int = 0) -> Tally:
-    """What a block, whose span counts from the row `first`, adds to the sketch of the data."""
-    labels = block.signs @ np.arange(1.0, block.signs.shape[1] + 1)
-    begin = first + block.span.start
-    return {"sum sketch": sketch_sums(project(block.rows, gaps=True), labels[:, None], begin)}
+        return super().tally(both, each)
 
 
-def read_sketch(tally: Tally, shape: tuple[int, int]) -> Sketch:
-    """The sketch of data of this shape that the blocks add up to."""
-    return as_sketches(tally["sum sketch"], shape)[0]
+def read_sketch(tally: Tally, shape: tuple[int, int], largest: float = 1.0) -> Sketch:
+    """The sketch of data of this shape that the blocks add up to, with the largest |y|."""
+    return as_sketches(tally["sum sketch"], shape, [largest])[0]

@@ -30,8 +30,8 @@ from scipy.special import betaincinv, rel_entr
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.rounding import above, gamma, total_up, up
-from cotas.certificates.enclosures import whole
 from cotas.certificates.ledger import Parametric
+from cotas.certificates.numbers import whole
 from cotas.certificates.presentation import at_most
 from cotas.words import in_one, say
 

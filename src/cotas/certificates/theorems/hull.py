@@ -23,14 +23,12 @@ from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection, moved_apart
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
 from cotas.certificates.presentation import at_least, ends
-from cotas.certificates.sweep import Block, Tally
+from cotas.certificates.sweep import Block, Tally, signs_of
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
     LongSweep,
-    mean_in_words,
     read_sketch,
-    sketch_block,
 )
 from cotas.certificates.theorems.surrogates import ABOUT_TRAINING, OPERATIONS
 from cotas.certificates.theorems.weak_learners import StumpClass
@@ -42,25 +40,14 @@ OWN_WEIGHT = "The radius is the total weight Σ|w| of the model itself."
 Curve = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
-def _exponential(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    value = np.exp(-z)
-    return value, -value
-
-
-def _logistic(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return np.maximum(-z, 0.0) + np.log1p(np.exp(-np.abs(z))), -1.0 / (1.0 + np.exp(z))
-
-
-def _squared_hinge(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    short = np.maximum(1.0 - z, 0.0)
-    return short * short, -2.0 * short
-
-
 # Value and slope, each within OPERATIONS units; convex and never below zero.
 KNOWN: dict[type, Curve] = {
-    Exponential: _exponential,
-    Logistic: _logistic,
-    SquaredHinge: _squared_hinge,
+    Exponential: lambda z: (value := np.exp(-z), -value),
+    Logistic: lambda z: (
+        np.maximum(-z, 0.0) + np.log1p(np.exp(-np.abs(z))),
+        -1.0 / (1.0 + np.exp(z)),
+    ),
+    SquaredHinge: lambda z: (np.maximum(1.0 - z, 0.0) ** 2, -2.0 * np.maximum(1.0 - z, 0.0)),
 }
 
 
@@ -90,11 +77,11 @@ class HullPoint(Labelled):
 
     def _reach(self) -> float:
         """The radius, no less than Σ|w|, which rounding may leave a little beyond it."""
-        size, rounds = self.size()[1], len(self.combinations[0].learners)
+        size = self.size()[1]
         radius = size if self.radius is None else float(self.radius)
         if not 0 <= radius < math.inf:
             raise Objection("The radius is not a finite number above zero.")
-        if size > above(radius, 4 * rounds + 4):
+        if size > above(radius, 4 * self.rounds + 4):
             raise Objection("The combination lies outside the hull.")
         return max(radius, size)
 
@@ -114,7 +101,7 @@ class HullPoint(Labelled):
             with np.errstate(over="ignore", invalid="ignore"):
                 lead = self.lead(block)
             z[block.span], slack[block.span] = lead.ahead[0], lead.slack
-            return sketch_block(block)
+            return {}
 
         tally = sweep.tally(read, each)
         value, slope = self._curve(z)
@@ -124,7 +111,7 @@ class HullPoint(Labelled):
         a = weights.w * np.where(weights.w > 0, slope, 0.0)
         if not (math.isfinite(upper) and np.isfinite(a).all()):
             raise Objection("The cost of the model overflows.")
-        signs = np.where(sweep.y == self.classes[0], 1.0, -1.0)
+        signs = signs_of(sweep.y, self.classes[0])
         edge = above(self.stumps.largest_edge(sweep.X, signs * a, each) / weights.mass)
         touching = weights.mean(value - slope * z)[0]
         sizes = np.abs(value) + np.abs(slope) * (np.abs(z) + radius)
@@ -150,7 +137,7 @@ class HullPoint(Labelled):
                 "means class {label}) below {lower}; this model has at most {upper}.",
                 stumps=self.stumps.described(),
                 radius=at_least(radius),
-                mean=mean_in_words(weights.uniform),
+                mean=say("mean" if weights.uniform else "weighted mean"),
                 cost=say(self.cost.name),
                 label=str(self.classes[0]),
                 **ends(lower, upper),

@@ -19,8 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude, no_certificate
-from cotas.certificates.core.gram import Gram
+from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.rounding import (
     U,
     above,
@@ -32,12 +31,20 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.enclosures import MORE, outwards, whole
-from cotas.certificates.kernel import KernelFunction, examine
-from cotas.certificates.ledger import Parametric
-from cotas.certificates.positivity import Definiteness
-from cotas.certificates.presentation import at_most, other_rows
-from cotas.certificates.sweep import Block, Facts, Sketch, Sweep, Tally, gather_facts
+from cotas.certificates.ledger import Together
+from cotas.certificates.numbers import whole
+from cotas.certificates.presentation import at_most
+from cotas.certificates.sweep import (
+    MORE,
+    Block,
+    Facts,
+    Sketch,
+    Sweep,
+    Tally,
+    gather_facts,
+    outwards,
+    refuse_other_rows,
+)
 from cotas.certificates.verification import ROUNDED
 from cotas.words import say
 
@@ -50,6 +57,13 @@ TOLD_STEPS = "The number of presentations and that of mistakes, which the steps 
 OVERFLOW = "The scores of the model overflow on these rows: rescale the columns."
 WITHOUT_SHORTFALL = "(R/γ)² of Theorem 3.1"
 OTHER_COUNT = "The ledger holds another number of mistakes."
+RUN = (
+    "The run made {k} mistakes in {shown} presentations; the theorem allows any number.",
+    "The run made {k} mistakes in {shown} presentations; {formula} allows at most {most}.",
+    "The run made more mistakes than the theorem allows.",
+)
+# Of the margins that are tried as γ.
+QUANTILES = np.linspace(0.05, 1.0, 39)
 # Lengths below this have lost digits to underflow.
 SMALLEST = 2.0**-900
 ANOTHER_MODEL = "The ledger of the run does not give back the model from these data."
@@ -123,7 +137,7 @@ class MistakeSurvey(NamedTuple):
     radius: float
     missed: list[str]
     sketches: list[Sketch]
-    evidence: Definiteness | None = None
+    evidence: Any = None  # of a kernel that is no feature space
 
 
 class Allowed(NamedTuple):
@@ -138,9 +152,44 @@ class Allowed(NamedTuple):
     figures: dict[str, float]
     remarks: list[str]
 
+    def against(
+        self,
+        made: Fraction | int,
+        possible: float,
+        said: tuple[str, str, str],
+        figures: dict[str, float],
+        objection: str,
+        about: dict[str, Any],
+        **whose: Any,
+    ) -> Certificate:
+        """The mistakes made beside these; where the bound is infinite, as many as are possible.
+
+        `said` are the statements without a bound and with one, which are `about` these values, and
+        what is objected to more mistakes.
+        """
+        allowed, moved = beyond_rounding(self.most, self.charge)
+        objection, known = objection or self.objection, math.isfinite(allowed)
+        if not objection and made > allowed:  # both as they are: one may be a fraction
+            objection = said[2]
+        return conclude(
+            "mistakes",
+            float(made),
+            allowed if known else possible,
+            statement=say(said[known], **about, formula=self.formula, most=at_most(allowed)),
+            reference=self.reference,
+            objection=objection,
+            figures={**self.figures, **figures},
+            remarks=(*self.remarks, NOT_ABOUT_NEW_DATA),
+            trusted=(self.trusted,),
+            vacuous=not allowed < possible,
+            charge=self.charge if known else 0.0,
+            moved=(0.0, moved),
+            **whose,
+        )
+
 
 @dataclass(frozen=True)
-class Ledger(Parametric):
+class Ledger(Together):
     """How much each example moved the model: θ = θ⁰ + Σ updatesᵢ yᵢ zᵢ.
 
     Attributes
@@ -195,12 +244,12 @@ class Ledger(Parametric):
         """One pass over the data for linear models."""
         first, positives, K = ledgers[0], [one.positive for one in ledgers], len(ledgers)
         u = np.stack([ledger.direction for ledger in ledgers], axis=1)
-        sweep = _sweep(ledgers, X, y, u[:-1])
-        weights = None if first.weights is None else np.asarray(first.weights, dtype=np.float64)
+        sweep = sweep_of(ledgers, X, y, u[:-1])
         facts = facts or gather_facts(X, y, positives, each)
-        known, used = facts.lengths, _used(first)
-        scaled = weights if first.scales_rows else None
-        factor = np.broadcast_to(1.0, len(known)) if scaled is None else scaled
+        known, used = facts.measured, used_by(first)
+        factor = np.broadcast_to(1.0, len(known))
+        if first.scales_rows and first.weights is not None:
+            factor = np.asarray(first.weights, dtype=np.float64)
         agreements = np.empty((len(factor), K))
         entries: list[Any] = [one.updates for one in ledgers]
         if first.averaged_updates is not None:
@@ -222,9 +271,8 @@ class Ledger(Parametric):
             reach = np.abs(steps[moved]) * lengths[:, None]
             way = [total_up(outwards(column)) for column in reach.T]
             rebuilt = np.vstack([block.combine(steps), first.bias * steps.sum(axis=0)])
-            adds = {"max adds": len(moved), "sum adds": 1}  # zeros round nothing
-            sums = {"sum rebuilt": rebuilt, "sum way": np.array(way)}
-            return {"max radius": longest, **sums, **adds}
+            sums = {"sum rebuilt": rebuilt, "sum way": np.array(way), "sum adds": 1}
+            return {"max radius": longest, "max adds": len(moved), **sums}  # zeros round nothing
 
         found = sweep.tally(read, each)
         adds, sums = int(found["max adds"] + found["sum adds"]), found["sum rebuilt"].T
@@ -238,48 +286,17 @@ class Ledger(Parametric):
         ]
         with np.errstate(invalid="ignore"):
             agreements -= off
-        lowest = _or_nothing(agreements[used])
+        lowest = or_nothing(agreements[used])
         return MistakeSurvey(used, lowest, off, sizes, radius, missed, facts.sketches)
 
     def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
         raise NotImplementedError
 
     def _conclude(self, survey: MistakeSurvey, c: int) -> Certificate:
-        """What both theorems say; where the bound is infinite, all may be mistakes."""
         found, k, shown = self._allowed(survey, c), self.mistakes, self.presentations
-        objection, charge = survey.missed[c] or found.objection, found.charge
-        allowed, moved = beyond_rounding(found.most, charge)
-        if not objection and k > allowed:
-            objection = "The run made more mistakes than the theorem allows."
-        text = (
-            "The run made {k} mistakes in {shown} presentations; {formula} allows at most {most}."
-        )
-        most = at_most(allowed)
-        if not math.isfinite(allowed):
-            text = (
-                "The run made {k} mistakes in {shown} presentations; the theorem allows any number."
-            )
-            allowed, charge = float(shown), 0.0
-        return conclude(
-            "mistakes",
-            float(k),
-            allowed,
-            statement=say(text, k=k, shown=shown, formula=found.formula, most=most),
-            reference=found.reference,
-            witness=self,
-            sketch=survey.sketches[c],
-            objection=objection,
-            figures={**found.figures, "presentations": float(shown)},
-            remarks=(*found.remarks, NOT_ABOUT_NEW_DATA),
-            trusted=(found.trusted,),
-            vacuous=not allowed < shown,
-            charge=charge,
-            moved=(0.0, moved),
-        )
-
-    def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """The certificate of this ledger, recomputed from the data."""
-        return self.check_all([self], X, y)[0]
+        figures, about = {"presentations": float(shown)}, {"k": k, "shown": shown}
+        whose: dict[str, Any] = {"witness": self, "sketch": survey.sketches[c]}
+        return found.against(k, float(shown), RUN, figures, survey.missed[c], about, **whose)
 
     @property
     def direction(self) -> FloatArray:
@@ -307,7 +324,7 @@ class Ledger(Parametric):
             return "The model has a bias, and the problem has none."
         if not radius * norm_up(np.append(self.coef, self.intercept)) < math.inf:
             return OVERFLOW
-        entries, used = np.asarray(self.updates), _used(self)
+        entries, used = np.asarray(self.updates), used_by(self)
         if not (np.isfinite(entries).all() and (entries >= 0).all()):
             return "The entries of a ledger are finite and not negative."
         moved = int(np.count_nonzero(entries))
@@ -329,7 +346,7 @@ class Ledger(Parametric):
         before = self.origin if self.averaged_start is None else self.averaged_start
         size = up(up(way + norm_up(self.origin)) + norm_up(before))
         entry = 0.0 if self.scales_rows else _precision(self.updates)
-        steps = self.passes(int(np.count_nonzero(_used(self)))) + 4
+        steps = self.passes(int(np.count_nonzero(used_by(self)))) + 4
         model = np.append(self.coef, self.intercept)
         end = model if self.last is None else self.last
         if size < SMALLEST:  # there underflow would hide everything
@@ -351,25 +368,28 @@ def _precision(entries: AnyArray) -> float:
     return 0.5 * float(np.finfo(entries.dtype).eps) if entries.dtype.kind == "f" else 0.0
 
 
-def _used(ledger: Ledger) -> AnyArray:
+def used_by(ledger: Ledger) -> AnyArray:
     weights = ledger.weights
     return np.ones(len(ledger.updates), dtype=np.bool_) if weights is None else weights > 0
 
 
-def _or_nothing(lowest: FloatArray) -> FloatArray:
+def or_nothing(lowest: FloatArray) -> FloatArray:
     """Lower bounds; where a number overflowed on the way there is none."""
     return np.where(np.isfinite(lowest), lowest, -math.inf)
 
 
-def _sweep(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> Sweep:
+def sweep_of(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> Sweep:
     """The data, if the ledgers can be about them."""
-    sweep, first = Sweep(X, y, [one.positive for one in ledgers], directions), ledgers[0]
-    n = sweep.X.shape[0]
-    if any(len(one.updates) != n for one in ledgers):
-        raise other_rows(n, len(first.updates))
-    if first.bias not in (0.0, 1.0) or any(one.bias != first.bias for one in ledgers):
-        raise ValueError("The bias is a coordinate of one, or there is none.")
+    sweep = Sweep(X, y, [one.positive for one in ledgers], directions)
+    refuse_other_rows(sweep.X.shape[0], *(one.updates for one in ledgers))
+    refuse_other_bias(ledgers)
     return sweep
+
+
+def refuse_other_bias(ledgers: Sequence[Any]) -> None:
+    """Raise unless the runs of one fit all have the coordinate of the bias, or none has it."""
+    if ledgers[0].bias not in (0.0, 1.0) or len({one.bias for one in ledgers}) > 1:
+        raise ValueError("The bias is a coordinate of one, or there is none.")
 
 
 @dataclass(frozen=True)
@@ -385,17 +405,15 @@ class PerceptronLedger(Ledger):
         value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
         start = (down(value - off), up(norm_up(self.origin) * size))
         sought = best_margin(margins, passes)
-        shortfall = shortfall_from(sought, margins, passes)
-        given = (survey.radius, size, float(survey.off[c]), least, sought, shortfall)
-        remarks = self._remarks(0 < least < math.inf)
-        return novikoff(*given, *start)._replace(
-            objection=self._miscounted(passes), remarks=remarks
-        )
-
-    def _miscounted(self, passes: int) -> str:
+        # D(γ): the root of all that the margins fall short of γ, squared, in each pass.
+        missing = sought - margins[margins < sought]
+        lacking = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
+        given = (survey.radius, size, float(survey.off[c]), least, sought, lacking)
         entries = np.asarray(self.updates, dtype=np.float64)
         counts = bool((entries == np.floor(entries)).all() and (entries <= passes).all())
-        return "" if counts and entries.sum() == self.mistakes else OTHER_COUNT
+        objection = "" if counts and entries.sum() == self.mistakes else OTHER_COUNT
+        remarks = self._remarks(0 < least < math.inf)
+        return novikoff(*given, *start)._replace(objection=objection, remarks=remarks)
 
     def _remarks(self, separates: bool) -> list[str]:
         whose = say("the model itself" if self.separator is None else "the tightest separator")
@@ -410,15 +428,9 @@ class PerceptronLedger(Ledger):
 
 
 def novikoff(
-    radius: float,
-    size: float,
-    off: float,
-    least: float,
-    sought: float,
-    shortfall: float,
-    aligned: float = 0.0,
-    length: float = 0.0,
-) -> Allowed:
+    radius: float, size: float, off: float, least: float, sought: float, shortfall: float,
+    aligned: float = 0.0, length: float = 0.0,
+) -> Allowed:  # fmt: skip
     """What Theorem 3.1 allows, or its extension to data that are not separable if that is less.
 
     u is of the length `size`, its smallest margin is `least`, up to `off`, and `shortfall` is what
@@ -453,17 +465,20 @@ def aggressive(away: float, losses: float, lam: float, least: float) -> float:
     return math.inf if math.isnan(allowed) else allowed
 
 
-def shortfall_from(sought: float, margins: FloatArray, passes: float) -> float:
-    """D(γ): the root of all that the margins fall short of γ, squared, in each pass; rounded up."""
-    missing = sought - margins[margins < sought]
-    return above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
+def _quantiles(values: FloatArray, shares: FloatArray) -> FloatArray:
+    """As `np.quantile`, which takes ten times as long for a few numbers."""
+    ordered, place = np.sort(values), (len(values) - 1) * shares
+    before = place.astype(np.int64)
+    low, high = ordered[before], ordered[np.minimum(before + 1, len(values) - 1)]
+    part, apart = place - before, high - low
+    return np.where(part < 0.5, low + apart * part, high - apart * (1 - part))
 
 
 def best_margin(margins: FloatArray, passes: float) -> float:
     """A γ with a small (R + D(γ))/γ, estimated on a thousand margins; every γ > 0 is valid."""
     some = margins[:: max(1, len(margins) // 1000)]
     some = some[np.isfinite(some)]
-    candidates = np.quantile(some, np.linspace(0.05, 1.0, 39)) if len(some) else some
+    candidates = _quantiles(some, QUANTILES) if len(some) else some
     candidates = candidates[candidates > 0]
     if len(candidates) == 0:
         return 0.0
@@ -497,95 +512,10 @@ class PassiveAggressiveLedger(Ledger):
         # Each mistake costs a step of at least `least`, so the ledger limits k as well.
         if self.mistakes * least > steps * (1.0 + 2.0 * (passes + 4) * _precision(self.updates)):
             objection = "The ledger is too small for that many mistakes."
-        figures = {
-            "R (longest row)": radius,
-            "‖u − θ⁰‖²": above(away * away),
-            "ΣH (hinge losses of u)": total,
-        }
+        figures = {"R (longest row)": radius, "‖u − θ⁰‖²": above(away * away)}
+        figures["ΣH (hinge losses of u)"] = total
         off = float(survey.off[c])
         charge = allowed * gamma(64) + 8.0 * passes * off * weights.sum() / lam / least
         formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else say("the PA-I bound")
-        remarks = ["u is the model itself."]
-        return Allowed(
-            allowed, formula, PA_THEOREM, TOLD_STEPS, objection, charge, figures, remarks
-        )
-
-
-@dataclass(frozen=True)
-class KernelPerceptronLedger(PerceptronLedger):
-    """The ledger of a kernel perceptron: `coef` holds βᵢ = updatesᵢ sᵢ yᵢ of each row."""
-
-    kernel: KernelFunction = field(kw_only=True)
-
-    @classmethod
-    def _survey(
-        cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
-    ) -> MistakeSurvey:
-        """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ."""
-        first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
-        sweep = _sweep(ledgers, X, y, np.zeros((np.shape(X)[1], 1)))
-        n, used = sweep.X.shape[0], _used(first)
-        weights = (
-            np.ones(n) if first.weights is None else np.asarray(first.weights, dtype=np.float64)
-        )
-        signs = np.stack([np.where(sweep.y == p, 1.0, -1.0) for p in positives], axis=1)
-        beta = np.stack([np.asarray(ledger.coef) for ledger in ledgers], axis=1)
-        theta0 = first.bias * np.array([ledger.intercept for ledger in ledgers])
-        gram = Gram(first.kernel.spec(), sweep.X, each)
-        values, error = gram.times(beta, used)
-        squares = [
-            gram.length(b, v, e).most + above(t * t)
-            for b, v, e, t in zip(beta.T, values.T, error.T, theta0, strict=True)
-        ]
-        most, heaviest = error[used].max(axis=0, initial=0.0), float(weights.max())
-        off = np.array(
-            [above((e + 4.0 * U * abs(t)) * heaviest, 3) for e, t in zip(most, theta0, strict=True)]
-        )
-        rows = weights[used, None] * signs[used] * (values[used] + theta0)
-        touched = np.flatnonzero(used | beta.any(axis=1))
-        return MistakeSurvey(
-            used=used,
-            agreements=_or_nothing(rows - off - 4.0 * U * np.abs(rows)),
-            off=off,
-            lengths=[above(math.sqrt(max(0.0, s))) if s < math.inf else math.inf for s in squares],
-            radius=above(
-                float((weights * np.sqrt(gram.squares + first.bias**2))[used].max(initial=0.0)), 8
-            ),
-            missed=[
-                ledger.impossible() or _other_beta(ledger, weights * signs[:, c])
-                for c, ledger in enumerate(ledgers)
-            ],
-            sketches=(facts or gather_facts(X, y, positives, each)).sketches,
-            evidence=examine(first.kernel, sweep.X, touched),
-        )
-
-    def _conclude(self, survey: MistakeSurvey, c: int) -> Certificate:
-        evidence = survey.evidence
-        if evidence is not None and not evidence.semidefinite:
-            return no_certificate(
-                say(
-                    "The kernel is not positive semi-definite: there is no feature space, and the "
-                    "theorem says nothing ({evidence}).",
-                    evidence=evidence.in_words,
-                )
-            )
-        return super()._conclude(survey, c)
-
-    def _remarks(self, separates: bool) -> list[str]:
-        remarks = [f"k(x, x′) = {self.kernel}", *super()._remarks(True)]
-        if not separates:
-            remarks.append("The model does not separate the data, so the run may never end.")
-        return remarks
-
-    def to_dict(self) -> dict[str, Any]:
-        """The ledger in plain Python types; the kernel as its formula."""
-        return {**super().to_dict(), "kernel": str(self.kernel)}
-
-
-def _other_beta(ledger: KernelPerceptronLedger, signed: FloatArray) -> str:
-    """Whether β is another than the ledger says; θ₀ is its sum, rounded once at each mistake."""
-    beta = ledger.updates * signed
-    slack = above(gamma(len(beta) + ledger.mistakes + MORE) * total_up(np.abs(beta)), 2)
-    same = np.array_equal(beta, ledger.coef)
-    away = abs(ledger.bias * float(beta.sum()) - ledger.intercept)
-    return "" if same and away <= slack else ANOTHER_MODEL
+        said = (PA_THEOREM, TOLD_STEPS, objection, charge, figures, ["u is the model itself."])
+        return Allowed(allowed, formula, *said)

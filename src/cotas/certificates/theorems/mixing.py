@@ -17,40 +17,41 @@ With one run it is the theorem as it stands. Nothing that needs one run after an
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
-from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import Least, Most, Up
-from cotas.certificates.core.rounding import (
-    TINY,
-    U,
-    above,
-    down,
-    gamma,
-    norm_up,
-    total_up,
+from cotas.certificates.core.rounding import TINY, U, above, down, gamma, norm_up, total_up
+from cotas.certificates.ledger import Together
+from cotas.certificates.numbers import whole
+from cotas.certificates.presentation import other_rows
+from cotas.certificates.sweep import (
+    MORE,
+    as_double,
+    outwards,
+    products,
+    refuse_other_features,
+    row_lengths,
 )
-from cotas.certificates.enclosures import MORE, as_double, outwards, products, row_lengths, whole
-from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_most, other_rows
 from cotas.certificates.theorems.mistakes import (
-    NOT_ABOUT_NEW_DATA,
     OVERFLOW,
     PA_THEOREM,
     WITHOUT_SHORTFALL,
     Allowed,
     aggressive,
     best_margin,
-    beyond_rounding,
     least_step,
     novikoff,
+    refuse_other_bias,
 )
 from cotas.source import Block, Source, Sums
 from cotas.words import say
@@ -61,20 +62,16 @@ HOW = (
     "from the common θ, whose mean by rows is the next. What is known of one run after another is "
     "not claimed."
 )
+RUNS = (
+    "The runs of {blocks} blocks made {counted} mistakes in {shown} presentations, "
+    "{mean} a block by its rows; the theorem allows any number.",
+    "The runs of {blocks} blocks made {counted} mistakes in {shown} presentations, "
+    "{mean} a block by its rows; {formula} allows at most {most}.",
+    "The runs made more mistakes than the theorem allows.",
+)
 TOLD = "How many rounds there were, the mistakes counted, and that θ comes of these runs."
 # Margins of so many rows tell which γ to look for.
 SAMPLE = 1000
-
-
-class MixtureRows(dict[int, int]):
-    """How many rows with a weight each run has."""
-
-    def __add__(self, other: MixtureRows) -> MixtureRows:
-        more, less = (self, other) if len(self) >= len(other) else (other, self)
-        found = MixtureRows(more)
-        for run, n in less.items():
-            found[run] = found.get(run, 0) + n
-        return found
 
 
 @dataclass(frozen=True)
@@ -118,6 +115,30 @@ class MixtureMargins:
         runs = np.searchsorted(self.ends, block.start + used, side="right")
         return _BlockRows(used, weights, lengths, lowest, off, runs)
 
+    def found(self, step: int, block: Block) -> Sums:
+        """The first pass: the rows of each run, the longest, the least margins, some of them."""
+        found = self.rows(block)
+        which, counts = np.unique(found.runs, return_counts=True)
+        some = (block.start + found.used) % step == 0
+        return Sums(
+            block.n_rows,
+            Counter(dict(zip(which.tolist(), counts.tolist(), strict=True))),
+            Most(found.lengths.max(initial=0.0)),
+            Most(found.off.max(initial=0.0)),
+            Least(found.weights.min(initial=math.inf)),
+            Sums(tuple(map(Least, found.lowest.min(axis=0, initial=math.inf)))),
+            [found.lowest[some]],
+        )
+
+    @np.errstate(all="ignore")
+    def lacking(self, sought: FloatArray, shares: FloatArray, squared: bool, block: Block) -> Sums:
+        """The second pass: Σ μᵢh of each class, h being what a margin lacks, squared, or sH."""
+        found = self.rows(block)
+        missing = np.maximum(0.0, np.nextafter(sought - found.lowest, math.inf))
+        cost = missing * (missing if squared else found.weights[:, None])
+        cost = outwards(outwards(cost) * shares[found.runs, None])
+        return Sums(tuple(Up(total_up(column)) for column in cost.T))
+
 
 class _BlockRows(NamedTuple):
     used: IntArray
@@ -126,46 +147,6 @@ class _BlockRows(NamedTuple):
     lowest: FloatArray
     off: FloatArray
     runs: IntArray
-
-
-@dataclass(frozen=True)
-class MixtureFound:
-    """The first pass: the rows of each run, the longest, the least margins, and some of them."""
-
-    margins: MixtureMargins
-    step: int
-
-    def __call__(self, block: Block) -> Sums:
-        found = self.margins.rows(block)
-        which, counts = np.unique(found.runs, return_counts=True)
-        some = (block.start + found.used) % self.step == 0
-        return Sums(
-            block.n_rows,
-            MixtureRows(zip(which.tolist(), counts.tolist(), strict=True)),
-            Most(found.lengths.max(initial=0.0)),
-            Most(found.off.max(initial=0.0)),
-            Least(found.weights.min(initial=math.inf)),
-            Sums(tuple(map(Least, found.lowest.min(axis=0, initial=math.inf)))),
-            [found.lowest[some]],
-        )
-
-
-@dataclass(frozen=True)
-class Shortfalls:
-    """The second pass: Σ μᵢ h of each class, h being the square of what a margin lacks, or sH."""
-
-    margins: MixtureMargins
-    sought: FloatArray
-    shares: FloatArray
-    squared: bool
-
-    def __call__(self, block: Block) -> Sums:
-        found = self.margins.rows(block)
-        with np.errstate(all="ignore"):
-            missing = np.maximum(0.0, np.nextafter(self.sought - found.lowest, math.inf))
-            cost = missing * (missing if self.squared else found.weights[:, None])
-            cost = outwards(outwards(cost) * self.shares[found.runs, None])
-        return Sums(tuple(Up(total_up(column)) for column in cost.T))
 
 
 class Survey(NamedTuple):
@@ -187,7 +168,7 @@ class Survey(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MixtureLedger(Parametric):
+class MixtureLedger(Together):
     """What the runs of a mixture counted.
 
     Attributes
@@ -218,16 +199,12 @@ class MixtureLedger(Parametric):
     scales_rows: ClassVar[bool] = False
     squared: ClassVar[bool] = False
 
-    def check(self, X: Any, y: Any = None) -> Certificate:
-        """The certificate of these runs, recomputed from a source, or from arrays."""
-        return self.check_all([self], as_source(X, y))[0]
-
     @classmethod
     def check_all(
-        cls, ledgers: Sequence[Self], source: Source, each: Each = map
+        cls, ledgers: Sequence[Self], X: Any, y: Any = None, each: Each = map
     ) -> list[Certificate]:
         """The certificates of several classes of one fit; the blocks are read twice for all."""
-        one = ledgers[0]
+        one, source = ledgers[0], as_source(X, y)
         one._refuse(source, ledgers)
         weights = class_factors(one.labels, one.factors)
         read = Signs(tuple(ledger.positive for ledger in ledgers), weights)
@@ -238,7 +215,8 @@ class MixtureLedger(Parametric):
         survey = one._survey(watched, margins, source.n_rows)
         with np.errstate(all="ignore"):
             sought = np.array([ledger._sought(survey, c) for c, ledger in enumerate(ledgers)])
-            lacks = watched.map_reduce(Shortfalls(margins, sought, survey.shares, cls.squared))
+            second = partial(margins.lacking, sought, survey.shares, cls.squared)
+            lacks = watched.map_reduce(second)
             sketches = watched.sketches()
             return [
                 ledger._conclude(survey, c, float(sought[c]), float(lacks[c]), sketches[c])
@@ -255,18 +233,14 @@ class MixtureLedger(Parametric):
             raise other_rows(source.n_rows, int(ends[-1]))
         if any(not np.array_equal(one.ends, ends) for one in ledgers):
             raise ValueError("The classes of one fit have other runs.")
-        if any(len(one.coef) != source.n_features for one in ledgers):
-            d, other = source.n_features, len(self.coef)
-            raise ValueError(f"X has {d} features; the certificate is about {other}.")
-        if self.bias not in (0.0, 1.0) or any(one.bias != self.bias for one in ledgers):
-            raise ValueError("The bias is a coordinate of one, or there is none.")
+        for one in ledgers:
+            refuse_other_features(source.n_features, len(one.coef))
+        refuse_other_bias(ledgers)
 
     def _survey(self, watched: Watched, margins: MixtureMargins, n_rows: int) -> Survey:
-        step = max(1, n_rows // SAMPLE)
-        rows, runs, radius, off, least_weight, least, some = watched.map_reduce(
-            MixtureFound(margins, step)
-        )
-        n = np.array([runs.get(i, 0) for i in range(len(self.ends))], dtype=np.float64)
+        look = partial(margins.found, max(1, n_rows // SAMPLE))
+        rows, runs, radius, off, least_weight, least, some = watched.map_reduce(look)
+        n = np.array([runs[i] for i in range(len(self.ends))], dtype=np.float64)
         objection = "" if rows == n_rows and n.sum() > 0 else "There are no rows with a weight."
         shares = n / max(1.0, n.sum())
         lowest = [float(value) for value in least]
@@ -305,48 +279,17 @@ class MixtureLedger(Parametric):
     def _conclude(
         self, survey: Survey, c: int, sought: float, lack: float, sketch: Any
     ) -> Certificate:
-        objection = self._impossible(survey)
-        if objection:
-            counted, mean, rounds = 0, Fraction(0), 0
-        else:
+        objection, counted, mean, rounds = self._impossible(survey), 0, Fraction(0), 0
+        if not objection:
             counted, mean = sum(np.asarray(self.mistakes).tolist()), self._mean(survey)
             rounds = int(self.rounds)
-        found = self._allowed(survey, c, sought, lack)
-        charge, objection = found.charge, objection or found.objection
-        allowed, moved = beyond_rounding(found.most, charge)
-        if not objection and mean > allowed:  # both as they are: one is a fraction
-            objection = "The runs made more mistakes than the theorem allows."
         shown, blocks = rounds * int(survey.n.sum()), int(np.count_nonzero(survey.n))
         about = {"counted": counted, "shown": shown, "blocks": blocks, "mean": f"{float(mean):.6g}"}
-        text = (
-            "The runs of {blocks} blocks made {counted} mistakes in {shown} presentations, "
-            "{mean} a block by its rows; {formula} allows at most {most}."
-        )
-        if math.isfinite(allowed):
-            about |= {"formula": found.formula, "most": at_most(allowed)}
-        else:
-            text = (
-                "The runs of {blocks} blocks made {counted} mistakes in {shown} presentations, "
-                "{mean} a block by its rows; the theorem allows any number."
-            )
-            allowed, charge = rounds * survey.most, 0.0
-        figures = {**found.figures, "presentations": float(shown), "rounds": float(rounds)}
-        return conclude(
-            "mistakes",
-            float(mean),
-            allowed,
-            statement=say(text, **about),
-            reference=found.reference,
-            witness=self,
-            sketch=sketch,
-            objection=objection,
-            figures=figures,
-            remarks=(HOW, *found.remarks, NOT_ABOUT_NEW_DATA),
-            trusted=(found.trusted,),
-            vacuous=not allowed < rounds * survey.most,
-            charge=charge,
-            moved=(0.0, moved),
-        )
+        figures = {"presentations": float(shown), "rounds": float(rounds)}
+        found = self._allowed(survey, c, sought, lack)
+        found, most = found._replace(remarks=[HOW, *found.remarks]), rounds * survey.most
+        whose: dict[str, Any] = {"witness": self, "sketch": sketch}
+        return found.against(mean, most, RUNS, figures, objection, about, **whose)
 
 
 @dataclass(frozen=True)
@@ -408,11 +351,8 @@ class PassiveAggressiveMixture(MixtureLedger):
         least = least_step(radius, lam, survey.least_weight)
         allowed = aggressive(away, total, lam, least)
         objection = "" if math.isfinite(lam) else "λ is not a positive number."
-        figures = {
-            "R (longest row)": radius,
-            "‖u‖²": above(away * away),
-            "ΣμH (hinge losses of u)": total,
-        }
+        figures = {"R (longest row)": radius, "‖u‖²": above(away * away)}
+        figures["ΣμH (hinge losses of u)"] = total
         lost = 8.0 * rounds * survey.off * survey.most / lam / least if least > 0 else 0.0
         charge = allowed * gamma(64) + lost
         plain = survey.least_weight == 1.0 and self.factors is None

@@ -38,10 +38,20 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.enclosures import MORE, outwards, row_lengths
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_most, other_rows
-from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, gather_facts
+from cotas.certificates.presentation import at_most
+from cotas.certificates.sweep import (
+    MORE,
+    Block,
+    Sketch,
+    Sweep,
+    Tally,
+    class_sketches,
+    outwards,
+    refuse_other_rows,
+    row_lengths,
+    signs_of,
+)
 from cotas.words import say
 
 # α is rounded, and so is Σ αᵢzᵢ in each coordinate: so many roundings of the longest row for each
@@ -66,10 +76,7 @@ class SeparationWitness(Parametric):
         """Both sides of the inequality above, recomputed from the data."""
         u = self._scaled()
         sweep = Sweep(X, y, [self.positive], u[:-1, None])
-        n = sweep.X.shape[0]
-        if self.alpha is not None and len(self.alpha) != n:
-            raise other_rows(n, len(self.alpha))
-        alpha = None if self.alpha is None else _combination(self.alpha)
+        alpha = None if self.alpha is None else _combination(self.alpha, sweep.X.shape[0])
 
         def read(block: Block) -> Tally:
             lengths, signs = row_lengths(block.rows), block.signs[:, 0]
@@ -89,12 +96,11 @@ class SeparationWitness(Parametric):
 
         found = sweep.tally(read)
         if alpha is not None:
-            signs = np.where(sweep.y == self.positive, 1.0, -1.0)
+            signs = signs_of(sweep.y, self.positive)
             found["ceiling"], farthest = _ceilings(found, alpha, signs, self.bias)
             if self.bias and len(np.unique(signs)) == 2:
                 found["farthest"] = farthest
-        facts = gather_facts(X, y, [self.positive])
-        return self._conclude(found, u, facts.sketches[0])
+        return self._conclude(found, u, class_sketches(X, y, [self.positive])[0])
 
     def _scaled(self) -> FloatArray:
         """(θ, bias·θ₀) in units of a power of two, in which nothing underflows."""
@@ -174,9 +180,10 @@ def _least_agreement(block: Block, lengths: FloatArray, u: FloatArray, bias: flo
     return float(lowest[i])
 
 
-def _combination(alpha: FloatArray) -> FloatArray:
-    """α in units of a power of two near its largest entry."""
+def _combination(alpha: FloatArray, n: int) -> FloatArray:
+    """α of n rows in units of a power of two near its largest entry."""
     alpha = np.asarray(alpha, dtype=np.float64)
+    refuse_other_rows(n, alpha)
     if not (np.isfinite(alpha).all() and (alpha >= 0).all() and alpha.any()):
         raise ValueError("A convex combination is finite, not negative, and not zero.")
     return np.ldexp(alpha, -math.frexp(float(alpha.max()))[1])

@@ -12,10 +12,9 @@ from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import moved_apart
 from cotas.certificates.core.rounding import above, below
-from cotas.certificates.duality import OPTIMIZATION_ONLY
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import at_most, ends
-from cotas.certificates.theorems.block_columns import columns_in_blocks
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_most, ends
+from cotas.certificates.sweep import refuse_other_features
 from cotas.certificates.theorems.replay import Replayed, replay
 from cotas.certificates.theorems.stagewise_bounds import (
     LENGTH,
@@ -26,7 +25,7 @@ from cotas.certificates.theorems.stagewise_bounds import (
     best,
     omegas,
 )  # fmt: skip
-from cotas.certificates.theorems.unit_columns import UnitColumns
+from cotas.certificates.theorems.unit_columns import UnitColumns, columns_in_blocks
 from cotas.source import Source
 from cotas.words import say
 
@@ -103,7 +102,6 @@ class Proof:
 
     @property
     def last(self) -> int:
-        """The number of iterations made."""
         return len(self.iterations) - 1
 
     def items(self, k: int) -> list[Item]:
@@ -202,10 +200,10 @@ class StagewiseRun(Parametric):
             np.array(a, dtype=np.float64) for a in (self.eps, self.steps, self.coef)
         )
         chosen, delta, bias = np.asarray(self.chosen), float(self.delta), float(self.intercept)
-        if coef.shape != (p,):
-            raise ValueError(f"X has {p} features; the certificate is about {len(coef)}.")
+        refuse_other_features(p, coef.size)
         sound = self.algorithm in THEOREMS and eps.ndim == 1 and delta > 0
         sound &= eps.shape == steps.shape == chosen.shape and chosen.dtype.kind in "iu"
+        sound &= coef.ndim == 1
         sound = sound and bool(((chosen >= 0) & (chosen < p) & (eps > 0)).all())
         sound &= all(np.isfinite(a).all() for a in (eps, steps, coef, bias))
         limit = {"LS-Boost": 1.0, "R-FS": delta}.get(self.algorithm, math.inf)

@@ -19,19 +19,18 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import Each, FloatArray
+from cotas.arrays import Each, FloatArray, IntArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, total_down, up
 from cotas.certificates.presentation import at_most
-from cotas.certificates.sweep import Block, Sketch, Tally
+from cotas.certificates.sweep import Block, Sketch, Tally, signs_of
 from cotas.certificates.theorems.combinations import (
+    PATTERNS,
     ExampleWeights,
     Labelled,
     LongSweep,
-    mean_in_words,
     read_sketch,
-    sketch_block,
 )
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.words import say
@@ -125,7 +124,6 @@ class SurrogateBound(Labelled):
                 "max slack": lead.slack.min(),  # of rows whose functions are all told
                 "min votes": lead.votes,
                 "max open": lead.open,
-                **sketch_block(block, sweep.first),
             }
             if rounds is not None:
                 survey.final[block.span] = rounds.w
@@ -161,7 +159,7 @@ class SurrogateBound(Labelled):
         learners = self.combinations[0].learners
         if self.stumps is None or not mass > 0 or not self.stumps.contains(learners):
             return math.inf
-        signs = np.where(sweep.y == self.classes[0], 1.0, -1.0)
+        signs = signs_of(sweep.y, self.classes[0])
         return above(self.stumps.largest_edge(sweep.X, signs * survey.final, each) / mass)
 
     def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
@@ -172,16 +170,9 @@ class SurrogateBound(Labelled):
             raise Objection("F is not a finite number for some example.")
         # An example whose sign rounding leaves open counts as a mistake.
         wrong = survey.margins <= 0
-        found = Surveyed(
-            len(wrong),
-            int(np.count_nonzero(wrong)),
-            weights.share_up(wrong),
-            *self._bound(survey, weights),
-            float(margins.min()),
-            weights.mass,
-            weights.uniform,
-            survey.tally,
-        )
+        shares = weights.share_up(wrong), *self._bound(survey, weights), float(margins.min())
+        counts, about = (len(wrong), int(np.count_nonzero(wrong))), (weights.mass, weights.uniform)
+        found = Surveyed(*counts, *shares, *about, survey.tally)
         return self.in_certificate(found, edge, read_sketch(survey.tally, sweep.X.shape))
 
     def in_certificate(self, found: Surveyed, edge: float, sketch: Sketch) -> Certificate:
@@ -196,7 +187,7 @@ class SurrogateBound(Labelled):
             error,
             upper,
             vacuous=upper >= 1.0,
-            statement=self._statement(found, error),
+            statement=lambda: self._statement(found, error),
             reference=REFERENCES[self.surrogate],
             figures=self._figures(found, edge),
             remarks=[*bracket, ABOUT_TRAINING],
@@ -219,13 +210,13 @@ class SurrogateBound(Labelled):
             "{limit}.",
             who=who,
             how=how if found.uniform else at_most(error),
-            mean=mean_in_words(found.uniform),
+            mean=say("mean" if found.uniform else "weighted mean"),
             name=say(SURROGATES[self.surrogate], theta=f"{found.theta:.4g}"),
             limit=say(limit, bound=at_most(found.bound)),
         )
 
     def _figures(self, found: Surveyed, edge: float) -> dict[str, float]:
-        K, k = len(self.combinations), len(self.combinations[0].learners)
+        K, k = len(self.combinations), self.rounds
         figures = {"rounds": float(k)} if K == 1 else {"classes": float(K), "rounds": float(k)}
         if self.surrogate == "votes":
             figures["θ"] = found.theta
@@ -241,13 +232,10 @@ class SurrogateBound(Labelled):
 
     def _margin_figures(self, least: float) -> dict[str, float]:
         """The smallest margin as a share of the votes, at least."""
-        low, high = self.size()
+        (low, high), name, times = self.size(), "smallest margin yF/Σ|c|", 1
         if len(self.combinations) > 1:
-            low, high = 2 * low, 2 * high
-        smallest = max(-1.0, down(least / (high if least > 0 else low)))
-        several = len(self.combinations) > 1
-        name = "smallest margin, as a share of all votes" if several else "smallest margin yF/Σ|c|"
-        return {name: smallest}
+            name, times = "smallest margin, as a share of all votes", 2
+        return {name: max(-1.0, down(least / (times * (high if least > 0 else low))))}
 
     def _round_figures(self, found: Surveyed) -> dict[str, float]:
         """Corollary 1 and the product of the rounds, each at most what is told.
@@ -292,6 +280,18 @@ class RoundWeights:
         self.w *= own
         self.m += 1
         self.sums[self.m] = self.w.sum()
+
+    def eight(self, wrong: IntArray) -> None:
+        """Up to eight rounds, from the weight of the rows that are wrong in the same of them."""
+        c = self.c[self.m : self.m + 8]
+        told, rounds = PATTERNS[:, : len(c)], slice(self.m, self.m + len(c))
+        alike = np.bincount(wrong, self.w, len(told))
+        grown = np.cumprod(np.exp(np.where(told, c, -c)), axis=1)
+        before = alike[:, None] * np.insert(grown[:, :-1], 0, 1.0, axis=1)
+        self.wrong[rounds] = (before * told).sum(axis=0)
+        self.m += len(c)
+        self.sums[rounds.start + 1 : rounds.stop + 1] = alike @ grown
+        self.w *= grown[:, -1].take(wrong)
 
     def tally(self) -> Tally:
         return {"sum weights": self.sums, "sum wrong": self.wrong}

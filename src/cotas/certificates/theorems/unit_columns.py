@@ -15,23 +15,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.core.rounding import (
-    above,
-    dot,
-    gamma,
-    is_definite,
-    norm_up,
-    total_up,
-    up,
-)
+from cotas.certificates.blocks import Columns, Watched
+from cotas.certificates.core.rounding import above, dot, gamma, is_definite, norm_up, total_up, up
 from cotas.certificates.core.rows import pairwise
-from cotas.certificates.sweep import as_rows, sketches_of, targets_of
+from cotas.certificates.sweep import as_rows
+from cotas.certificates.targets import sketches_of, targets_of
+from cotas.source import Block, Source, Sums
 
 # Up to so many rows or columns λ_pmin is bounded.
 LARGEST_SPECTRUM = 3000
@@ -39,8 +35,12 @@ LARGEST_SPECTRUM = 3000
 ROWS, DENSE = 256, 1e7
 # Squares below this, or above its inverse, lose digits by underflow.
 SMALLEST = 2.0**-900
+TOO_MANY = (
+    "Of rows in blocks a matrix with an entry for each pair of columns is kept, and {p} columns "
+    "are too many: {most} at most."
+)
+OTHER_COUNT = "The blocks of the source hold {found} rows, and it says that it has {n}."
 TOO_FLAT = "A column, or y, is too close to constant, too large or too small for double precision."
-BAD_WEIGHTS = "The weights are not one finite number, zero or more, for each row."
 
 
 class Seen(NamedTuple):
@@ -74,6 +74,13 @@ def look(X: Matrix, y: FloatArray, w: FloatArray) -> Seen:
     sums = np.append(np.asarray(X.sum(axis=0, dtype=np.float64)).ravel(), y.sum())
     ends = np.append(low, y.min()).astype(np.float64), np.append(high, y.max()).astype(np.float64)
     return Seen(len(y), [math.fsum(w)], *ends, sums, sparse.issparse(X))
+
+
+def with_weight(X: Matrix, y: FloatArray, w: FloatArray) -> tuple[Matrix, FloatArray, FloatArray]:
+    """The rows that have a weight, with their y and their weights."""
+    if w.shape != y.shape or not (np.isfinite(w) & (w >= 0)).all():
+        raise ValueError("The weights are not one finite number, zero or more, for each row.")
+    return (X, y, w) if w.all() else (X[w > 0], y[w > 0], w[w > 0])
 
 
 @dataclass(frozen=True)
@@ -123,11 +130,8 @@ class UnitColumns:
     ) -> None:
         self.X, self.each, targets = as_rows(X), each, targets_of(X.shape[0], y, [None])
         self.sketch, y = sketches_of(self.X, targets, each)[0], targets[:, 0]
-        self.w = np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64)
-        if self.w.shape != y.shape or not (np.isfinite(self.w) & (self.w >= 0)).all():
-            raise ValueError(BAD_WEIGHTS)
-        if not self.w.all():
-            self.X, y, self.w = self.X[self.w > 0], y[self.w > 0], self.w[self.w > 0]
+        w = np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64)
+        self.X, y, self.w = with_weight(self.X, y, w)
         self.y = y
         self.by_gram = self.X.shape[1] <= min(len(y), LARGEST_SPECTRUM)
         with np.errstate(all="ignore"):
@@ -271,3 +275,74 @@ def _shortened(x: float) -> float:
     """x to 24 digits of its binary form, rounded down: the same on every machine, nearly always."""
     part, exponent = math.frexp(max(x, 0.0))
     return math.ldexp(math.floor(part * 2**24), exponent - 24)
+
+
+# ---- rows in blocks: two passes, and XᵀX stays -------------------------------------------------
+
+
+def rows_of(block: Block) -> tuple[Matrix, FloatArray, FloatArray]:
+    """X, y and the weights of the rows of a block that have one."""
+    return with_weight(as_rows(block.X), np.asarray(block.y, dtype=np.float64), block.shares())
+
+
+@np.errstate(all="ignore")
+def first_look(block: Block) -> Sums:
+    """How many rows a block has, and how far its columns go; y is the last."""
+    X, y, w = rows_of(block)
+    p = X.shape[1] + 1
+    ends = (np.full(p, np.inf), np.full(p, -np.inf), np.zeros(p))
+    seen = look(X, y, w) if len(y) else Seen(0, [], *ends, sparse.issparse(X))
+    return Sums(block.n_rows, seen)
+
+
+@np.errstate(all="ignore")
+def products_of(products: Products, block: Block) -> FloatArray:
+    """The products of the columns of a block."""
+    X, y, w = rows_of(block)
+    p = X.shape[1]
+    return products.over(X, y, w) if len(y) else np.zeros((p + 1, p + 2))
+
+
+class BlockColumns(UnitColumns):
+    """The columns of a source that has more rows than columns."""
+
+    by_gram = True
+
+    def __init__(self, watched: Watched, seen: Seen, centred: bool) -> None:
+        self.source = watched
+        with np.errstate(all="ignore"):
+            self._measure(seen, watched.n_features, centred)
+        self.y, self.sketch = np.zeros(0), watched.sketches()[0]
+
+    def _sum(self, products: Products) -> FloatArray:
+        return self.source.map_reduce(partial(products_of, products))
+
+
+def in_one_piece(block: Block) -> list[Any]:
+    """X, y and the weights of a block, in a list."""
+    return [(as_rows(block.X), block.y, block.shares())]
+
+
+def columns_in_blocks(
+    source: Source, centred: bool, each: Each = map
+) -> tuple[UnitColumns, AnyArray | None]:
+    """The columns, and the least and the greatest weight if a row has another one than 1.
+
+    Fewer rows than columns are taken together: the products of rows tell more then.
+    """
+    p = source.n_features
+    if p > LARGEST_SPECTRUM:
+        raise ValueError(TOO_MANY.format(p=p, most=LARGEST_SPECTRUM))
+    watched = Watched.over(source, Columns((None,)), each)
+    found, seen = watched.map_reduce(first_look)
+    if found != watched.n_rows:  # a block was left out, or came twice
+        raise ValueError(OTHER_COUNT.format(found=found, n=watched.n_rows))
+    ends = watched.ends_of_weights()
+    weights = None if (ends == 1.0).all() else ends
+    if p <= seen.rows:
+        return BlockColumns(watched, seen, centred), weights
+    rows, y, w = zip(*watched.map_reduce(in_one_piece), strict=True)
+    alike = all(map(sparse.issparse, rows))
+    parts = [part.toarray() if sparse.issparse(part) and not alike else part for part in rows]
+    X = sparse.vstack(parts, format="csr") if alike else np.vstack(parts)
+    return UnitColumns(X, np.concatenate(y), np.concatenate(w), centred, each), weights

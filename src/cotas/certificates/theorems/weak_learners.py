@@ -15,7 +15,8 @@ from cotas.certificates.core.rounding import TINY, above, gamma, total_up, up
 from cotas.certificates.verification import same
 from cotas.words import say
 
-PLACED_AT_A_TIME, READ_AT_A_TIME = 1 << 13, 1 << 19  # numbers of columns
+# Numbers of columns.
+PLACED_AT_A_TIME, CELLS_AT_A_TIME, READ_AT_A_TIME = 1 << 13, 1 << 16, 1 << 19
 
 
 def numbers(given: Any, what: str, ndim: int = 1) -> FloatArray:
@@ -50,11 +51,9 @@ class Learners:
         raise NotImplementedError
 
     def values(self, rows: Matrix) -> Iterator[FloatArray]:
-        """The values alone."""
         return (value.f for value in self.enclosed(rows))
 
     def trusted(self) -> tuple[str, ...]:
-        """What is believed of these functions without a look."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -244,7 +243,6 @@ class StumpClass:
     categorical: BoolArray
 
     def described(self) -> str:
-        """The class in words."""
         words = self.in_words()
         return say("the stumps with {tests}" if words else "all stumps", tests=words)
 
@@ -303,10 +301,11 @@ class StumpClass:
     def cells(self, X: Matrix, used: IntArray) -> tuple[IntArray, IntArray]:
         """Those of the used rows that no test tells from all others, and the cell of each.
 
-        Two rows are in one cell if every feature has them in the same bin, or category.
+        Two rows are in one cell if every feature has them in the same bin, or category. Rows that
+        some features tell from all others are not looked at further.
         """
-        rows, cells, n_cells = used, np.zeros(len(used), dtype=np.int64), 1
-        source, parts = self._in_parts(X)
+        rows, cells, n_cells, most = used, np.zeros(len(used), dtype=np.int64), 1, 64 * len(used)
+        source, parts = self._in_parts(X, CELLS_AT_A_TIME)
         for features in parts:
             codes, missing = self._codes(_columns(source, features)[:, rows], features)
             for j in range(len(codes)):
@@ -314,15 +313,19 @@ class StumpClass:
                     shared, cells = shared_cells(cells)
                     rows, codes, n_cells = rows[shared], codes[:, shared], len(rows)
                 cells, n_cells = cells * (missing + 1) + codes[j], n_cells * (missing + 1)
+            if n_cells > most:
+                shared, cells = shared_cells(cells)
+                most = 64 * len(cells) if 2 * len(cells) < len(rows) else 2**63
+                rows, n_cells = rows[shared], len(cells)
         shared, cells = shared_cells(cells)
         return rows[shared], cells
 
-    def _in_parts(self, X: Matrix) -> tuple[Matrix, list[IntArray]]:
+    def _in_parts(self, X: Matrix, enough: int) -> tuple[Matrix, list[IntArray]]:
         """X for reading columns, and its features, as many at a time as have numbers enough."""
         source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
         n, d = source.shape
         self._refuse_unsound(d)
-        width = max(1, READ_AT_A_TIME // max(1, n))
+        width = max(1, enough // max(1, n))
         return source, [np.arange(j, min(j + width, d)) for j in range(0, d, width)]
 
     def _codes(self, x: FloatArray, features: IntArray) -> tuple[IntArray, int]:
@@ -341,7 +344,7 @@ class StumpClass:
 
     def largest_edge(self, X: Matrix, g: FloatArray, each: Any = map) -> float:
         """max over the class of Σ gᵢ f(xᵢ), rounded up; `each` may look at features in threads."""
-        source, parts = self._in_parts(X)
+        source, parts = self._in_parts(X, READ_AT_A_TIME)
 
         def edge(features: IntArray) -> float:
             codes, missing = self._codes(_columns(source, features), features)
@@ -356,7 +359,7 @@ class StumpClass:
 
         A category that is not among those known counts with Σ|gᵢ|.
         """
-        source, parts = self._in_parts(X)
+        source, parts = self._in_parts(X, READ_AT_A_TIME)
         return np.concatenate([self._sums(_columns(source, part), part, g) for part in parts])
 
     def edge_of_sums(self, sums: FloatArray, whole: float, n: int, size: float) -> float:

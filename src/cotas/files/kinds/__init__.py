@@ -10,7 +10,7 @@ from cotas.files.kinds.models import MODEL
 from cotas.files.kinds.preparations import DATA, PREPARATION
 from cotas.files.kinds.states import RULE
 from cotas.files.kinds.values import KERNEL, LEARNER, LOSS, STEP, STOP, VALUES
-from cotas.files.records import Family, Record, location_of, records_within
+from cotas.files.records import RECORDS, Family, Record, location_of
 
 FAMILIES: tuple[Family, ...] = (
     *(MODEL, PREPARATION, CERTIFICATE, WITNESS),
@@ -18,10 +18,7 @@ FAMILIES: tuple[Family, ...] = (
 )
 PARTS: dict[str, Family | Record] = {"model": MODEL, "preparation": PREPARATION, "data": DATA}
 
-_NAMES: dict[str, str] = {}
-for _family in FAMILIES:
-    for _record in records_within(_family):
-        _NAMES.setdefault(_record.location, "")
+_NAMES: dict[str, str] = dict.fromkeys(RECORDS, "")
 for _family in FAMILIES:
     for _name, _record in _family.members.items():
         _NAMES[_record.location] = f"{_family.word}: {_name}"

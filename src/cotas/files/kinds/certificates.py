@@ -6,9 +6,10 @@ a stranger puts into them can be false, but never harmful.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from cotas.files.kinds.values import KERNEL, LOSS, PLAIN_LINES, PLAIN_TREES, RISK, SOFTMAX_RISK
+from cotas.files.kinds.values import KERNEL, PLAIN_LINES, PLAIN_TREES
 from cotas.files.records import Estimator, Family, Record
 from cotas.files.schema import (
     LONGEST,
@@ -17,14 +18,11 @@ from cotas.files.schema import (
     Each,
     Either,
     Field,
-    Flag,
     Label,
     Labels,
-    Mapped,
     Number,
     RowsField,
     Sentence,
-    Text,
     Whole,
     require,
 )
@@ -35,21 +33,39 @@ def _given(sides: str) -> Array:
     return Array(sides, NUMBERS, infinite=True, nan=True)
 
 
-_NUMBER = Number(finite=False)
-_THETA: dict[str, Field] = {"coef": _given("p"), "intercept": _NUMBER}
-_WEIGHTS = _given("n").or_none()
+# What fields of witnesses are wherever they are arrays or whole numbers, or may be anything.
+_USUAL: dict[str, Field] = {
+    "positive": Label(),
+    **dict.fromkeys(("column", "n_rows", "n_features"), Whole(0)),
+    "classes": Labels("k"),
+    "labels": Labels("k"),
+    "factors": _given("k"),
+    **dict.fromkeys(("coef", "penalty_scale", "centre", "scale"), _given("p")),
+    **dict.fromkeys(
+        ("multipliers", "weights", "alpha", "updates", "averaged_updates", "slopes"), _given("n")
+    ),
+    **dict.fromkeys(("last", "start", "averaged_start", "separator"), _given("e")),
+    **dict.fromkeys(("bounds", "measured"), _given("b j")),
+    **dict.fromkeys(("holds", "vacuous"), Array("b j", "bool")),
+    **dict.fromkeys(("losses", "lengths", "nonzeros"), _given("i")),
+    **dict.fromkeys(("biases", "smoothings"), _given("r")),
+    "thetas": _given("r p"),
+    "omegas": _given("o"),
+    "coefficients": _given("t"),
+    "categorical": Array("d", "bool"),
+}
 
-SKETCH = Record(
-    "cotas.certificates.sweep.Sketch",
-    {
-        "n_rows": Whole(0),
-        "n_features": Whole(0),
-        "entries": _NUMBER,
-        "labels": _NUMBER,
-        "scale": _NUMBER,
-        "label_scale": _NUMBER,
-    },
-)
+
+def _record(
+    place: str,
+    given: dict[str, Field] | None = None,
+    *,
+    own: bool = False,
+    relation: Callable[[Any], None] | None = None,
+) -> Record:
+    location = f"cotas.certificates.{place}"
+    return Record(location, given or {}, own, relation, usual=_USUAL, finite=False)
+
 
 FEATURE_MAP = Estimator(
     "cotas.kernel.feature_map.FeatureMap",
@@ -70,245 +86,91 @@ FEATURES = Family(
         ),
         "nystroem": Record(
             "cotas.kernel.approximate.NystroemFeatures",
-            {"map": FEATURE_MAP, "landmarks": Array("l", "int32 int64", low=0)},
+            {"landmarks": Array("l", "int32 int64", low=0)},
         ),
     },
+    ("Features",),
 )
 
-_DUAL: dict[str, Field] = {
-    "problem": RISK,
-    **_THETA,
-    "positive": Label(),
-    "multipliers": _given("n"),
-    "per": _NUMBER,
-    "weights": _WEIGHTS,
-}
-DUAL_POINT = Record(
-    "cotas.certificates.duality.DualPoint",
-    {
-        **_DUAL,
-        "expectation": Record(
-            "cotas.certificates.duality.Expectation", {"draws": Whole(), "projected": Flag()}
-        ).or_none(),
-    },
+# What witnesses are made of.
+for _place in (
+    "sweep.Sketch",
+    "duality.Expectation",
+    "kernel_regression.KernelRegression",
+    "lasso.LassoProblem",
+    "least_squares.Descent",
+):
+    _record(_place)
+_record(
+    "theorems.combinations.Combination",
+    {"learners": Either((PLAIN_TREES, PLAIN_LINES))},
+    own=True,
 )
-KERNEL_DUAL_POINT = Record(
-    "cotas.certificates.kernel.KernelDualPoint", {**_DUAL, "kernel": KERNEL, "subject": Sentence()}
+_record(
+    "theorems.weak_learners.StumpClass",
+    {"thresholds": Each(Array("g", infinite=True, nan=True), tuple, "d").or_none()},
 )
-_KERNEL_REGRESSION = Record(
-    "cotas.certificates.kernel_regression.KernelRegression",
-    {"lam": _NUMBER, "free_bias": Flag(), "epsilon": _NUMBER.or_none()},
-)
-_LEDGER: dict[str, Field] = {
-    **_THETA,
-    "positive": Label(),
-    "bias": _NUMBER,
-    "updates": _given("n"),
-    "mistakes": Whole(),
-    "presentations": Whole(),
-    "weights": _WEIGHTS,
-    "last": _given("e").or_none(),
-    "averaged_updates": _given("n").or_none(),
-    "start": _given("e").or_none(),
-    "averaged_start": _given("e").or_none(),
-    "separator": _given("e").or_none(),
-}
+_SUBJECT: dict[str, Field] = {"subject": Sentence()}
 _SOFTMAX: dict[str, Field] = {
-    "problem": SOFTMAX_RISK,
-    "classes": Labels("k"),
     "coef": _given("k p"),
     "intercept": _given("k"),
     "reference_coef": _given("k p"),
     "reference_intercept": _given("k"),
 }
-_MISTAKES = "cotas.certificates.theorems.mistakes"
-_MIXTURE: dict[str, Field] = {
-    **_THETA,
-    "positive": Label(),
-    "bias": _NUMBER,
-    "mistakes": Array("b", "int64"),
-    "ends": Array("b", "int64"),
-    "rounds": Whole(),
-    "last": _given("e").or_none(),
-    "labels": Labels("k").or_none(),
-    "factors": _given("k").or_none(),
-}
-_MIXING = "cotas.certificates.theorems.mixing"
-
-_LASSO = Record(
-    "cotas.certificates.lasso.LassoProblem",
-    {
-        "lam": _NUMBER.or_none(),
-        "delta": _NUMBER.or_none(),
-        "l1_ratio": _NUMBER,
-        "positive": Flag(),
-        "standardize": Flag(),
-        "free_bias": Flag(),
-    },
-)
-_DESCENT = Record(
-    "cotas.certificates.least_squares.Descent",
-    {
-        "step": _NUMBER,
-        "iterations": Whole(),
-        "centre": _given("p").or_none(),
-        "scale": _given("p").or_none(),
-    },
-)
-_COLUMN: dict[str, Field] = {
-    "column": Whole(0).or_none(),
-    "weights": _WEIGHTS,
-    "penalty_scale": _given("p").or_none(),
-}
-STAGEWISE_RUN = Record(
-    "cotas.certificates.theorems.stagewise.StagewiseRun",
-    {
-        "algorithm": Text(),
-        "eps": Array("s", infinite=True),
-        "delta": _NUMBER,
-        "coef": Array("d"),
-        "chosen": Array("s", "int64", low=0, below="d"),
-        "steps": Array("s"),
-        "intercept": Number(),
-        "weights": _given("n").or_none(),
-        "free_bias": Flag(),
-    },
-)
-
-_SUM = Record(
-    "cotas.certificates.theorems.combinations.Combination",
-    {"learners": Either((PLAIN_TREES, PLAIN_LINES)), "coefficients": _given("t")},
-    own=True,
-)
-_STUMPS = Record(
-    "cotas.certificates.theorems.weak_learners.StumpClass",
-    {
-        "thresholds": Each(Array("g", infinite=True, nan=True), tuple, "d").or_none(),
-        "categorical": Array("d", "bool"),
-    },
-)
-_COMBINED: dict[str, Field] = {"combinations": Each(_SUM, tuple), "weights": _WEIGHTS}
-_BOOSTED: dict[str, Field] = {**_COMBINED, "classes": Labels("k")}
-_SURROGATE: dict[str, Field] = {
-    **_BOOSTED,
-    "surrogate": Text(),
-    "discrete": Flag(),
-    "stumps": _STUMPS.or_none(),
-}
-_ADDITIVE: dict[str, Field] = {
-    **_COMBINED,
-    "constant": _NUMBER,
-    "loss": Text(),
-    "tests": _STUMPS,
-}
+_MIXTURE: dict[str, Field] = {"mistakes": Array("b", "int64"), "ends": Array("b", "int64")}
 # Classes may have weights besides those of the rows, which stay with the source.
 _IN_BLOCKS: dict[str, Field] = {"labels": Labels("c").or_none(), "factors": _given("c").or_none()}
 
 WITNESS = Family(
     "witness",
     {
-        "dual point": DUAL_POINT,
-        "dual point in a kernel": KERNEL_DUAL_POINT,
-        "dual point of a pair": Record(
-            "cotas.certificates.kernel.PairPoint",
+        "dual point": _record("duality.DualPoint"),
+        "dual point in a kernel": _record("kernel.KernelDualPoint", _SUBJECT),
+        "dual point of a pair": _record(
+            "kernel.PairPoint",
             {
-                "point": KERNEL_DUAL_POINT,
                 "n_rows": Whole(1, LONGEST, letter="w"),
                 "rows": Array("r", "int32 int64", low=0, below="w"),
             },
         ),
-        "dual point in features": Record(
-            "cotas.certificates.features.FeaturePoint",
-            {"features": FEATURES, "point": DUAL_POINT, "remark": Text(), "subject": Sentence()},
+        "dual point in features": _record("features.FeaturePoint", _SUBJECT),
+        "dual point of blocks": _record("blocks.BlockPoint"),
+        "hard margin": _record("duality.HardMarginPoint"),
+        "perceptron run": _record("theorems.mistakes.PerceptronLedger"),
+        "passive-aggressive run": _record("theorems.mistakes.PassiveAggressiveLedger"),
+        "kernel perceptron run": _record("theorems.kernel_mistakes.KernelPerceptronLedger"),
+        "mixed perceptron runs": _record("theorems.mixing.PerceptronMixture", _MIXTURE),
+        "mixed passive-aggressive runs": _record(
+            "theorems.mixing.PassiveAggressiveMixture", _MIXTURE
         ),
-        "dual point of blocks": Record(
-            "cotas.certificates.blocks.BlockPoint",
+        "softmax point": _record("softmax.SoftmaxPoint", _SOFTMAX),
+        "softmax point of blocks": _record("softmax.SoftmaxInBlocks", _SOFTMAX),
+        "separation": _record("theorems.separation.SeparationWitness"),
+        "squared loss": _record("least_squares.SquaredLossPoint"),
+        "lasso": _record("lasso.LassoPoint"),
+        "kernel regression": _record("kernel_regression.KernelRegressionPoint"),
+        "residual loss": _record("residuals.ResidualPoint"),
+        "stagewise run": _record(
+            "theorems.stagewise.StagewiseRun",
             {
-                "problem": RISK,
-                **_THETA,
-                "positive": Label(),
-                "thetas": _given("r p"),
-                "biases": _given("r"),
-                "smoothings": _given("r"),
-                "labels": Labels("k").or_none(),
-                "factors": _given("k").or_none(),
+                "eps": Array("s", infinite=True),
+                "coef": Array("d"),
+                "chosen": Array("s", "int64", low=0, below="d"),
+                "steps": Array("s"),
+                "intercept": Number(),
             },
         ),
-        "hard margin": Record(
-            "cotas.certificates.duality.HardMarginPoint",
-            {**_THETA, "positive": Label(), "free_bias": Flag(), "alpha": _given("n")},
+        "surrogate bound": _record("theorems.surrogates.SurrogateBound"),
+        "surrogate bound of blocks": _record(
+            "theorems.block_combinations.BlockSurrogate", _IN_BLOCKS
         ),
-        "perceptron run": Record(f"{_MISTAKES}.PerceptronLedger", _LEDGER),
-        "passive-aggressive run": Record(
-            f"{_MISTAKES}.PassiveAggressiveLedger", {**_LEDGER, "lam": _NUMBER}
-        ),
-        "kernel perceptron run": Record(
-            f"{_MISTAKES}.KernelPerceptronLedger", {**_LEDGER, "kernel": KERNEL}
-        ),
-        "mixed perceptron runs": Record(f"{_MIXING}.PerceptronMixture", _MIXTURE),
-        "mixed passive-aggressive runs": Record(
-            f"{_MIXING}.PassiveAggressiveMixture", {**_MIXTURE, "lam": _NUMBER}
-        ),
-        "softmax point": Record(
-            "cotas.certificates.softmax.SoftmaxPoint",
-            {**_SOFTMAX, "weights": _given("n")},
-        ),
-        "softmax point of blocks": Record(
-            "cotas.certificates.softmax_blocks.SoftmaxInBlocks",
-            {**_SOFTMAX, "factors": _given("k").or_none()},
-        ),
-        "separation": Record(
-            "cotas.certificates.theorems.separation.SeparationWitness",
-            {**_THETA, "positive": Label(), "bias": _NUMBER, "alpha": _given("n").or_none()},
-        ),
-        "squared loss": Record(
-            "cotas.certificates.least_squares.SquaredLossPoint",
-            {
-                **_THETA,
-                "lam": _NUMBER,
-                "free_bias": Flag(),
-                **_COLUMN,
-                "descent": _DESCENT.or_none(),
-            },
-        ),
-        "lasso": Record(
-            "cotas.certificates.lasso.LassoPoint", {"problem": _LASSO, **_THETA, **_COLUMN}
-        ),
-        "kernel regression": Record(
-            "cotas.certificates.kernel_regression.KernelRegressionPoint",
-            {"problem": _KERNEL_REGRESSION, "kernel": KERNEL, **_THETA, "weights": _WEIGHTS},
-        ),
-        "residual loss": Record(
-            "cotas.certificates.residuals.ResidualPoint",
-            {
-                "loss": Text(),
-                "threshold": _NUMBER,
-                "lam": _NUMBER,
-                "free_bias": Flag(),
-                **_THETA,
-                "slopes": _given("n").or_none(),
-                "weights": _WEIGHTS,
-                "column": Whole(0).or_none(),
-            },
-        ),
-        "stagewise run": STAGEWISE_RUN,
-        "surrogate bound": Record(
-            "cotas.certificates.theorems.surrogates.SurrogateBound", _SURROGATE
-        ),
-        "surrogate bound of blocks": Record(
-            "cotas.certificates.theorems.block_combinations.BlockSurrogate",
-            {**_SURROGATE, **_IN_BLOCKS},
-        ),
-        "hull": Record(
-            "cotas.certificates.theorems.hull.HullPoint",
-            {**_BOOSTED, "cost": LOSS, "stumps": _STUMPS, "radius": _NUMBER.or_none()},
-        ),
-        "sum of functions": Record("cotas.certificates.theorems.additive.AdditiveFit", _ADDITIVE),
-        "sum of functions of blocks": Record(
-            "cotas.certificates.theorems.block_combinations.BlockAdditive",
-            {**_ADDITIVE, **_IN_BLOCKS},
+        "hull": _record("theorems.hull.HullPoint"),
+        "sum of functions": _record("theorems.additive.AdditiveFit"),
+        "sum of functions of blocks": _record(
+            "theorems.block_combinations.BlockAdditive", _IN_BLOCKS
         ),
     },
+    ("Witness",),
 )
 
 
@@ -316,51 +178,12 @@ def _single(certificate: Any) -> None:
     require(certificate.parts == (), "a certificate", "is composite; models keep the parts")
 
 
-_WORDS, _SENTENCES = Each(Text(), tuple), Each(Sentence(), tuple)
-_SAID: dict[str, Field] = {
-    "kind": Text(),
-    "lower": _NUMBER,
-    "upper": _NUMBER,
-    "holds": Flag(),
-    "statement": Sentence(),
-    "reference": Sentence(),
-    "figures": Mapped(_NUMBER),
-    "remarks": _SENTENCES,
-    "vacuous": Flag(),
-    "objection": Sentence(),
-    "trusted": _SENTENCES,
-    "notes": _SENTENCES,
-    "zero_objective": _NUMBER.or_none(),
-    "label": Sentence(),
-    "witness": WITNESS.or_none(),
-    "sketch": SKETCH.or_none(),
-}
-_PROOF = Record(
-    "cotas.certificates.theorems.stagewise.Proof",
-    {
-        "names": _WORDS,
-        "bounds": _given("b j"),
-        "measured": _given("b j"),
-        "holds": Array("b j", "bool"),
-        "vacuous": Array("b j", "bool"),
-        "iterations": _given("j"),
-        "losses": _given("i"),
-        "lengths": _given("i"),
-        "nonzeros": _given("i"),
-        "omegas": _given("o"),
-    },
-)
+_record("theorems.stagewise.Proof", {"iterations": _given("j")})
 CERTIFICATE = Family(
     "certificate",
     {
-        "single": Record(
-            "cotas.certificates.certificate.Certificate", _SAID, own=True, relation=_single
-        ),
-        "stagewise": Record(
-            "cotas.certificates.theorems.stagewise.StagewiseCertificate",
-            {**_SAID, "proof": _PROOF},
-            own=True,
-            relation=_single,
-        ),
+        "single": _record("certificate.Certificate", own=True, relation=_single),
+        "stagewise": _record("theorems.stagewise.StagewiseCertificate", own=True, relation=_single),
     },
+    ("Certificate",),
 )

@@ -6,6 +6,8 @@ q targets, w models of a blend.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
 from cotas.files.kinds.states import BATCHES, ENDING, HISTORY, STAGEWISE_PATH
 from cotas.files.kinds.values import ENSEMBLE, KERNEL
-from cotas.files.records import Estimator, Family, Later, Record
+from cotas.files.records import Estimator, Family, Known, Record
 from cotas.files.schema import (
     LONGEST,
     Array,
@@ -58,10 +60,9 @@ _REGION = Record(
     {
         "theta": Array("d"),
         "radius": Number(0.0),
-        "lowest_bias": Number(finite=False),
-        "highest_bias": Number(finite=False),
         "centre": Array("d").or_none(),
     },
+    finite=False,
 )
 _COUNTED = Array("s", "int64", low=0)
 LINEAR_SVM: dict[str, Field] = {
@@ -84,12 +85,7 @@ LOGISTIC: dict[str, Field] = {
 }
 
 _KERNEL_REGION = Record(
-    "cotas.certificates.kernel.KernelRegion",
-    {
-        "radius": Number(0.0),
-        "lowest": Number(finite=False),
-        "highest": Number(finite=False),
-    },
+    "cotas.certificates.kernel.KernelRegion", {"radius": Number(0.0)}, finite=False
 )
 _SUPPORT: dict[str, Field] = {
     "kernel": KERNEL,
@@ -293,35 +289,23 @@ def boosters_fit(model: Any) -> None:
         require(same, "ensembles", "of one vote differ in their rounds")
 
 
-def _linear(module: str, fields: dict[str, Field]) -> Estimator:
-    return Estimator(f"cotas.linear.{module}", fields, relation=machines_fit)
+def _estimator(
+    home: str, relation: Callable[[Any], None], place: str, fields: dict[str, Field]
+) -> Estimator:
+    return Estimator(f"cotas.{home}.{place}", fields, relation=relation)
 
 
-def _kernel(module: str, fields: dict[str, Field]) -> Estimator:
-    return Estimator(f"cotas.kernel.{module}", fields, relation=kernels_fit)
-
-
-def _kernel_regressor(name: str) -> Estimator:
-    return Estimator(f"cotas.kernel.regression.{name}", KERNEL_REGRESSOR, relation=expansion_fits)
-
-
-def _regression(module: str, fields: dict[str, Field]) -> Estimator:
-    return Estimator(f"cotas.regression.{module}", fields, relation=targets_fit)
-
-
-def _boosting(module: str, fields: dict[str, Field] = BOOSTER) -> Estimator:
-    return Estimator(f"cotas.boosting.{module}", fields, relation=boosters_fit)
-
-
-def _any_model() -> Family:
-    return MODEL
-
+_linear = partial(_estimator, "linear", machines_fit)
+_kernel = partial(_estimator, "kernel", kernels_fit)
+_expansion = partial(_estimator, "kernel", expansion_fits)
+_regression = partial(_estimator, "regression", targets_fit)
+_boosting = partial(_estimator, "boosting", boosters_fit)
 
 # The members have what all models have.
 BLEND: dict[str, Field] = {
     "names": Each(Text(), side="w").at("names_"),
     "weights": Array("w", low=0).at("weights_"),
-    "estimators": Each(Later(_any_model), side="w").at("estimators_"),
+    "estimators": Each(Known("Model"), side="w").at("estimators_"),
     "claim": Each(Together((Text(), Number(0.0), Text())), side="w").at("_claim"),
     "seal": Text().at("_seal"),
 }
@@ -338,8 +322,8 @@ MODEL: Family = Family(
         "KernelPegasos": _kernel("pegasos.KernelPegasos", {**KERNEL_ONLINE, "lam": Number(0.0)}),
         "KernelPerceptron": _kernel("perceptron.KernelPerceptron", KERNEL_ONLINE),
         "KernelSVM": _kernel("svm.KernelSVM", KERNEL_SVM),
-        "KernelRidge": _kernel_regressor("KernelRidge"),
-        "KernelSVR": _kernel_regressor("KernelSVR"),
+        "KernelRidge": _expansion("regression.KernelRidge", KERNEL_REGRESSOR),
+        "KernelSVR": _expansion("regression.KernelSVR", KERNEL_REGRESSOR),
         "LeastSquares": _regression("least_squares.LeastSquares", LEAST_SQUARES),
         "Ridge": _regression("ridge.Ridge", LEAST_SQUARES),
         "Lasso": _regression("lasso.Lasso", LASSO),
@@ -355,12 +339,13 @@ MODEL: Family = Family(
         ),
         "AdaBoost": _boosting("adaboost.AdaBoost", VOTED),
         "RealAdaBoost": _boosting("adaboost.RealAdaBoost", BOOSTER),
-        "AnyBoost": _boosting("anyboost.AnyBoost"),
-        "ConvexAnyBoost": _boosting("anyboost.ConvexAnyBoost"),
-        "GentleBoost": _boosting("gentleboost.GentleBoost"),
-        "LogitBoost": _boosting("logitboost.LogitBoost"),
+        "AnyBoost": _boosting("anyboost.AnyBoost", BOOSTER),
+        "ConvexAnyBoost": _boosting("anyboost.ConvexAnyBoost", BOOSTER),
+        "GentleBoost": _boosting("gentleboost.GentleBoost", BOOSTER),
+        "LogitBoost": _boosting("logitboost.LogitBoost", BOOSTER),
         "Blend": Record(
             "cotas.selection.blend.Blend", BLEND, relation=blends_fit, maker="of_fitted"
         ),
     },
+    ("Model",),
 )

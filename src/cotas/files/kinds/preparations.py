@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cotas.files.dates import WAYS
-from cotas.files.kinds.certificates import CERTIFICATE, FEATURE_MAP
+from cotas.files.kinds.certificates import FEATURE_MAP
 from cotas.files.records import Estimator, Family, Record
 from cotas.files.schema import (
     LONGEST,
@@ -69,7 +69,6 @@ COLUMNS = Estimator(
     },
     own=True,
     relation=_sound,
-    called="columns",
 )
 
 
@@ -93,19 +92,9 @@ PREPARATION = Family(
             {
                 "columns": COLUMNS.at("preparation"),
                 "task": Text(("classification", "regression")),
-                "target": Text().or_none(),
-                "zero_based": Flag().or_none(),
                 "n_rows": Whole(0),
                 "rows": Array("r", "int32 int64", low=0).or_none(),
-                "hold_out": CERTIFICATE.or_none(),
-                "remarks": Each(Sentence(), tuple),
                 "chosen": Sentence(),
-                "command": Text(),
-                "seed": Whole(),
-                "seal": Text(),
-                "calibration": CALIBRATION.or_none().maybe(),
-                "missing": Each(Text(), tuple).maybe(),
-                "not_missing": Each(Text(), tuple).maybe(),
             },
             relation=_rows_of_the_table,
         ),
@@ -113,13 +102,4 @@ PREPARATION = Family(
     },
 )
 
-DATA = Record(
-    "cotas.files.fingerprint.Fingerprint",
-    {
-        "shape": Each(Whole(0), tuple),
-        "dtype": Text(),
-        "layout": Text(),
-        "rows": Text(),
-        "targets": Text(),
-    },
-)
+DATA = Record("cotas.files.fingerprint.Fingerprint", {"shape": Each(Whole(0), tuple)})

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cotas.files.kinds.certificates import SKETCH, STAGEWISE_RUN
 from cotas.files.records import Family, Record
 from cotas.files.schema import (
     FLOATS,
     Array,
-    Each,
     Either,
+    Field,
     Flag,
     Number,
     Plain,
@@ -21,7 +20,7 @@ from cotas.files.schema import (
 )
 
 _COUNTS = Array("m", "int64", low=0)
-_RUN = Record(
+RUN = Record(
     "cotas.solvers.run.Run",
     {
         "positive": Array("m", "int16", low=0, below="k"),
@@ -34,7 +33,7 @@ _RUN = Record(
         "ledger": Array("m n", FLOATS, infinite=True, nan=True),
     },
 )
-_AVERAGE = Record(
+AVERAGE = Record(
     "cotas.solvers.run.Average",
     {
         "w": Array("m d"),
@@ -43,22 +42,14 @@ _AVERAGE = Record(
         "ledger": Array("m a", FLOATS, infinite=True, nan=True),
     },
 )
+_RADIUS: dict[str, Field] = {"radius": Number(finite=False)}
 RULE = Family(
     "rule",
     {
-        "perceptron": Record("cotas.solvers.perceptron.PerceptronRule", {"bias": Number()}),
-        "passive-aggressive": Record(
-            "cotas.solvers.passive_aggressive.PassiveAggressiveRule",
-            {"bias": Number(), "lam": Number()},
-        ),
-        "pegasos": Record(
-            "cotas.solvers.pegasos.PegasosRule",
-            {"bias": Number(), "lam": Number(), "radius": Number(finite=False)},
-        ),
-        "subgradient": Record(
-            "cotas.solvers.subgradient_descent.SubgradientRule",
-            {"bias": Number(), "lam": Number(), "radius": Number(finite=False)},
-        ),
+        "perceptron": Record("cotas.solvers.perceptron.PerceptronRule"),
+        "passive-aggressive": Record("cotas.solvers.passive_aggressive.PassiveAggressiveRule"),
+        "pegasos": Record("cotas.solvers.pegasos.PegasosRule", _RADIUS),
+        "subgradient": Record("cotas.solvers.subgradient_descent.SubgradientRule", _RADIUS),
     },
 )
 
@@ -76,27 +67,15 @@ _SETTING = (RULE, Text(), Flag())
 HISTORY = Record(
     "cotas.linear.history.History",
     {
-        "run": _RUN,
-        "average": _AVERAGE.or_none(),
         "seen_before": _COUNTS,
         "start": Array("m d+1").or_none(),
         "set_aside_before": Array("m d+1").or_none(),
-        "batches": Flag(),
         "signature": Either((Together(_SETTING), Together((*_SETTING, Plain())))),
         "weights": Array("n").or_none(),
-        "sketches": Each(SKETCH).or_none(),
     },
     relation=_same_ledgers,
 )
-ENDING = Record(
-    "cotas.linear.dispatch.Ending",
-    {
-        "share": Array("n"),
-        "theta": Array("d"),
-        "theta0": Number(),
-        "lam": Number(),
-    },
-)
+ENDING = Record("cotas.linear.dispatch.Ending", {"share": Array("n"), "theta": Array("d")})
 _MOMENTS = Record(
     "cotas.solvers.moments.Moments",
     {
@@ -118,7 +97,6 @@ _STREAM = Record(
         "centre": Array("c"),
         "gram": Array("g g"),
         "roundings": Whole(0),
-        "sketches": Each(SKETCH),
         "weights": Array("n").or_none(),
     },
 )
@@ -131,10 +109,8 @@ BATCHES = Either((Together((_MOMENTS, _STREAM)), Together((_DESCENT, Whole(0))))
 STAGEWISE_PATH = Record(
     "cotas.regression.stagewise.StagewisePath",
     {
-        "run": STAGEWISE_RUN,
         "scale": Array("d"),
         "x_mean": Array("d"),
-        "y_mean": Number(),
         "losses": Array("i", infinite=True, nan=True),
         "lengths": Array("i", infinite=True, nan=True),
         "nonzeros": Array("i", "int64 float64"),

@@ -6,18 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from cotas.files.records import Family, Later, Record
+from cotas.files.records import Family, Known, Record
 from cotas.files.schema import (
     LONGEST,
     Array,
     Each,
     Either,
     Field,
-    Flag,
     Mapped,
-    Number,
-    Plain,
-    Text,
     Whole,
     require,
 )
@@ -35,77 +31,60 @@ LOSS = Family(
         "exponential": Record("cotas.losses.Exponential"),
         "logistic": Record("cotas.losses.Logistic"),
     },
+    ("Loss", "MarginLoss"),
 )
 
-_PART = Later(lambda: KERNEL)
+_PART = Known("Kernel").at("kernel")
 KERNEL: Family = Family(
     "kernel",
     {
         "linear": Record("cotas.kernel.functions.Linear"),
-        "constant": Record("cotas.kernel.functions.Constant", {"value": Number()}),
-        "polynomial": Record(
-            "cotas.kernel.functions.Polynomial",
-            {"degree": Whole(1), "coef0": Number(), "gamma": Number()},
-        ),
+        "constant": Record("cotas.kernel.functions.Constant"),
+        "polynomial": Record("cotas.kernel.functions.Polynomial", {"degree": Whole(1)}),
         "cosine": Record("cotas.kernel.functions.Cosine"),
         "precomputed": Record("cotas.kernel.functions.Precomputed"),
-        "rbf": Record(
-            "cotas.kernel.gaussian.RBF",
-            {"sigma": Number().or_none(), "gamma": Number().or_none()},
-        ),
-        "gaussian": Record("cotas.kernel.gaussian.Gaussian", {"covariance": Plain()}),
-        "sum": Record("cotas.kernel.algebra.Sum", {"parts": Each(_PART, tuple)}),
-        "product": Record("cotas.kernel.algebra.Product", {"parts": Each(_PART, tuple)}),
-        "scaled": Record(
-            "cotas.kernel.algebra.Scaled", {"factor": Number(), "of": _PART.at("kernel")}
-        ),
-        "power": Record(
-            "cotas.kernel.algebra.Power", {"of": _PART.at("kernel"), "exponent": Whole(1)}
-        ),
-        "exponential": Record("cotas.kernel.algebra.ExponentialOf", {"of": _PART.at("kernel")}),
-        "normalized": Record("cotas.kernel.algebra.Normalized", {"of": _PART.at("kernel")}),
+        "rbf": Record("cotas.kernel.gaussian.RBF"),
+        "gaussian": Record("cotas.kernel.gaussian.Gaussian"),
+        "sum": Record("cotas.kernel.algebra.Sum"),
+        "product": Record("cotas.kernel.algebra.Product"),
+        "scaled": Record("cotas.kernel.algebra.Scaled", {"of": _PART}),
+        "power": Record("cotas.kernel.algebra.Power", {"of": _PART, "exponent": Whole(1)}),
+        "exponential": Record("cotas.kernel.algebra.ExponentialOf", {"of": _PART}),
+        "normalized": Record("cotas.kernel.algebra.Normalized", {"of": _PART}),
         "on columns": Record(
-            "cotas.kernel.algebra.OnColumns",
-            {"of": _PART.at("kernel"), "columns": Each(Whole(0), tuple)},
+            "cotas.kernel.algebra.OnColumns", {"of": _PART, "columns": Each(Whole(0), tuple)}
         ),
     },
+    ("Kernel", "KernelFunction"),
 )
 
 STEP = Family(
     "step",
     {
-        "constant": Record("cotas.schedules.Constant", {"eta": Number()}),
-        "power law": Record(
-            "cotas.schedules.PowerLaw", {"eta0": Number(), "power": Number(), "delay": Number()}
-        ),
+        "constant": Record("cotas.schedules.Constant"),
+        "power law": Record("cotas.schedules.PowerLaw"),
     },
 )
 
-_RULE = Later(lambda: STOP)
 STOP: Family = Family(
     "stop",
     {
-        "any of": Record("cotas.stops.AnyOf", {"first": _RULE, "second": _RULE}),
-        "all of": Record("cotas.stops.AllOf", {"first": _RULE, "second": _RULE}),
-        "change of J": Record("cotas.stops.ChangeOfJ", {"eps": Number()}),
-        "change of theta": Record("cotas.stops.ChangeOfTheta", {"eps": Number()}),
-        "iterations": Record("cotas.stops.MaxIterations", {"number": Whole()}),
-        "time": Record("cotas.stops.MaxTime", {"seconds": Number(finite=False)}),
-        "gap": Record("cotas.stops.Gap", {"tol": Number()}),
+        "any of": Record("cotas.stops.AnyOf"),
+        "all of": Record("cotas.stops.AllOf"),
+        "change of J": Record("cotas.stops.ChangeOfJ"),
+        "change of theta": Record("cotas.stops.ChangeOfTheta"),
+        "iterations": Record("cotas.stops.MaxIterations"),
+        "time": Record("cotas.stops.MaxTime", finite=False),
+        "gap": Record("cotas.stops.Gap"),
     },
+    ("Rule",),
 )
 
 LEARNER = Family(
     "weak learner",
     {
-        "stump": Record(
-            "cotas.boosting.weak_learners.Stump",
-            {"search": Text(), "criterion": Text(), "categorical_features": Plain()},
-        ),
-        "tree": Record(
-            "cotas.boosting.weak_learners.Tree",
-            {"depth": Whole(1), "categorical_features": Plain()},
-        ),
+        "stump": Record("cotas.boosting.weak_learners.Stump"),
+        "tree": Record("cotas.boosting.weak_learners.Tree", {"depth": Whole(1)}),
         "linear": Record("cotas.boosting.weak_learners.LinearLearner"),
     },
 )
@@ -113,20 +92,7 @@ LEARNER = Family(
 # What a parameter of an estimator may be besides numbers, texts, arrays and collections.
 VALUES = (LOSS, KERNEL, STEP, STOP, LEARNER)
 
-RISK = Record(
-    "cotas.problem.RegularizedRisk",
-    {
-        "loss": LOSS,
-        "lam": Number(),
-        "free_bias": Flag(),
-        "bias_scale": Number(),
-        "l1_ratio": Number().maybe(),
-    },
-)
-SOFTMAX_RISK = Record(
-    "cotas.problem.SoftmaxRisk",
-    {"lam": Number(), "free_bias": Flag(), "l1_ratio": Number().maybe()},
-)
+RISKS = (Record("cotas.problem.RegularizedRisk"), Record("cotas.problem.SoftmaxRisk"))
 
 
 # ---- trees, lines and their sums: what boosted models are made of --------------------------------
@@ -174,8 +140,7 @@ CATEGORIES = Record(
 )
 LINE = Record(
     "cotas.solvers.weak_learners.LinearScore",
-    {"coef": Array("d"), "intercept": Number(), "sign": Flag()},
-    called="line",
+    {"coef": Array("d")},
 )
 
 
@@ -201,7 +166,6 @@ ENSEMBLE = Record(
         "functions": Either((TREES, Each(LINE))),
         "steps": Array("r"),
         "shrinks": Array("r"),
-        "categories": CATEGORIES.or_none(),
     },
     relation=_categories_fit,
 )
@@ -214,5 +178,5 @@ PLAIN_TREES = Record(
 )
 PLAIN_LINES = Record(
     "cotas.certificates.theorems.weak_learners.PlainLinear",
-    {"coef": Array("t d"), "intercept": Array("t"), "sign": Flag()},
+    {"coef": Array("t d"), "intercept": Array("t")},
 )

@@ -1,0 +1,39 @@
+"""Every exact law of the core as a function of a seed, and how many seeds tell a mutant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from laws.exact.cases import FAMILIES
+from laws.exact.claims import failures
+from laws.exact.class_parts import CLASS_PARTS
+from laws.exact.coarse import COARSE_PARTS
+from laws.exact.contracts import CONTRACTS, contract_failures
+from laws.exact.curvature_parts import CURVATURE_PARTS
+from laws.exact.kernel_claims import (
+    KERNEL_PARTS,
+    machine_failures,
+    product_failures,
+    shift_failures,
+    value_failures,
+)
+from laws.exact.more_claims import softmax_failures, squares_failures
+from laws.exact.pointed import POINTED
+from laws.exact.refusals import REFUSALS
+from laws.exact.rounding_claims import rounding_failures
+from laws.exact.sum_parts import SUM_PARTS
+
+LAWS: dict[str, tuple[Callable[[int], list[str]], int]] = {
+    "rounding": (rounding_failures, 40),
+    "softmax": (softmax_failures, 30),
+    "squares": (squares_failures, 40),
+    "kernel values": (value_failures, 60),
+    "products with K": (product_failures, 25),
+    "shifts": (shift_failures, 8),
+    "kernel machines": (machine_failures, 20),
+}
+PARTS = (*CONTRACTS, *SUM_PARTS, *CLASS_PARTS, *CURVATURE_PARTS, *COARSE_PARTS, *KERNEL_PARTS)
+LAWS |= {law.__name__: (partial(contract_failures, laws=(law,)), 25) for law in PARTS}
+LAWS |= {law.__name__: (lambda seed, law=law: list(law()), 1) for law in (*POINTED, *REFUSALS)}
+LAWS |= {" ".join(family): (partial(failures, family=family), 1) for family in FAMILIES}
