@@ -224,9 +224,11 @@ def _bounds_are_proved() -> Iterator[str]:
             outer = Rational(found.upper) - Rational(found.moved[1])
             if not inner <= Rational(lower) <= Rational(upper) <= outer:
                 yield f"moved {found}"
-            # By what rounding cost, but for less than 1e-10 of the objective, or the room asked.
-            near = charge if upper <= charge else 1e-10 * upper
-            if found.moved != (min(charge, max(room, 1e-10 * lower), lower), min(charge, near)):
+            # By what rounding cost, but for less than a sixteenth of that, 1e-10 of the objective,
+            # or the room asked.
+            near = charge if upper <= charge else max(charge / 16, 1e-10 * upper)
+            below = max(room, charge / 16, 1e-10 * lower)
+            if found.moved != (min(charge, below, lower), min(charge, near)):
                 yield f"moved {found.moved} of {lower, upper, charge, room}"
             ends = np.array([lower - found.moved[0], upper + found.moved[1]])
             if found.lower != max(0.0, np.nextafter(ends[0], -1.0)):

@@ -11,8 +11,8 @@ import numpy as np
 from cotas.certificates.core.rounding import FloatArray, U, above
 
 Sides = tuple[float, float]
-# The most that bounds are moved apart by, as a part of the objective.
-APART = 1e-10
+# What bounds are moved apart by, as a part of the objective and of what rounding cost.
+APART, FELT = 1e-10, 1 / 16
 
 
 class Objection(ValueError):
@@ -40,8 +40,8 @@ def moved_apart(
         return lower, upper, (0.0, 0.0)
     lower, upper = float(lower), float(upper)
     # Rounding may be as large as an objective that is nearly zero.
-    near = charge if upper <= charge else APART * upper
-    below = min(charge, max(room, APART * abs(lower)))
+    near = charge if upper <= charge else max(FELT * charge, APART * upper)
+    below = min(charge, max(room, FELT * charge, APART * abs(lower)))
     # Who compares adds this again: a bound that stops at zero was moved no farther.
     below = min(below, lower) if lower >= 0.0 else below
     moved = (max(0.0, below), max(0.0, min(charge, near)))

@@ -628,4 +628,4 @@ def enclosed(
     """The bounds, and what rounding has cost, to first order."""
     felt = float(np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off) / w.low + more
     charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
-    return Bounds.proved(best, value, charge + 64 * U * value)
+    return Bounds.proved(best, value, charge + 64 * U * value + 2.0**20 * TINY)
