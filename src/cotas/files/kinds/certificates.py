@@ -144,7 +144,6 @@ WITNESS = Family(
             "theorems.mixing.PassiveAggressiveMixture", _MIXTURE
         ),
         "softmax point": _record("softmax.SoftmaxPoint", _SOFTMAX),
-        "softmax point of blocks": _record("softmax.SoftmaxInBlocks", _SOFTMAX),
         "separation": _record("theorems.separation.SeparationWitness"),
         "squared loss": _record("least_squares.SquaredLossPoint"),
         "lasso": _record("lasso.LassoPoint"),
