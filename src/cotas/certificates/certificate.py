@@ -26,6 +26,7 @@ from cotas.certificates.verification import (
     left_out,
     read_labels,
     read_rows,
+    refuse_no_numbers,
     same,
 )
 from cotas.problem import relative_gap
@@ -242,6 +243,8 @@ class Certificate:
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
         # There is nothing to round, and what the parts say of their own accuracy is not used.
         found = contradictions(self, replace(whole, charge=0.0, moved=(0.0, 0.0)))
+        if self.witness is not None or self.member:
+            found.append(say("Only the parts of a composite have witnesses and models."))
         at_once = checked_at_once([part.witness for part in self.parts], rows)
         for part, fresh in zip(self.parts, at_once, strict=True):
             found += [f"{part.title}: {words}" for words in part._against(rows, labels, fresh)]
@@ -255,6 +258,7 @@ class Certificate:
             return [say(NOT_IN_BLOCKS)]
         try:
             y = y if isinstance(X, Source) else as_meant(y, self.witness)
+            refuse_no_numbers(self.witness)
             fresh = fresh or self.witness.check(X, y)
         except ValueError as error:
             return [str(error)]
