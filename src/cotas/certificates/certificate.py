@@ -11,6 +11,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.ledger import plain as plain_types
 from cotas.certificates.presentation import (
     OPTIMIZATION,
     against_the_rest,
@@ -57,10 +58,6 @@ class Witness(Protocol):
 
     def about(self, coef: FloatArray, intercept: Any) -> Witness:
         """The same witness, now said to belong to another model."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
         ...
 
 
@@ -335,7 +332,7 @@ class Certificate:
         if self.sketch is not None:
             plain["data"] = self.sketch.to_dict()
         if witness and self.witness is not None:
-            plain["witness"] = self.witness.to_dict()
+            plain["witness"] = plain_types(self.witness)
         if self.parts:
             plain["parts"] = [part.to_dict(witness) for part in self.parts]
         return plain

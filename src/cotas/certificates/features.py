@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
@@ -67,7 +67,3 @@ class FeaturePoint:
 
     def about(self, coef: FloatArray, intercept: float) -> FeaturePoint:
         return replace(self, point=self.point.about(coef, intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types; the features by their remark."""
-        return {"features": self.remark, **self.point.to_dict()}

@@ -159,12 +159,6 @@ class KernelDualPoint(Together):
         survey = KernelSurvey([self], X, y, None, map)
         return None if survey.objection else survey._region(0, gap)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types; the kernel as its formula."""
-        problem = self.problem
-        said = {"loss": problem.loss.name, "lam": problem.lam, "free_bias": problem.free_bias}
-        return {**super().to_dict(), "kernel": str(self.kernel), "problem": said}
-
 
 class KernelSurvey:
     """K times β and times the dual points of all classes of one fit, and what follows."""
@@ -541,9 +535,6 @@ class PairPoint:
 
     def about(self, coef: FloatArray, intercept: float) -> KernelDualPoint:
         return self.whole().about(coef, intercept)
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.whole().to_dict()
 
     def _spread(self, values: Any) -> FloatArray:
         everywhere = np.zeros(self.n_rows)

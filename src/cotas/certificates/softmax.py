@@ -16,7 +16,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Margin, Risk
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.duality import penalty_figures, penalty_in_words, regularizer_of
-from cotas.certificates.ledger import Parametric, plain_fields
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, ends, mean_in_words
 from cotas.certificates.sweep import (
     GOLDEN_RATIO,
@@ -123,10 +123,6 @@ class SoftmaxPoint(Parametric):
             witness=self,
             sketch=joint_sketch(sketches),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        problem = {"loss": "softmax", **plain_fields(self.problem)}
-        return {**super().to_dict(), "problem": problem}
 
 
 def joint_sketch(sketches: Sequence[Sketch]) -> Sketch:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -113,9 +113,6 @@ class AdditiveFit(Combined):
 
     def about(self, coef: FloatArray, intercept: float) -> AdditiveFit:
         return replace(super().about(coef, intercept), constant=float(intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**super().to_dict(), "constant": self.constant, "loss": self.loss}
 
     def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
         return NumberSweep(X, y)

@@ -41,10 +41,6 @@ class Combination:
     learners: Learners
     coefficients: FloatArray
 
-    def to_dict(self) -> dict[str, Any]:
-        c = np.asarray(self.coefficients)
-        return {"learners": self.learners.to_dict(), "coefficients": c.tolist()}
-
 
 class Terms(NamedTuple):
     """cₘfₘ of one round for each class on some rows, how far it may be off, and its size."""
@@ -108,12 +104,6 @@ class Combined:
     def made_of(self, combinations: Iterable[Combination]) -> Self:
         """The same witness about another model."""
         return replace(self, combinations=tuple(combinations))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "combinations": [c.to_dict() for c in self.combinations],
-            "weights": None if self.weights is None else np.asarray(self.weights).tolist(),
-        }
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
         sweep = self.sweep(X, y)
@@ -183,9 +173,6 @@ class Labelled(Combined):
     def subject(self) -> str:
         """The class that is told from the rest; with several classes at once, none."""
         return against_the_rest(np.ravel(self.classes)[0]) if np.size(self.classes) == 1 else ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**super().to_dict(), "classes": np.asarray(self.classes).tolist()}
 
     def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
         return LongSweep(X, y, list(np.ravel(self.classes)))
