@@ -437,7 +437,7 @@ def conclude_bounds(
     times smaller.
     """
     sides = (kind, found.lower, found.upper)
-    vacuous = found.lower <= 0.01 * found.upper if vacuous is None else vacuous
+    vacuous = found.lower < 0.01 * found.upper if vacuous is None else vacuous
     said |= {"vacuous": vacuous, "charge": found.charge, "moved": found.moved}
     objection = in_words(found) if isinstance(found, Objection) else objection
     return conclude(*sides, objection=objection, **said)

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
+from cotas.certificates.blocks import Columns, Watched, claims_of
 from cotas.certificates.certificate import Certificate, conclude_bounds
+from cotas.certificates.core.blocks import block_bounds
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
 from cotas.certificates.core.residuals import Squared
@@ -111,8 +113,6 @@ class LassoPoint(Together):
         The problems may differ in λ and δ only. X may be a source of row blocks, which has y.
         """
         if isinstance(X, Source):
-            from cotas.certificates.blocks import lasso_certificate
-
             return [lasso_certificate(point, X, each) for point in points]
         survey = _LassoSurvey(points, X, y, each)
         return [survey.conclude(k) for k in range(len(points))]
@@ -120,6 +120,20 @@ class LassoPoint(Together):
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
         """For each feature, whether its coefficient is zero at every exact optimum."""
         return _LassoSurvey([self], X, y, map).zeros()
+
+
+def lasso_certificate(point: LassoPoint, source: Source, each: Each = map) -> Certificate:
+    """The certificate of a model of one target, from blocks."""
+    watched = Watched.over(source, Columns((point.column,)), each)
+    try:
+        claims = claims_of(point.problem.risk(point.penalty_scale), [point], watched, [None])
+        found = block_bounds(watched, claims)[0]
+    except Objection as objection:
+        found = Found(objection)
+    sketch, moments = watched.sketches()[0], watched.moments()
+    constant = moments.constants(point.problem.free_bias)[0]
+    some = replace(point, weights=watched.ends_of_weights())
+    return in_certificate(some, found, moments.total, constant, sketch)._but(witness=point)
 
 
 class _LassoSurvey:
@@ -132,7 +146,7 @@ class _LassoSurvey:
         targets = targets_of(self.rows.n, y, [first.column])
         self.y = np.ascontiguousarray(targets[:, 0])
         # The same for every point of a path.
-        self.constant = constant_model(self.y, first.weights, first.problem.free_bias)[0]
+        self.constant = constant_model(self.y, first.weights, first.problem.free_bias)
         sketches = sketches_in_passing(self.rows, targets)
         self.found = self._bounds()
         self.sketch: Sketch = sketches()[0]
@@ -147,11 +161,8 @@ class _LassoSurvey:
         return all_bounds(self.rows, claims, self.points[0].weights)
 
     def conclude(self, k: int) -> Certificate:
-        point, weights = self.points[k], Weights.of(self.points[0].weights, self.rows.n)
-        # What the rounding of the targets leaves of the objective, in units of the scale.
-        floor = float(ROUNDED * (self.y @ self.y) / self.rows.n)
-        constant = (self.constant, self.constant + floor)
-        return in_certificate(point, self.found[k], weights.high, constant, self.sketch)
+        total = Weights.of(self.points[0].weights, self.rows.n).high
+        return in_certificate(self.points[k], self.found[k], total, self.constant, self.sketch)
 
     def zeros(self) -> BoolArray:
         """Gap-safe screening (Ndiaye et al. 2017), rounded the safe way.
@@ -188,14 +199,13 @@ def in_certificate(
     """Put both values and what follows from them into words.
 
     `total` is the sum of the weights; `constant` is the objective of the constant model, and the
-    same with what rounding may hide of it.
+    mean square of the targets, of which rounding may hide a little.
     """
     problem, found = point.problem, proved.bounds
     lower, upper = found.lower, found.upper
     on_the_ball = "Proposition 2.2.2 of Rugeles Ospina"
     return conclude_bounds(
         found,
-        vacuous=lower < 0.01 * upper,
         statement=lambda: say(
             "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
             objective=problem.in_words(mean_of(point), point.penalty_scale is not None),
@@ -209,7 +219,7 @@ def in_certificate(
             "objective of the constant model": constant[0],
         },
         remarks=(OPTIMIZATION_ONLY,),
-        scale=constant[1],
+        scale=constant[0] + ROUNDED * constant[1],
         witness=point,
         sketch=sketch,
     )

@@ -68,7 +68,6 @@ class ResidualPoint(Parametric):
         letter, lower, upper = LOSSES[self.loss][1], found.lower, found.upper
         return conclude_bounds(
             found,
-            vacuous=lower < 0.01 * upper,
             statement=say(
                 "No linear model has a smaller {mean} {loss} loss + (λ/2)‖θ‖² ({bias}) than "
                 "{lower}; this one has {upper}.",

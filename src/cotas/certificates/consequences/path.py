@@ -27,8 +27,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.consequences.biases import best_biases, outer
-from cotas.certificates.consequences.prediction import centre_of, shifted
+from cotas.certificates.consequences.prediction import best_biases, centre_of, outer, shifted
 from cotas.certificates.core.rounding import (
     CHUNK,
     TINY,
