@@ -33,7 +33,7 @@ from cotas.certificates.presentation import (
     against_the_rest,
     bias_in_words,
     ends,
-    mean_in_words,
+    mean_of,
     not_examined,
     on_trust,
     other_rows,
@@ -279,7 +279,7 @@ class KernelSurvey:
             others = y[(weights > 0) & (y != point.positive)]
             if len(others) and (others == others[0]).all():
                 weights = weights[(y == point.positive) | (y == others[0])]
-        return mean_in_words(weights)
+        return mean_of(weights)
 
     def _certificate(self, c: int, found: Bounds | Objection, length: float) -> Certificate:
         point, problem, conditional = self.points[c], self.points[c].problem, False

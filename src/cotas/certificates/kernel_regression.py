@@ -128,7 +128,7 @@ class _RegressionSurvey(KernelSurvey):
             statement=say(
                 "No θ in the feature space of k has a smaller {objective} than {lower}; this one "
                 "has {upper}.",
-                objective=point.problem.in_words(mean_of(point)),
+                objective=point.problem.in_words(mean_of(point.weights)),
                 **ends(found.lower, found.upper),
             ),
             reference="weak duality in feature space, Fuentes-Pineda",

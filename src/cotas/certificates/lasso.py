@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -132,8 +132,8 @@ def lasso_certificate(point: LassoPoint, source: Source, each: Each = map) -> Ce
         found = Found(objection)
     sketch, moments = watched.sketches()[0], watched.moments()
     constant = moments.constants(point.problem.free_bias)[0]
-    some = replace(point, weights=watched.ends_of_weights())
-    return in_certificate(some, found, moments.total, constant, sketch)._but(witness=point)
+    weights = watched.ends_of_weights()
+    return _in_certificate(point, found, (moments.total, weights), constant, sketch)
 
 
 class _LassoSurvey:
@@ -161,8 +161,9 @@ class _LassoSurvey:
         return all_bounds(self.rows, claims, self.points[0].weights)
 
     def conclude(self, k: int) -> Certificate:
-        total = Weights.of(self.points[0].weights, self.rows.n).high
-        return in_certificate(self.points[k], self.found[k], total, self.constant, self.sketch)
+        point, weights = self.points[k], self.points[0].weights
+        given = Weights.of(weights, self.rows.n).high, weights
+        return _in_certificate(point, self.found[k], given, self.constant, self.sketch)
 
     def zeros(self) -> BoolArray:
         """Gap-safe screening (Ndiaye et al. 2017), rounded the safe way.
@@ -193,12 +194,16 @@ class _LassoSurvey:
         return np.asarray(high < below(max(0.0, down(float(low.max(initial=0.0)))), 4))
 
 
-def in_certificate(
-    point: LassoPoint, proved: Found, total: float, constant: tuple[float, float], sketch: Sketch
+def _in_certificate(
+    point: LassoPoint,
+    proved: Found,
+    weights: tuple[float, FloatArray | None],
+    constant: tuple[float, float],
+    sketch: Sketch,
 ) -> Certificate:
     """Put both values and what follows from them into words.
 
-    `total` is the sum of the weights; `constant` is the objective of the constant model, and the
+    `weights` are their sum and some of them; `constant` is the objective of the constant model, and the
     mean square of the targets, of which rounding may hide a little.
     """
     problem, found = point.problem, proved.bounds
@@ -208,12 +213,12 @@ def in_certificate(
         found,
         statement=lambda: say(
             "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
-            objective=problem.in_words(mean_of(point), point.penalty_scale is not None),
+            objective=problem.in_words(mean_of(weights[1]), point.penalty_scale is not None),
             **ends(lower, upper),
         ),
         reference="weak duality of the penalized Lasso" if problem.delta is None else on_the_ball,
         figures={
-            **_about_the_dual(point, proved.pull, total, sketch.n_rows),
+            **_about_the_dual(point, proved.pull, weights[0], sketch.n_rows),
             "‖β‖₁": float(np.abs(_in_units_of_the_penalty(point)).sum()),
             "coefficients that are not zero": float(np.count_nonzero(point.coef)),
             "objective of the constant model": constant[0],

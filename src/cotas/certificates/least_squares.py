@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -125,7 +125,7 @@ def squared_certificates(
     found, constants = _squared_bounds(watched, claims)
     sketches, some = watched.sketches(), watched.ends_of_weights()
     return [
-        in_certificate(replace(point, weights=some), *part)._but(witness=point)
+        in_certificate(point, *part, weights=some)
         for point, *part in zip(points, found, constants, sketches, strict=True)
     ]
 
@@ -170,7 +170,7 @@ class SquaredSurvey:
         said = []
         for c, (point, found) in enumerate(zip(points, self._bounds(points), strict=True)):
             about = (self.constants[c], self.sketches()[c], *self._spectrum(c, point, found))
-            said.append(in_certificate(point, found, *about))
+            said.append(in_certificate(point, found, *about, weights=point.weights))
         return said
 
     def _bounds(self, points: Sequence[SquaredLossPoint]) -> list[SquaredFound]:
@@ -228,7 +228,10 @@ def in_certificate(
     sketch: Sketch,
     spectral: Mapping[str, float] | None = None,
     against: str = "",
+    *,
+    weights: FloatArray | None,
 ) -> Certificate:
+    """Both values and what follows from them in words; these are some of the weights."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
     lower, upper = bounds.lower, bounds.upper
     return conclude_bounds(
@@ -244,7 +247,7 @@ def in_certificate(
             else "No linear model within ρ = {rho} has a smaller ½ {mean} squared error{penalty} "
             "than {lower}; this one has {upper}.",
             rho=at_least(within),
-            mean=mean_of(point),
+            mean=mean_of(weights),
             penalty=penalty_in_words(point),
             **ends(lower, upper),
         ),

@@ -71,7 +71,7 @@ class ResidualPoint(Parametric):
             statement=say(
                 "No linear model has a smaller {mean} {loss} loss + (λ/2)‖θ‖² ({bias}) than "
                 "{lower}; this one has {upper}.",
-                mean=mean_of(self),
+                mean=mean_of(self.weights),
                 loss=say(self.loss),
                 bias=bias_in_words(self.free_bias),
                 **ends(lower, upper),

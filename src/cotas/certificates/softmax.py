@@ -17,7 +17,7 @@ from cotas.certificates.core.gap import Margin, Risk
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.duality import penalty_figures, penalty_in_words, regularizer_of
 from cotas.certificates.ledger import Parametric
-from cotas.certificates.presentation import OPTIMIZATION_ONLY, ends, mean_in_words
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, ends, mean_of
 from cotas.certificates.sweep import (
     GOLDEN_RATIO,
     Facts,
@@ -108,7 +108,7 @@ class SoftmaxPoint(Parametric):
             statement=say(
                 "No softmax regression has a smaller {mean} log loss + {penalty} ({bias}) than "
                 "{lower}; this one has {upper}.",
-                mean=mean_in_words(weights),
+                mean=mean_of(weights),
                 penalty=penalty_in_words(problem, "W"),
                 bias=bias,
                 **ends(found.lower, found.upper),
