@@ -203,8 +203,8 @@ def _in_certificate(
 ) -> Certificate:
     """Put both values and what follows from them into words.
 
-    `weights` are their sum and some of them; `constant` is the objective of the constant model, and the
-    mean square of the targets, of which rounding may hide a little.
+    `weights` are their sum and some of them; `constant` is the objective of the constant model,
+    and the mean square of the targets, of which rounding may hide a little.
     """
     problem, found = point.problem, proved.bounds
     lower, upper = found.lower, found.upper

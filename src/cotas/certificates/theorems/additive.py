@@ -20,8 +20,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core.bounds import Objection, moved_apart
+from cotas.certificates.certificate import Certificate, conclude_bounds
+from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, total, total_up, up
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends
 from cotas.certificates.sweep import EPS, Block, Sketch, Tally
@@ -153,8 +153,11 @@ class AdditiveFit(Combined):
         sketch: Sketch,
     ) -> Certificate:  # fmt: skip
         """What was found in words; no other model of the class has a loss below `lower`."""
-        constant, charge = losses.constant, up(losses.high - losses.low)
-        lower, upper, moved = moved_apart(lower, losses.high, charge)
+        constant, found = (
+            losses.constant,
+            Bounds.proved(lower, losses.high, up(losses.high - losses.low)),
+        )
+        lower, upper = found.lower, found.upper
         figures = {"rounds": float(self.rounds)}
         # Functions with no rounding of their own: small differences are told.
         if isinstance(self.combinations[0].learners, PlainTrees):
@@ -162,10 +165,8 @@ class AdditiveFit(Combined):
         if constant > 0:
             figures[TAKEN_OFF] = down(1.0 - up(upper / constant))
         scale = constant + losses.rounded
-        return conclude(
-            self.kind,
-            lower,
-            upper,
+        return conclude_bounds(
+            found,
             vacuous=lower <= 0.01 * upper and upper > 1e-9 * scale,
             statement=say(
                 "{who} a smaller {mean} {loss} than {lower}; this model has {upper}.",
@@ -178,8 +179,6 @@ class AdditiveFit(Combined):
             figures=figures,
             remarks=(*said.remarks, OPTIMIZATION_ONLY),
             trusted=self.trusted(),
-            charge=charge,
-            moved=moved,
             scale=scale,
             witness=self,
             sketch=sketch,
