@@ -24,8 +24,9 @@ from sklearn.utils import get_tags
 import cotas
 from cotas import losses
 from cotas.certificates import Certificate, binding
-from cotas.certificates.duality import LOSSES, BlockPoint
+from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.presentation import OPTIMIZATION
+from cotas.certificates.problems import LOSSES
 from cotas.cli import sizes
 from cotas.cli.exits import UsageError
 from cotas.cli.models import task_of

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from cotas import LinearSVM, svm_path
 from cotas.certificates import optimum_region
+from cotas.certificates.consequences.biases import best_biases
 from cotas.certificates.consequences.path import bound_between, outlooks
-from cotas.certificates.consequences.prediction import best_biases
 from problems import clouds, labelled, three_clouds
 
 

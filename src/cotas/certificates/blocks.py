@@ -14,7 +14,7 @@ from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.blocks import Claims, Most, frame_of
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import Risk
-from cotas.certificates.numbers import Sound
+from cotas.certificates.sound import Sound
 from cotas.certificates.sweep import (
     Sketch,
     as_rows,

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.blocks import Signs, Watched, as_source, claims_of, class_factors, in_spans
 from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core import gap
-from cotas.certificates.core.blocks import block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.rounding import above, below
@@ -26,28 +23,19 @@ from cotas.certificates.presentation import (
     ends,
     mean_of,
 )
+from cotas.certificates.problems import LOSSES
 from cotas.certificates.sweep import (
     Facts,
     Sketch,
     class_sketches,
     gather_facts,
-    refuse_other_features,
     refuse_other_rows,
     rows_of,
     signs_of,
 )
 from cotas.problem import RegularizedRisk, SoftmaxRisk
-from cotas.rounds import Rounds
 from cotas.words import say
 
-# The losses of classifiers as the core knows them, by name.
-LOSSES = {
-    "hinge": gap.Hinge(),
-    "squared hinge": gap.SquaredHinge(),
-    "modified Huber": gap.ModifiedHuber(),
-    "logistic": gap.Logistic(),
-    "exponential": gap.Exponential(),
-}
 ON_AVERAGE = "The theory bounds the mean over all random draws, not this run."
 DRAWS = "The number of draws is what the run says of itself."
 SECTION = "weak duality, section 3.7 of Fuentes Cabrera"
@@ -149,7 +137,7 @@ class DualPoint(Together):
         claims = [point._claim(np.asarray(y)) for point in points]
         parts = zip(points, all_bounds(rows, claims, first.weights), facts.sketches, strict=True)
         return [
-            _in_certificate(one, found.bounds, sketch, one.weights, one._in_theory(facts))
+            in_certificate(one, found.bounds, sketch, one.weights, one._in_theory(facts))
             for one, found, sketch in parts
         ]
 
@@ -170,73 +158,14 @@ class DualPoint(Together):
         return {"R (longest row)": longest, "mean gap in theory, at most": gap}
 
 
-@np.errstate(all="ignore")
-def dual_of_rounds(rounds: Rounds, X: Matrix, y: FloatArray, s: FloatArray) -> FloatArray:
-    """c = −s·y·α of some rows, from the rounds of the solver."""
-    return np.asarray(-s * y * in_spans(X, lambda rows, span: rounds.parts(rows, y[span])))
-
-
-@dataclass(frozen=True)
-class BlockPoint(Together):
-    """A linear classifier whose rows come in blocks: it has no number for each of them.
-
-    Its dual variables are a function of the row, made of the rounds of the solver or of the slopes
-    of the loss.
-
-    Attributes
-    ----------
-    problem : what is minimized
-    coef, intercept, positive : the model, and the label that counts as +1
-    thetas, biases, smoothings : the rounds of the solver, which make α; none of them where α are
-        the slopes of the loss at the model
-    labels, factors : the weight that each class has besides those of its rows; none for ones
-    """
-
-    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
-    shared: ClassVar[tuple[str, ...]] = ("problem", "labels", "factors")
-
-    problem: RegularizedRisk
-    coef: FloatArray
-    intercept: float
-    positive: Any
-    thetas: FloatArray = field(repr=False)
-    biases: FloatArray = field(repr=False)
-    smoothings: FloatArray = field(repr=False)
-    labels: AnyArray | None = None
-    factors: FloatArray | None = None
-
-    @classmethod
-    def check_all(
-        cls, points: Sequence[Self], X: Any, y: Any = None, each: Each = map
-    ) -> list[Certificate]:
-        """The certificates of several classes of one fit, the blocks being read for all at once."""
-        one, source = points[0], as_source(X, y)
-        factors = class_factors(one.labels, one.factors)
-        watched = Watched.over(source, Signs(tuple(p.positive for p in points), factors), each)
-        claims = claims_of(risk_of(one.problem), points, watched, [p._dual() for p in points])
-        refuse_other_features(source.n_features, claims.thetas.shape[0])
-        found = block_bounds(watched, claims)
-        parts = zip(points, found, watched.sketches(), strict=True)
-        weights = watched.ends_of_weights()
-        return [_in_certificate(one, found.bounds, sketch, weights) for one, found, sketch in parts]
-
-    def _dual(self) -> Callable[..., FloatArray] | None:
-        if not len(self.biases):
-            return None
-        sizes = (np.asarray(self.thetas, np.float64), self.biases, self.smoothings)
-        if sizes[0].shape != (len(self.biases), len(self.coef)) or len(sizes[2]) != len(sizes[1]):
-            raise ValueError("The rounds of the witness are of another size than its model.")
-        return partial(dual_of_rounds, Rounds(*(np.asarray(a, np.float64) for a in sizes)))
-
-
-def _in_certificate(
-    point: DualPoint | BlockPoint,
+def in_certificate(
+    point: Any,
     found: Bounds | Objection,
     sketch: Sketch,
     weights: FloatArray | None,
     theory: Mapping[str, float] | None = None,
 ) -> Certificate:
-    """Both values and what follows from them in words; these are some of the weights."""
+    """Both values in words, of a point with a problem and θ; these are some of the weights."""
     problem, lower, upper = point.problem, found.lower, found.upper
     length = {"‖θ‖": float(np.linalg.norm(point.coef))}
     return conclude_bounds(

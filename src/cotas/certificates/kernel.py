@@ -18,13 +18,12 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude, conclude_bounds
-from cotas.certificates.consequences.prediction import best_biases, outer
+from cotas.certificates.consequences.biases import best_biases, outer
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of, proved_shift
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
-from cotas.certificates.duality import LOSSES
 from cotas.certificates.ledger import Together
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import (
@@ -39,6 +38,7 @@ from cotas.certificates.presentation import (
     other_rows,
     proof_of,
 )
+from cotas.certificates.problems import LOSSES
 from cotas.certificates.sweep import (
     Facts,
     Sketch,

@@ -16,9 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
-from cotas.certificates.blocks import Columns, Watched, claims_of
 from cotas.certificates.certificate import Certificate, conclude_bounds
-from cotas.certificates.core.blocks import block_bounds
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
 from cotas.certificates.core.residuals import Squared
@@ -113,6 +111,8 @@ class LassoPoint(Together):
         The problems may differ in λ and δ only. X may be a source of row blocks, which has y.
         """
         if isinstance(X, Source):
+            from cotas.certificates.block_points import lasso_certificate
+
             return [lasso_certificate(point, X, each) for point in points]
         survey = _LassoSurvey(points, X, y, each)
         return [survey.conclude(k) for k in range(len(points))]
@@ -120,20 +120,6 @@ class LassoPoint(Together):
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
         """For each feature, whether its coefficient is zero at every exact optimum."""
         return _LassoSurvey([self], X, y, map).zeros()
-
-
-def lasso_certificate(point: LassoPoint, source: Source, each: Each = map) -> Certificate:
-    """The certificate of a model of one target, from blocks."""
-    watched = Watched.over(source, Columns((point.column,)), each)
-    try:
-        claims = claims_of(point.problem.risk(point.penalty_scale), [point], watched, [None])
-        found = block_bounds(watched, claims)[0]
-    except Objection as objection:
-        found = Found(objection)
-    sketch, moments = watched.sketches()[0], watched.moments()
-    constant = moments.constants(point.problem.free_bias)[0]
-    weights = watched.ends_of_weights()
-    return _in_certificate(point, found, (moments.total, weights), constant, sketch)
 
 
 class _LassoSurvey:
@@ -163,7 +149,7 @@ class _LassoSurvey:
     def conclude(self, k: int) -> Certificate:
         point, weights = self.points[k], self.points[0].weights
         given = Weights.of(weights, self.rows.n).high, weights
-        return _in_certificate(point, self.found[k], given, self.constant, self.sketch)
+        return in_certificate(point, self.found[k], given, self.constant, self.sketch)
 
     def zeros(self) -> BoolArray:
         """Gap-safe screening (Ndiaye et al. 2017), rounded the safe way.
@@ -194,7 +180,7 @@ class _LassoSurvey:
         return np.asarray(high < below(max(0.0, down(float(low.max(initial=0.0)))), 4))
 
 
-def _in_certificate(
+def in_certificate(
     point: LassoPoint,
     proved: Found,
     weights: tuple[float, FloatArray | None],

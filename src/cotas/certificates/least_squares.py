@@ -11,14 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.blocks import Columns, Watched, claims_of
 from cotas.certificates.certificate import Certificate, conclude_bounds
-from cotas.certificates.core.blocks import Claims, block_bounds
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
-from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
-from cotas.certificates.core.residuals import Squared
-from cotas.certificates.core.squared_blocks import BlockSquaredRisk
+from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
 from cotas.certificates.sweep import EPS, Sketch, refuse_other_rows, rows_of
@@ -109,40 +105,10 @@ class SquaredLossPoint(Together):
         X may be a source of row blocks, which has y.
         """
         if isinstance(X, Source):
+            from cotas.certificates.block_points import squared_certificates
+
             return squared_certificates(points, X, each)
         return SquaredSurvey(X, y, points, each).certificates(points)
-
-
-def squared_certificates(
-    points: Sequence[SquaredLossPoint], source: Source, each: Each = map
-) -> list[Certificate]:
-    """The certificates of several targets of one fit from blocks, in one pass."""
-    one = points[0]
-    watched = Watched.over(source, Columns(tuple(point.column for point in points)), each)
-    sigma = None if one.penalty_scale is None else np.asarray(one.penalty_scale, np.float64)
-    risk = Risk(Squared(), L2(float(one.lam), sigma), bool(one.free_bias))
-    claims = claims_of(risk, points, watched, [None] * len(points))
-    found, constants = _squared_bounds(watched, claims)
-    sketches, some = watched.sketches(), watched.ends_of_weights()
-    return [
-        in_certificate(point, *part, weights=some)
-        for point, *part in zip(points, found, constants, sketches, strict=True)
-    ]
-
-
-def _squared_bounds(watched: Watched, claims: Claims) -> tuple[list[SquaredFound], list[float]]:
-    k = len(claims.biases)
-    try:
-        risk = BlockSquaredRisk(watched, claims, LARGEST_HESSIAN)
-    except Objection as objection:
-        return [SquaredFound(objection)] * k, [math.nan] * k
-    moments = watched.moments().constants(claims.risk.free_bias)
-    constants = [value + ROUNDED * square for value, square in moments]
-    near = [ENOUGH * AS_GOOD_AS_ZERO * constant for constant in constants]
-    if claims.d <= LARGEST_HESSIAN or not claims.risk.regularizer.lam:
-        return risk.all_bounds(ENOUGH, near), constants
-    dual = block_bounds(watched, claims)
-    return [SquaredFound(found.bounds, "duality") for found in dual], constants
 
 
 class SquaredSurvey:

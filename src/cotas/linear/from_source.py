@@ -11,8 +11,8 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
+from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.blocks import Signs, Watched
-from cotas.certificates.duality import BlockPoint
 from cotas.certificates.softmax import SoftmaxPoint
 from cotas.fitting.from_source import (
     AgainstTheRest,

@@ -11,8 +11,8 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, Expectation
+from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.blocks import Watched
-from cotas.certificates.duality import BlockPoint
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive, penalty_of, read_start

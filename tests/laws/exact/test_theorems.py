@@ -27,8 +27,8 @@ from cotas.certificates import (
     conclude,
     optimum_region,
 )
+from cotas.certificates.consequences.biases import best_biases
 from cotas.certificates.consequences.path import outlooks
-from cotas.certificates.consequences.prediction import best_biases
 from cotas.certificates.theorems.hold_out import HeldOut
 from cotas.certificates.theorems.mistakes import best_margin, mistakes_allowed
 from cotas.certificates.theorems.separation import DISTANCE

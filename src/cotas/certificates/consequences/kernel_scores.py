@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.consequences.prediction import outer
+from cotas.certificates.consequences.biases import outer
 from cotas.certificates.core.gram import BLOCK, ROUNDINGS, Gram, chunked_times, pieces_of
 from cotas.certificates.core.kernels import block, positive
 from cotas.certificates.core.rounding import TINY, U, gamma

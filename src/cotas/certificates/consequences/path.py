@@ -27,7 +27,8 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.consequences.prediction import best_biases, centre_of, outer
+from cotas.certificates.consequences.biases import best_biases, outer
+from cotas.certificates.consequences.prediction import centre_of
 from cotas.certificates.core import rounding
 from cotas.certificates.core.bounds import Bounds
 from cotas.certificates.core.gap import Weights, all_bounds

@@ -4,14 +4,6 @@ A gap of g proves ‖θ − θ*‖ ≤ r = √(2g/λ), with a free bias too: P m
 λ-strongly convex in θ. So θ*·x differs from θ·x by at most r‖x‖, and a free bias lies between the
 best biases for the scores so lowered and so raised. Moving all rows by one vector changes nothing
 but the free bias, so lengths are measured from the middle of the rows.
-
-Σ wᵢ max(0, 1 − yᵢ(fᵢ + b)) is piecewise linear in b with the corners tᵢ = yᵢ − fᵢ, and its slope
-beside b is the weight of the corners below b less W, the weight of all positive examples. So
-
-    b is best   ⇔   Σ wᵢ over tᵢ < b   ≤   W   ≤   Σ wᵢ over tᵢ ≤ b,
-
-a quantile of the corners. A quantile rises with its numbers: corners that are only known to lie
-between two numbers put every best bias between the quantiles of the two.
 """
 
 from __future__ import annotations
@@ -24,9 +16,10 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.core.rounding import above, exact_sum, gamma, up
+from cotas.certificates.consequences.biases import best_biases, outer
+from cotas.certificates.core.rounding import above, up
 from cotas.certificates.core.rows import FAR, column_means
 from cotas.certificates.duality import DualPoint
 from cotas.certificates.sweep import Block, Sweep, Tally, as_double, outwards, products, row_lengths
@@ -135,60 +128,3 @@ def _ball(certificate: Certificate) -> Region | None:
     if not isinstance(point.problem.loss, Hinge):
         return None  # the best bias of another loss is no quantile
     return Region(point.coef, radius, -math.inf, math.inf)
-
-
-# ---- the best biases of the hinge loss -----------------------------------------------------------
-
-
-def best_biases(
-    lowest: FloatArray, highest: FloatArray, positive: BoolArray, weights: FloatArray | None = None
-) -> tuple[float, float]:
-    """Between which every best bias lies, tᵢ being somewhere between lowestᵢ and highestᵢ.
-
-    Equal weights are counted, which is exact. Sums of others are known up to γₙ, and each end is
-    the outermost corner that they do not exclude. A class without weight leaves one end open.
-    """
-    if weights is not None:
-        used = weights > 0
-        lowest, highest, positive = lowest[used], highest[used], positive[used]
-        given = weights[used]
-        weights = given if len(given) and given.min() < given.max() else None
-    k, n = int(np.count_nonzero(positive)), len(positive)
-    if np.isnan(lowest).any() or np.isnan(highest).any():
-        return -math.inf, math.inf
-    low = _position(lowest, weights, positive, -1) if k else -1
-    high = _position(highest, weights, positive, 1) if k < n else n
-    return (
-        -math.inf if low < 0 else float(np.partition(lowest, low)[low]),
-        math.inf if high == n else float(np.partition(highest, high)[high]),
-    )
-
-
-def _position(
-    corners: FloatArray, weights: FloatArray | None, positive: BoolArray, side: int
-) -> int:
-    """Which corner in rising order ends the best biases: the lower end (−1) or the upper one (1).
-
-    They begin where the weights up to a corner reach W, and end where they exceed it.
-    """
-    if weights is None:
-        k = int(np.count_nonzero(positive))
-        return k - 1 if side < 0 else k
-    with np.errstate(over="ignore"):
-        up_to = np.cumsum(weights[np.argsort(corners, kind="stable")])
-    level, slack = exact_sum(weights[positive]), up(2.0 * gamma(len(weights) + 4))
-    if not (up_to[-1] < math.inf and level < math.inf):
-        return -1 if side < 0 else len(corners)
-    if side < 0:
-        return int(np.searchsorted(up_to, level * (1.0 - slack)))
-    return min(int(np.searchsorted(up_to, level * (1.0 + slack), side="right")), len(corners) - 1)
-
-
-def outer(
-    values: FloatArray, room: FloatArray, ends: tuple[Any, Any] | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """values − room and values + room, each rounded outwards; with what is added at either end."""
-    low, high = np.nextafter(values - room, -math.inf), np.nextafter(values + room, math.inf)
-    if ends is None:
-        return low, high
-    return np.nextafter(low + ends[0], -math.inf), np.nextafter(high + ends[1], math.inf)

@@ -153,11 +153,8 @@ class AdditiveFit(Combined):
         sketch: Sketch,
     ) -> Certificate:  # fmt: skip
         """What was found in words; no other model of the class has a loss below `lower`."""
-        constant, found = (
-            losses.constant,
-            Bounds.proved(lower, losses.high, up(losses.high - losses.low)),
-        )
-        lower, upper = found.lower, found.upper
+        found = Bounds.proved(lower, losses.high, up(losses.high - losses.low))
+        lower, upper, constant = found.lower, found.upper, losses.constant
         figures = {"rounds": float(self.rounds)}
         # Functions with no rounding of their own: small differences are told.
         if isinstance(self.combinations[0].learners, PlainTrees):

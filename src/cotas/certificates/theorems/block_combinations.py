@@ -21,7 +21,7 @@ from cotas.certificates.core.blocks import Down, Least, Most, Up, counted
 from cotas.certificates.core.blocks import Tally as BlockTally
 from cotas.certificates.core.bounds import APART, Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_down, total_up, up
-from cotas.certificates.numbers import Sound
+from cotas.certificates.sound import Sound
 from cotas.certificates.sweep import Tally
 from cotas.certificates.targets import ROUNDED
 from cotas.certificates.theorems.additive import (

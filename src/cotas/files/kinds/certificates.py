@@ -134,7 +134,7 @@ WITNESS = Family(
             },
         ),
         "dual point in features": _record("features.FeaturePoint", _SUBJECT),
-        "dual point of blocks": _record("duality.BlockPoint"),
+        "dual point of blocks": _record("block_points.BlockPoint"),
         "hard margin": _record("duality.HardMarginPoint"),
         "perceptron run": _record("theorems.mistakes.PerceptronLedger"),
         "passive-aggressive run": _record("theorems.mistakes.PassiveAggressiveLedger"),
