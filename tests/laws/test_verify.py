@@ -319,6 +319,8 @@ def test_a_witness_holds_real_numbers_and_a_composite_none(model):
     data = problems_of(model)[-1]
     whole = fitted(clone(model), *data)
     part = whole.singles[0]
+    assert part.witness == replace(part.witness)
+    assert part.witness != part
     for one in fields(part.witness):
         array = getattr(part.witness, one.name)
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu" or not array.size:

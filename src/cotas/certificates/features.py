@@ -9,6 +9,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.duality import DualPoint
 from cotas.certificates.kernel import refuse_another_subject
+from cotas.certificates.ledger import Parametric
 
 REMARKS = {
     "fourier": "The features are random cosines and sines: nothing is said about the exact kernel.",
@@ -26,7 +27,7 @@ class Features(Protocol):
 
 
 @dataclass(frozen=True)
-class FeaturePoint:
+class FeaturePoint(Parametric):
     """A `DualPoint` about the features of the rows, which are computed again for every check.
 
     Attributes

@@ -24,7 +24,7 @@ from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of, proved_shift
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
-from cotas.certificates.ledger import Together
+from cotas.certificates.ledger import Parametric, Together
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import (
     OPTIMIZATION_ONLY,
@@ -458,7 +458,7 @@ def refuse_another_subject(subject: str, y: AnyArray, positive: Any, weights: An
 
 
 @dataclass(frozen=True)
-class PairPoint:
+class PairPoint(Parametric):
     """A `KernelDualPoint` in which all but some rows have no weight.
 
     One against one, k classes make k(k−1)/2 machines, and each is about two classes only: the
@@ -533,7 +533,7 @@ class PairPoint:
         coef, multipliers = spread(point.coef), spread(point.multipliers)
         return replace(point, coef=coef, multipliers=multipliers, weights=weights)
 
-    def about(self, coef: FloatArray, intercept: float) -> KernelDualPoint:
+    def about(self, coef: FloatArray, intercept: float) -> Any:
         return self.whole().about(coef, intercept)
 
     def _spread(self, values: Any) -> FloatArray:

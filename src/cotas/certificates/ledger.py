@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.certificates.verification import same
 
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
@@ -34,7 +35,14 @@ def plain(value: Any) -> Any:
 
 
 class Parametric:
-    """A witness, always a dataclass, that has the parameters of its model among its fields."""
+    """A witness, always a dataclass, that has the parameters of its model among its fields.
+
+    Two are equal if their fields are, arrays entry by entry.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__eq__ = same  # type: ignore[method-assign]  # that of a dataclass knows no arrays
 
     def about(self, coef: FloatArray, intercept: Any) -> Self:
         """The same witness, said to belong to other parameters, of one class or of several."""

@@ -27,6 +27,7 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import against_the_rest, in_words, other_rows
 from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, as_sketches, project, sketch_sums
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
@@ -105,7 +106,7 @@ class Lead(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Combined:
+class Combined(Parametric):
     """A witness that is its model: combinations and the weights of the examples."""
 
     combinations: tuple[Combination, ...]
