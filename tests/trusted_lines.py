@@ -21,7 +21,12 @@ NO_NUMBERS = {
     "cotas.certificates.presentation",
 }
 # What computes on a GPU, or reads rows in blocks, is reached only by who asks for it.
-ON_REQUEST = {"cotas.certificates.device", "cotas.certificates.blocks", "cotas.source"}
+ON_REQUEST = {
+    "cotas.certificates.device",
+    "cotas.certificates.blocks",
+    "cotas.certificates.block_points",
+    "cotas.source",
+}
 IN_BLOCKS = ["cotas.source", "cotas.certificates.blocks"]
 KINDS = {
     "core only: a linear SVM's bounds": [f"cotas.certificates.core.{m}" for m in ("gap", "rows")],
@@ -35,7 +40,7 @@ KINDS = {
     "robust regression": ["cotas.certificates.residuals"],
     "least squares, ridge": ["cotas.certificates.least_squares"],
     "batches of least squares": ["cotas.certificates.streamed"],
-    "linear models of rows in blocks": IN_BLOCKS,
+    "linear models of rows in blocks": [*IN_BLOCKS, "cotas.certificates.block_points"],
     "softmax of rows in blocks": [*IN_BLOCKS, "cotas.certificates.softmax"],
     "stagewise": ["cotas.certificates.theorems.stagewise"],
     "mistakes": ["cotas.certificates.theorems.mistakes"],

@@ -24,7 +24,7 @@ from sklearn.utils import get_tags
 import cotas
 from cotas import losses
 from cotas.certificates import Certificate, binding
-from cotas.certificates.blocks import BlockPoint
+from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.certificates.problems import LOSSES
 from cotas.cli import sizes

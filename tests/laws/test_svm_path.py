@@ -86,9 +86,9 @@ def test_no_optimum_between_beats_the_bound_with_three_classes(bias):
 @pytest.mark.parametrize("ratio", [1.01, 1.3, 10.0, 0.5])
 def test_an_outlook_encloses_the_scores_of_every_optimum(bias, ratio):
     X, y = clouds(80, 3)
-    X_val, y_val = clouds(40, 3, seed=7)
+    X_val, _ = clouds(40, 3, seed=7)
     fit = LinearSVM(lam=0.05, tol=1e-4, fit_intercept=bias).fit(X, y)
-    [outlook] = outlooks([fit.certificate_], X, y, X_val, y_val)
+    [outlook] = outlooks([fit.certificate_], X, y, X_val)
     least, most = sorted([1 / 0.05, 1 / (0.05 * ratio)])
     low, high = outlook.scores(least, most)
     for lam in np.geomspace(1 / most, 1 / least, 9):
@@ -105,7 +105,7 @@ def test_an_outlook_encloses_the_scores_of_every_optimum(bias, ratio):
 def test_the_radius_at_its_own_lam_is_that_of_the_gap():
     X, y = clouds(80, 3)
     certificate = LinearSVM(lam=0.05, tol=1e-3, fit_intercept=False).fit(X, y).certificate_
-    [outlook] = outlooks([certificate], X, y, X, y)
+    [outlook] = outlooks([certificate], X, y, X)
     low, high = outlook.scores(20.0, 20.0)
     region = optimum_region(certificate, X, y)
     region_low, region_high = region.scores(X)
@@ -118,7 +118,7 @@ def test_the_enclosure_is_tight_where_all_margins_are_violated():
     X, y = np.array([[1.0], [2.0], [-1.0]]), np.array([1, 1, -1])
     model = LinearSVM(lam=10.0, tol=1e-14, fit_intercept=False, solver="dual-coordinate-ascent")
     certificate = model.fit(X, y).certificate_
-    [outlook] = outlooks([certificate], X, y, np.array([[1.0]]), np.array([1]))
+    [outlook] = outlooks([certificate], X, y, np.array([[1.0]]))
     for lam in (5.0, 20.0):
         low, high = outlook.scores(1 / lam, 1 / lam)
         score = 4 / 3 / lam
@@ -136,9 +136,7 @@ def test_more_pieces_and_a_finer_grid_prove_more():
     assert (coarse.validation_bound.lower <= cut.validation_bound.lower).all()
     assert cut.validation_bound.error < fine.validation_bound.error
     assert fine.validation_bound.error <= fine.validation_errors.min()
-    groups = [
-        outlooks(group, X, y, X_val, y_val) for group in (c.singles for c in cut.certificates[:2])
-    ]
+    groups = [outlooks(group, X, y, X_val) for group in (c.singles for c in cut.certificates[:2])]
     ends = (float(cut.lams[1]), float(cut.lams[0]))
     counts = [
         bound_between(groups, ends, (y_val > 0).astype(int), pieces, len(y_val))[0]
@@ -261,7 +259,7 @@ def test_what_is_no_path_is_refused():
     X, y = clouds(30, 2, noise=0.1)
     hard = LinearSVM(margin="hard").fit(X, y)
     with pytest.raises(ValueError, match="soft margin"):
-        outlooks([hard.certificate_], X, y, X, y)
+        outlooks([hard.certificate_], X, y, X)
 
 
 @given(

@@ -15,6 +15,7 @@ from cotas.certificates import Certificate, HeldOut, conclude, no_certificate
 from cotas.selection.blend import Blend
 from cotas.source import Arrays
 from cotas.words import lang
+from estimators import every_estimator, problems_of
 from problems import clouds, three_clouds
 
 X, Y = clouds(90, 3)
@@ -310,6 +311,29 @@ def test_what_holds_is_verified_at_any_scale(model, scale):
     except ValueError:
         return
     assert certificate.holds == certificate.verify(scale * X[:40], y[:40])
+
+
+@pytest.mark.parametrize("model", list(every_estimator()), ids=lambda m: repr(m)[:60])
+def test_a_witness_holds_real_numbers_and_a_composite_none(model):
+    """NumPy would drop the imaginary part, or uncover what is masked, and prove the rest."""
+    data = problems_of(model)[-1]
+    whole = fitted(clone(model), *data)
+    part = whole.singles[0]
+    assert part.witness == replace(part.witness)
+    assert part.witness != part
+    for one in fields(part.witness):
+        array = getattr(part.witness, one.name)
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu" or not array.size:
+            continue
+        for strange in (array + 1j, np.ma.array(array, mask=np.ones(array.shape))):
+            forged = replace(part, witness=replace(part.witness, **{one.name: strange}))
+            if whole.parts:
+                forged = replace(whole, parts=(forged, *whole.parts[1:]))
+            assert not forged.verify(*data)
+    if whole.parts:
+        assert whole.verify(*data)
+        assert not replace(whole, witness=part.witness).verify(*data)
+        assert not replace(whole, member="another model").verify(*data)
 
 
 def test_targets_come_as_vectors_and_as_columns():

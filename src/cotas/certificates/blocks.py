@@ -1,51 +1,29 @@
-"""Certificates of models whose rows come in blocks, from disk or from other machines.
-
-The witness of a linear classifier has no number for each row: its dual variables are a function of
-the row, made of the rounds of the solver or of the slopes of the loss.
-"""
+"""Rows that come in blocks, from disk or from other machines, as proofs read them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
-from cotas.certificates.certificate import Certificate
-from cotas.certificates.core.blocks import Claims, Most, block_bounds, frame_of
-from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.curvature import SquaredFound
-from cotas.certificates.core.gap import L2, Found, Risk
-from cotas.certificates.core.residuals import Squared
-from cotas.certificates.core.squared_blocks import BlockSquaredRisk
-from cotas.certificates.duality import DualPoint, risk_of
-from cotas.certificates.lasso import LassoPoint
-from cotas.certificates.lasso import in_certificate as of_lasso
-from cotas.certificates.least_squares import (
-    ENOUGH,
-    LARGEST_HESSIAN,
-    SquaredLossPoint,
-    in_certificate,
-)
-from cotas.certificates.ledger import Together
+from cotas.certificates.core.blocks import Claims, Most, frame_of
+from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.gap import Risk
 from cotas.certificates.sound import Sound
 from cotas.certificates.sweep import (
     Sketch,
     as_rows,
     as_sketches,
     project,
-    refuse_other_features,
     signs_of,
     sketch_sums,
 )
-from cotas.certificates.targets import ROUNDED, targets_of
-from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
-from cotas.rounds import Rounds
+from cotas.certificates.targets import targets_of
 from cotas.source import Arrays, Block, Changed, Source, Sums, double
 
 T = TypeVar("T")
@@ -154,15 +132,12 @@ class Scatter(NamedTuple):
         squares = self.squares + other.squares + self.total * share * apart**2
         return Scatter(total, self.mean + share * apart, squares)
 
-    @property
-    def spread(self) -> FloatArray:
-        """The mean square about the mean."""
-        return np.asarray(self.squares / self.total)
-
-    @property
-    def square(self) -> FloatArray:
-        """The mean square about zero."""
-        return np.asarray(self.spread + self.mean**2)
+    def constants(self, free_bias: bool) -> list[tuple[float, float]]:
+        """As `constant_model` of each target: its loss, half a square, and the mean square."""
+        spread = np.asarray(self.squares / self.total)
+        square = spread + self.mean**2
+        loss = 0.5 * (spread if free_bias else square)
+        return list(zip(loss.tolist(), square.tolist(), strict=True))
 
 
 class Watched(Changed):
@@ -238,126 +213,3 @@ def claims_of(risk: Risk, points: Sequence[Any], watched: Watched, duals: Sequen
     biases = tuple(float(p.intercept) for p in points)
     size = watched.n_rows, watched.n_features
     return Claims(risk, thetas, biases, watched.read, tuple(duals), *size)
-
-
-# ---- linear classifiers ------------------------------------------------------------------------
-
-
-@np.errstate(all="ignore")
-def dual_of_rounds(rounds: Rounds, X: Matrix, y: FloatArray, s: FloatArray) -> FloatArray:
-    """c = −s·y·α of some rows, from the rounds of the solver."""
-    return np.asarray(-s * y * in_spans(X, lambda rows, span: rounds.parts(rows, y[span])))
-
-
-@dataclass(frozen=True)
-class BlockPoint(Together):
-    """A linear classifier, and the dual variables of its rows as a function of the row.
-
-    Attributes
-    ----------
-    problem : what is minimized
-    coef, intercept, positive : the model, and the label that counts as +1
-    thetas, biases, smoothings : the rounds of the solver, which make α; none of them where α are
-        the slopes of the loss at the model
-    labels, factors : the weight that each class has besides those of its rows; none for ones
-    """
-
-    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
-    shared: ClassVar[tuple[str, ...]] = ("problem", "labels", "factors")
-
-    problem: RegularizedRisk
-    coef: FloatArray
-    intercept: float
-    positive: Any
-    thetas: FloatArray = field(repr=False)
-    biases: FloatArray = field(repr=False)
-    smoothings: FloatArray = field(repr=False)
-    labels: AnyArray | None = None
-    factors: FloatArray | None = None
-
-    @classmethod
-    def check_all(
-        cls, points: Sequence[Self], X: Any, y: Any = None, each: Each = map
-    ) -> list[Certificate]:
-        """The certificates of several classes of one fit, the blocks being read for all at once."""
-        one, source = points[0], as_source(X, y)
-        factors = class_factors(one.labels, one.factors)
-        watched = Watched.over(source, Signs(tuple(p.positive for p in points), factors), each)
-        claims = claims_of(risk_of(one.problem), points, watched, [p._dual() for p in points])
-        refuse_other_features(source.n_features, claims.thetas.shape[0])
-        found = block_bounds(watched, claims)
-        parts = zip(points, found, watched.sketches(), strict=True)
-        weights = watched.ends_of_weights()
-        return [one._conclude(bounds.bounds, sketch, weights) for one, bounds, sketch in parts]
-
-    def _dual(self) -> Callable[..., FloatArray] | None:
-        if not len(self.biases):
-            return None
-        sizes = (np.asarray(self.thetas, np.float64), self.biases, self.smoothings)
-        if sizes[0].shape != (len(self.biases), len(self.coef)) or len(sizes[2]) != len(sizes[1]):
-            raise ValueError("The rounds of the witness are of another size than its model.")
-        return partial(dual_of_rounds, Rounds(*(np.asarray(a, np.float64) for a in sizes)))
-
-    def _conclude(
-        self, found: Bounds | Objection, sketch: Sketch, weights: FloatArray
-    ) -> Certificate:
-        """In the words of the same classifier whose rows are in memory; these are some weights."""
-        about = (self.problem, self.coef, self.intercept, self.positive, np.zeros(0))
-        point = DualPoint(*about, weights=weights)
-        return replace(point._conclude(found, None, sketch), witness=self)
-
-
-# ---- least squares -----------------------------------------------------------------------------
-
-
-def squared_certificates(
-    points: Sequence[SquaredLossPoint], source: Source, each: Each = map
-) -> list[Certificate]:
-    """The certificates of several targets of one fit from blocks, in one pass."""
-    one = points[0]
-    watched = Watched.over(source, Columns(tuple(point.column for point in points)), each)
-    sigma = None if one.penalty_scale is None else np.asarray(one.penalty_scale, np.float64)
-    risk = Risk(Squared(), L2(float(one.lam), sigma), bool(one.free_bias))
-    claims = claims_of(risk, points, watched, [None] * len(points))
-    found, constants = _squared_bounds(watched, claims)
-    sketches, some = watched.sketches(), watched.ends_of_weights()
-    return [
-        replace(in_certificate(replace(point, weights=some), *part), witness=point)
-        for point, *part in zip(points, found, constants, sketches, strict=True)
-    ]
-
-
-def _squared_bounds(watched: Watched, claims: Claims) -> tuple[list[SquaredFound], FloatArray]:
-    k = len(claims.biases)
-    try:
-        risk = BlockSquaredRisk(watched, claims, LARGEST_HESSIAN)
-    except Objection as objection:
-        return [SquaredFound(objection)] * k, np.full(k, math.nan)
-    moments = watched.moments()
-    spread = moments.spread if claims.risk.free_bias else moments.square
-    constants = 0.5 * spread + ROUNDED * moments.square
-    near = (ENOUGH * AS_GOOD_AS_ZERO * constants).tolist()
-    if claims.d <= LARGEST_HESSIAN or not claims.risk.regularizer.lam:
-        return risk.all_bounds(ENOUGH, near), constants
-    dual = block_bounds(watched, claims)
-    return [SquaredFound(found.bounds, "duality") for found in dual], constants
-
-
-# ---- the Lasso ---------------------------------------------------------------------------------
-
-
-def lasso_certificate(point: LassoPoint, source: Source, each: Each = map) -> Certificate:
-    """The certificate of a model of one target, from blocks."""
-    watched = Watched.over(source, Columns((point.column,)), each)
-    try:
-        claims = claims_of(point.problem.risk(point.penalty_scale), [point], watched, [None])
-        found = block_bounds(watched, claims)[0]
-    except Objection as objection:
-        found = Found(objection)
-    sketch, moments = watched.sketches()[0], watched.moments()
-    spread = moments.spread if point.problem.free_bias else moments.square
-    constant = 0.5 * float(spread[0])
-    scale = (constant, constant + ROUNDED * float(moments.square[0]))
-    some = replace(point, weights=watched.ends_of_weights())
-    certificate = of_lasso(some, found, moments.total, scale, sketch)
-    return replace(certificate, witness=point)

@@ -11,6 +11,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.ledger import plain as plain_types
 from cotas.certificates.presentation import (
     OPTIMIZATION,
     against_the_rest,
@@ -26,6 +27,7 @@ from cotas.certificates.verification import (
     left_out,
     read_labels,
     read_rows,
+    refuse_no_numbers,
     same,
 )
 from cotas.problem import relative_gap
@@ -56,10 +58,6 @@ class Witness(Protocol):
 
     def about(self, coef: FloatArray, intercept: Any) -> Witness:
         """The same witness, now said to belong to another model."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
         ...
 
 
@@ -242,6 +240,8 @@ class Certificate:
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
         # There is nothing to round, and what the parts say of their own accuracy is not used.
         found = contradictions(self, replace(whole, charge=0.0, moved=(0.0, 0.0)))
+        if self.witness is not None or self.member:
+            found.append(say("Only the parts of a composite have witnesses and models."))
         at_once = checked_at_once([part.witness for part in self.parts], rows)
         for part, fresh in zip(self.parts, at_once, strict=True):
             found += [f"{part.title}: {words}" for words in part._against(rows, labels, fresh)]
@@ -255,6 +255,7 @@ class Certificate:
             return [say(NOT_IN_BLOCKS)]
         try:
             y = y if isinstance(X, Source) else as_meant(y, self.witness)
+            refuse_no_numbers(self.witness)
             fresh = fresh or self.witness.check(X, y)
         except ValueError as error:
             return [str(error)]
@@ -331,7 +332,7 @@ class Certificate:
         if self.sketch is not None:
             plain["data"] = self.sketch.to_dict()
         if witness and self.witness is not None:
-            plain["witness"] = self.witness.to_dict()
+            plain["witness"] = plain_types(self.witness)
         if self.parts:
             plain["parts"] = [part.to_dict(witness) for part in self.parts]
         return plain
@@ -436,7 +437,7 @@ def conclude_bounds(
     times smaller.
     """
     sides = (kind, found.lower, found.upper)
-    vacuous = found.lower <= 0.01 * found.upper if vacuous is None else vacuous
+    vacuous = found.lower < 0.01 * found.upper if vacuous is None else vacuous
     said |= {"vacuous": vacuous, "charge": found.charge, "moved": found.moved}
     objection = in_words(found) if isinstance(found, Objection) else objection
     return conclude(*sides, objection=objection, **said)

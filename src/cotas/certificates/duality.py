@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from cotas.certificates.presentation import (
 from cotas.certificates.problems import LOSSES
 from cotas.certificates.sweep import (
     Facts,
+    Sketch,
     class_sketches,
     gather_facts,
     refuse_other_rows,
@@ -35,6 +36,8 @@ from cotas.certificates.sweep import (
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.words import say
 
+ON_AVERAGE = "The theory bounds the mean over all random draws, not this run."
+DRAWS = "The number of draws is what the run says of itself."
 SECTION = "weak duality, section 3.7 of Fuentes Cabrera"
 
 
@@ -133,7 +136,10 @@ class DualPoint(Together):
         facts = facts or gather_facts(X, y, [point.positive for point in points], each=each)
         claims = [point._claim(np.asarray(y)) for point in points]
         parts = zip(points, all_bounds(rows, claims, first.weights), facts.sketches, strict=True)
-        return [one._conclude(found.bounds, facts, sketch) for one, found, sketch in parts]
+        return [
+            in_certificate(one, found.bounds, sketch, one.weights, one._in_theory(facts))
+            for one, found, sketch in parts
+        ]
 
     def _claim(self, y: AnyArray) -> Claim:
         signs, shares = signs_of(y, self.positive), np.asarray(self.multipliers, np.float64)
@@ -143,37 +149,43 @@ class DualPoint(Together):
         theta = np.asarray(self.coef, np.float64)
         return Claim(risk_of(self.problem), signs, theta, float(self.intercept), c)
 
-    def _conclude(self, found: Bounds | Objection, facts: Facts | None, sketch: Any) -> Certificate:
-        problem = self.problem
-        lower, upper = found.lower, found.upper
-        figures = penalty_figures(problem, self.coef)
-        figures["‖θ‖"] = float(np.linalg.norm(self.coef))
-        remarks, trusted = [], []
-        if self.expectation is not None and facts is not None:
-            figures["R (longest row)"] = longest = facts.longest(self.weights)
-            figures["mean gap in theory, at most"] = self.expectation.gap(problem.lam, longest)
-            remarks.append("The theory bounds the mean over all random draws, not this run.")
-            trusted.append("The number of draws is what the run says of itself.")
-        return conclude_bounds(
-            found,
-            statement=lambda: say(
-                "No classifier has a smaller {mean} {loss} loss + {penalty} ({bias}) than {lower}; "
-                "this one has {upper}.",
-                mean=mean_of(self),
-                loss=say(problem.loss.name),
-                penalty=penalty_in_words(problem),
-                bias=bias_in_words(problem.free_bias, problem.bias_scale),
-                **ends(lower, upper),
-            ),
-            reference=SECTION
-            if problem.loss.name == "hinge"
-            else "weak duality, theory/logistic.md",
-            figures=figures,
-            remarks=(*remarks, OPTIMIZATION_ONLY),
-            trusted=trusted,
-            witness=self,
-            sketch=sketch,
-        )
+    def _in_theory(self, facts: Facts) -> dict[str, float]:
+        """What the theory says of the mean over all runs, as figures."""
+        if self.expectation is None:
+            return {}
+        longest = facts.longest(self.weights)
+        gap = self.expectation.gap(self.problem.lam, longest)
+        return {"R (longest row)": longest, "mean gap in theory, at most": gap}
+
+
+def in_certificate(
+    point: Any,
+    found: Bounds | Objection,
+    sketch: Sketch,
+    weights: FloatArray | None,
+    theory: Mapping[str, float] | None = None,
+) -> Certificate:
+    """Both values in words, of a point with a problem and θ; these are some of the weights."""
+    problem, lower, upper = point.problem, found.lower, found.upper
+    length = {"‖θ‖": float(np.linalg.norm(point.coef))}
+    return conclude_bounds(
+        found,
+        statement=lambda: say(
+            "No classifier has a smaller {mean} {loss} loss + {penalty} ({bias}) than {lower}; "
+            "this one has {upper}.",
+            mean=mean_of(weights),
+            loss=say(problem.loss.name),
+            penalty=penalty_in_words(problem),
+            bias=bias_in_words(problem.free_bias, problem.bias_scale),
+            **ends(lower, upper),
+        ),
+        reference=SECTION if problem.loss.name == "hinge" else "weak duality, theory/logistic.md",
+        figures={**penalty_figures(problem, point.coef), **length, **(theory or {})},
+        remarks=(ON_AVERAGE, OPTIMIZATION_ONLY) if theory else (OPTIMIZATION_ONLY,),
+        trusted=(DRAWS,) if theory else (),
+        witness=point,
+        sketch=sketch,
+    )
 
 
 @dataclass(frozen=True)

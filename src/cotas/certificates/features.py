@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.duality import DualPoint
 from cotas.certificates.kernel import refuse_another_subject
+from cotas.certificates.ledger import Parametric
 
 REMARKS = {
     "fourier": "The features are random cosines and sines: nothing is said about the exact kernel.",
@@ -26,7 +27,7 @@ class Features(Protocol):
 
 
 @dataclass(frozen=True)
-class FeaturePoint:
+class FeaturePoint(Parametric):
     """A `DualPoint` about the features of the rows, which are computed again for every check.
 
     Attributes
@@ -67,7 +68,3 @@ class FeaturePoint:
 
     def about(self, coef: FloatArray, intercept: float) -> FeaturePoint:
         return replace(self, point=self.point.about(coef, intercept))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types; the features by their remark."""
-        return {"features": self.remark, **self.point.to_dict()}

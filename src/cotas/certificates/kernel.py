@@ -24,7 +24,7 @@ from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of, proved_shift
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
-from cotas.certificates.ledger import Together
+from cotas.certificates.ledger import Parametric, Together
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import (
     OPTIMIZATION_ONLY,
@@ -32,7 +32,7 @@ from cotas.certificates.presentation import (
     against_the_rest,
     bias_in_words,
     ends,
-    mean_in_words,
+    mean_of,
     not_examined,
     on_trust,
     other_rows,
@@ -159,12 +159,6 @@ class KernelDualPoint(Together):
         survey = KernelSurvey([self], X, y, None, map)
         return None if survey.objection else survey._region(0, gap)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types; the kernel as its formula."""
-        problem = self.problem
-        said = {"loss": problem.loss.name, "lam": problem.lam, "free_bias": problem.free_bias}
-        return {**super().to_dict(), "kernel": str(self.kernel), "problem": said}
-
 
 class KernelSurvey:
     """K times β and times the dual points of all classes of one fit, and what follows."""
@@ -285,7 +279,7 @@ class KernelSurvey:
             others = y[(weights > 0) & (y != point.positive)]
             if len(others) and (others == others[0]).all():
                 weights = weights[(y == point.positive) | (y == others[0])]
-        return mean_in_words(weights)
+        return mean_of(weights)
 
     def _certificate(self, c: int, found: Bounds | Objection, length: float) -> Certificate:
         point, problem, conditional = self.points[c], self.points[c].problem, False
@@ -464,7 +458,7 @@ def refuse_another_subject(subject: str, y: AnyArray, positive: Any, weights: An
 
 
 @dataclass(frozen=True)
-class PairPoint:
+class PairPoint(Parametric):
     """A `KernelDualPoint` in which all but some rows have no weight.
 
     One against one, k classes make k(k−1)/2 machines, and each is about two classes only: the
@@ -539,11 +533,8 @@ class PairPoint:
         coef, multipliers = spread(point.coef), spread(point.multipliers)
         return replace(point, coef=coef, multipliers=multipliers, weights=weights)
 
-    def about(self, coef: FloatArray, intercept: float) -> KernelDualPoint:
+    def about(self, coef: FloatArray, intercept: float) -> Any:
         return self.whole().about(coef, intercept)
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.whole().to_dict()
 
     def _spread(self, values: Any) -> FloatArray:
         everywhere = np.zeros(self.n_rows)

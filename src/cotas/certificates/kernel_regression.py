@@ -125,11 +125,10 @@ class _RegressionSurvey(KernelSurvey):
         said["figures"]["objective of the constant model"] = constant
         return conclude_bounds(
             found,
-            vacuous=found.lower < 0.01 * found.upper,
             statement=say(
                 "No θ in the feature space of k has a smaller {objective} than {lower}; this one "
                 "has {upper}.",
-                objective=point.problem.in_words(mean_of(point)),
+                objective=point.problem.in_words(mean_of(point.weights)),
                 **ends(found.lower, found.upper),
             ),
             reference="weak duality in feature space, Fuentes-Pineda",

@@ -111,7 +111,7 @@ class LassoPoint(Together):
         The problems may differ in λ and δ only. X may be a source of row blocks, which has y.
         """
         if isinstance(X, Source):
-            from cotas.certificates.blocks import lasso_certificate
+            from cotas.certificates.block_points import lasso_certificate
 
             return [lasso_certificate(point, X, each) for point in points]
         survey = _LassoSurvey(points, X, y, each)
@@ -132,7 +132,7 @@ class _LassoSurvey:
         targets = targets_of(self.rows.n, y, [first.column])
         self.y = np.ascontiguousarray(targets[:, 0])
         # The same for every point of a path.
-        self.constant = constant_model(self.y, first.weights, first.problem.free_bias)[0]
+        self.constant = constant_model(self.y, first.weights, first.problem.free_bias)
         sketches = sketches_in_passing(self.rows, targets)
         self.found = self._bounds()
         self.sketch: Sketch = sketches()[0]
@@ -147,11 +147,9 @@ class _LassoSurvey:
         return all_bounds(self.rows, claims, self.points[0].weights)
 
     def conclude(self, k: int) -> Certificate:
-        point, weights = self.points[k], Weights.of(self.points[0].weights, self.rows.n)
-        # What the rounding of the targets leaves of the objective, in units of the scale.
-        floor = float(ROUNDED * (self.y @ self.y) / self.rows.n)
-        constant = (self.constant, self.constant + floor)
-        return in_certificate(point, self.found[k], weights.high, constant, self.sketch)
+        point, weights = self.points[k], self.points[0].weights
+        given = Weights.of(weights, self.rows.n).high, weights
+        return in_certificate(point, self.found[k], given, self.constant, self.sketch)
 
     def zeros(self) -> BoolArray:
         """Gap-safe screening (Ndiaye et al. 2017), rounded the safe way.
@@ -183,33 +181,36 @@ class _LassoSurvey:
 
 
 def in_certificate(
-    point: LassoPoint, proved: Found, total: float, constant: tuple[float, float], sketch: Sketch
+    point: LassoPoint,
+    proved: Found,
+    weights: tuple[float, FloatArray | None],
+    constant: tuple[float, float],
+    sketch: Sketch,
 ) -> Certificate:
     """Put both values and what follows from them into words.
 
-    `total` is the sum of the weights; `constant` is the objective of the constant model, and the
-    same with what rounding may hide of it.
+    `weights` are their sum and some of them; `constant` is the objective of the constant model,
+    and the mean square of the targets, of which rounding may hide a little.
     """
     problem, found = point.problem, proved.bounds
     lower, upper = found.lower, found.upper
     on_the_ball = "Proposition 2.2.2 of Rugeles Ospina"
     return conclude_bounds(
         found,
-        vacuous=lower < 0.01 * upper,
         statement=lambda: say(
             "No linear model has a smaller {objective} than {lower}; this one has {upper}.",
-            objective=problem.in_words(mean_of(point), point.penalty_scale is not None),
+            objective=problem.in_words(mean_of(weights[1]), point.penalty_scale is not None),
             **ends(lower, upper),
         ),
         reference="weak duality of the penalized Lasso" if problem.delta is None else on_the_ball,
         figures={
-            **_about_the_dual(point, proved.pull, total, sketch.n_rows),
+            **_about_the_dual(point, proved.pull, weights[0], sketch.n_rows),
             "‖β‖₁": float(np.abs(_in_units_of_the_penalty(point)).sum()),
             "coefficients that are not zero": float(np.count_nonzero(point.coef)),
             "objective of the constant model": constant[0],
         },
         remarks=(OPTIMIZATION_ONLY,),
-        scale=constant[1],
+        scale=constant[0] + ROUNDED * constant[1],
         witness=point,
         sketch=sketch,
     )

@@ -105,7 +105,7 @@ class SquaredLossPoint(Together):
         X may be a source of row blocks, which has y.
         """
         if isinstance(X, Source):
-            from cotas.certificates.blocks import squared_certificates
+            from cotas.certificates.block_points import squared_certificates
 
             return squared_certificates(points, X, each)
         return SquaredSurvey(X, y, points, each).certificates(points)
@@ -136,7 +136,7 @@ class SquaredSurvey:
         said = []
         for c, (point, found) in enumerate(zip(points, self._bounds(points), strict=True)):
             about = (self.constants[c], self.sketches()[c], *self._spectrum(c, point, found))
-            said.append(in_certificate(point, found, *about))
+            said.append(in_certificate(point, found, *about, weights=point.weights))
         return said
 
     def _bounds(self, points: Sequence[SquaredLossPoint]) -> list[SquaredFound]:
@@ -194,7 +194,10 @@ def in_certificate(
     sketch: Sketch,
     spectral: Mapping[str, float] | None = None,
     against: str = "",
+    *,
+    weights: FloatArray | None,
 ) -> Certificate:
+    """Both values and what follows from them in words; these are some of the weights."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
     lower, upper = bounds.lower, bounds.upper
     return conclude_bounds(
@@ -210,7 +213,7 @@ def in_certificate(
             else "No linear model within ρ = {rho} has a smaller ½ {mean} squared error{penalty} "
             "than {lower}; this one has {upper}.",
             rho=at_least(within),
-            mean=mean_of(point),
+            mean=mean_of(weights),
             penalty=penalty_in_words(point),
             **ends(lower, upper),
         ),

@@ -1,4 +1,4 @@
-"""Witnesses in plain Python types."""
+"""What witnesses have in common, and all of them in plain Python types."""
 
 from __future__ import annotations
 
@@ -8,29 +8,41 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.certificates.verification import same
 
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
 
 
-def plain_fields(witness: Any) -> dict[str, Any]:
-    """The fields of a witness in plain Python types, ready for JSON."""
-    return {f.name: _plain(getattr(witness, f.name)) for f in fields(witness)}
+def plain(value: Any) -> Any:
+    """A witness, or what it holds, in plain Python types, ready for JSON.
 
-
-def _plain(value: Any) -> Any:
-    """Numbers and lists for arrays, names for losses, formulas for kernels, fields for the rest."""
+    Numbers and lists for arrays, names for losses, formulas for kernels, fields for the rest.
+    """
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if hasattr(value, "slope"):
         return value.name
     if hasattr(value, "spec"):
         return str(value)
-    return plain_fields(value) if is_dataclass(value) else value
+    if is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else repr(value)
 
 
 class Parametric:
-    """A witness, always a dataclass, that has the parameters of its model among its fields."""
+    """A witness, always a dataclass, that has the parameters of its model among its fields.
+
+    Two are equal if their fields are, arrays entry by entry.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__eq__ = same  # type: ignore[method-assign]  # that of a dataclass knows no arrays
 
     def about(self, coef: FloatArray, intercept: Any) -> Self:
         """The same witness, said to belong to other parameters, of one class or of several."""
@@ -38,10 +50,6 @@ class Parametric:
         bias = np.array(intercept) if np.ndim(intercept) else float(intercept)
         moved: Self = replace(this, coef=np.array(coef), intercept=bias)
         return moved
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness in plain Python types."""
-        return plain_fields(self)
 
 
 class Together(Parametric):

@@ -228,13 +228,8 @@ def in_words(objection: Bounds | Objection) -> str:
     return say(OBJECTIONS.get(objection.code, objection.code), **objection.details)
 
 
-def mean_of(point: Any) -> str:
+def mean_of(weights: Any) -> str:
     """The mean that is minimized, in words: whether some rows count more than others."""
-    return mean_in_words(point.weights)
-
-
-def mean_in_words(weights: Any) -> str:
-    """The mean with these weights."""
     equal = weights is None or (weights == weights[:1]).all()
     return say("mean" if equal else "weighted mean")
 

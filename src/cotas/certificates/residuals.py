@@ -68,11 +68,10 @@ class ResidualPoint(Parametric):
         letter, lower, upper = LOSSES[self.loss][1], found.lower, found.upper
         return conclude_bounds(
             found,
-            vacuous=lower < 0.01 * upper,
             statement=say(
                 "No linear model has a smaller {mean} {loss} loss + (λ/2)‖θ‖² ({bias}) than "
                 "{lower}; this one has {upper}.",
-                mean=mean_of(self),
+                mean=mean_of(self.weights),
                 loss=say(self.loss),
                 bias=bias_in_words(self.free_bias),
                 **ends(lower, upper),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
 from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.blocks import Claims, Whole
@@ -16,23 +16,24 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Margin, Risk
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.duality import penalty_figures, penalty_in_words, regularizer_of
-from cotas.certificates.ledger import Parametric, plain_fields
-from cotas.certificates.presentation import OPTIMIZATION_ONLY, ends, mean_in_words, other_rows
+from cotas.certificates.ledger import Parametric
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, ends, mean_of
 from cotas.certificates.sweep import (
     GOLDEN_RATIO,
     Facts,
     Sketch,
+    class_signs,
     class_sketches,
     refuse_other_features,
+    refuse_other_rows,
     rows_of,
-    signs_of,
 )
 from cotas.problem import SoftmaxRisk
 from cotas.words import say
 
 
 @dataclass(frozen=True)
-class SoftmaxPair(Parametric):
+class SoftmaxPoint(Parametric):
     """A softmax regression, and the one whose probabilities are the dual point.
 
     Attributes
@@ -41,6 +42,8 @@ class SoftmaxPair(Parametric):
     coef, intercept : the model that is measured, a row and a number for each class
     classes : the labels, in the order of the rows
     reference_coef, reference_intercept : a model near the optimum; any will do
+    weights : sᵢ, which sum to one; None where rows come in blocks, which have their own
+    factors : the weight that each class has besides those of the blocks; None for ones
     """
 
     problem: SoftmaxRisk
@@ -49,34 +52,35 @@ class SoftmaxPair(Parametric):
     classes: AnyArray
     reference_coef: FloatArray = field(repr=False)
     reference_intercept: FloatArray = field(repr=False)
+    weights: FloatArray | None = field(default=None, repr=False)
+    factors: FloatArray | None = None
 
-    def _conclude(
-        self, found: Bounds | Objection, sketch: Sketch, weights: FloatArray
+    @property
+    def takes_blocks(self) -> bool:
+        """Whether X of `check` may be a source."""
+        return self.weights is None
+
+    def check(
+        self, X: Any, y: Any = None, facts: Facts | None = None, each: Each = map
     ) -> Certificate:
-        """Put both values and what follows from them into words; these are some weights."""
-        problem = self.problem
-        bias = say("the biases are free" if problem.free_bias else "without biases")
-        lower, upper = found.lower, found.upper
-        return conclude_bounds(
-            found,
-            statement=say(
-                "No softmax regression has a smaller {mean} log loss + {penalty} ({bias}) than "
-                "{lower}; this one has {upper}.",
-                mean=mean_in_words(weights),
-                penalty=penalty_in_words(problem, "W"),
-                bias=bias,
-                **ends(lower, upper),
-            ),
-            reference="weak duality, theory/logistic.md",
-            figures={
-                **penalty_figures(problem, self.coef),
-                "‖W‖": float(np.linalg.norm(self.coef)),
-                "classes": float(len(self.classes)),
-            },
-            remarks=(OPTIMIZATION_ONLY,),
-            witness=self,
-            sketch=sketch,
-        )
+        """Both values, recomputed from the data; `facts` are those of it, if they are known."""
+        classes = np.asarray(self.classes).tolist()
+        if len({*classes}) < len(classes):
+            raise ValueError("The certificate names a class twice.")
+        if self.weights is None:
+            source = as_source(X, y)
+            refuse_other_features(source.n_features, self.coef.shape[-1])
+            factors = () if self.factors is None else class_factors(self.classes, self.factors)
+            watched = Watched.over(source, Signs(tuple(classes), factors), each)
+            found = self._bounds(watched, (watched.n_rows, watched.n_features))
+            return self._conclude(found, watched.sketches(), watched.ends_of_weights())
+        rows, y = rows_of(X, self.problem.free_bias, facts, each), np.asarray(y)
+        refuse_other_rows(rows.n, self.weights)
+        if not np.isin(y, self.classes).all():
+            raise ValueError("y holds labels that the certificate does not know.")
+        found = self._bounds(Whole(rows, class_signs(y, classes), self.weights), (rows.n, rows.d))
+        sketches = facts.sketches if facts else class_sketches(X, y, classes)
+        return self._conclude(found, sketches, self.weights)
 
     def _bounds(self, source: Any, shape: tuple[int, int]) -> Bounds | Objection:
         """Both values, from a source of X of this shape and of labels as ±1."""
@@ -93,61 +97,32 @@ class SoftmaxPair(Parametric):
         except Objection as objection:
             return objection
 
-    def to_dict(self) -> dict[str, Any]:
-        problem = {"loss": "softmax", **plain_fields(self.problem)}
-        return {**super().to_dict(), "problem": problem}
-
-
-@dataclass(frozen=True)
-class SoftmaxPoint(SoftmaxPair):
-    """Both, on rows in memory.
-
-    Attributes
-    ----------
-    weights : sᵢ, which sum to one
-    """
-
-    weights: FloatArray = field(repr=False)
-
-    def check(
-        self, X: Matrix, y: AnyArray, facts: Facts | None = None, each: Each = map
+    def _conclude(
+        self, found: Bounds | Objection, sketches: Sequence[Sketch], weights: FloatArray
     ) -> Certificate:
-        """Both values, recomputed from the data; `facts` are those of it, if they are known."""
-        y, classes = np.asarray(y), list(self.classes)
-        rows = rows_of(X, self.problem.free_bias, facts, each)
-        if rows.n != len(self.weights):
-            raise other_rows(rows.n, len(self.weights))
-        if not np.isin(y, self.classes).all() or len(set(classes)) < len(classes):
-            raise ValueError("y holds labels that the certificate does not know.")
-        signs = np.stack([signs_of(y, label) for label in classes], axis=1)
-        found = self._bounds(Whole(rows, signs, self.weights), (rows.n, rows.d))
-        sketch = joint_sketch(facts.sketches if facts else class_sketches(X, y, classes))
-        return self._conclude(found, sketch, self.weights)
-
-
-@dataclass(frozen=True)
-class SoftmaxInBlocks(SoftmaxPair):
-    """A softmax regression whose rows come in blocks, and its dual point.
-
-    Attributes
-    ----------
-    factors : the weight that each class has besides those of its rows; None for ones
-    """
-
-    takes_blocks: ClassVar[bool] = True  # X of `check` may be a source
-
-    factors: FloatArray | None = None
-
-    def check(self, X: Any, y: Any = None, each: Each = map) -> Certificate:
-        source = as_source(X, y)
-        classes = self.classes.tolist()
-        refuse_other_features(source.n_features, self.coef.shape[-1])
-        if len({*classes}) < len(classes):
-            raise ValueError("The certificate names a class twice.")
-        factors = () if self.factors is None else class_factors(self.classes, self.factors)
-        watched = Watched.over(source, Signs(tuple(classes), factors), each)
-        found = self._bounds(watched, (watched.n_rows, watched.n_features))
-        return self._conclude(found, joint_sketch(watched.sketches()), watched.ends_of_weights())
+        """Put both values and what follows from them into words; these are some weights."""
+        problem = self.problem
+        bias = say("the biases are free" if problem.free_bias else "without biases")
+        return conclude_bounds(
+            found,
+            statement=say(
+                "No softmax regression has a smaller {mean} log loss + {penalty} ({bias}) than "
+                "{lower}; this one has {upper}.",
+                mean=mean_of(weights),
+                penalty=penalty_in_words(problem, "W"),
+                bias=bias,
+                **ends(found.lower, found.upper),
+            ),
+            reference="weak duality, theory/logistic.md",
+            figures={
+                **penalty_figures(problem, self.coef),
+                "‖W‖": float(np.linalg.norm(self.coef)),
+                "classes": float(len(self.classes)),
+            },
+            remarks=(OPTIMIZATION_ONLY,),
+            witness=self,
+            sketch=joint_sketch(sketches),
+        )
 
 
 def joint_sketch(sketches: Sequence[Sketch]) -> Sketch:

@@ -188,7 +188,8 @@ class Stream:
         about_zero = square + self.centre[d + c] * (self.centre[d + c] + 2 * mean)
         spread = square - mean**2 if point.free_bias else about_zero
         constant = float(0.5 * spread + ROUNDED * about_zero)
-        whole = in_certificate(point, SquaredFound(found), constant, self.sketches[c])
+        about = (SquaredFound(found), constant, self.sketches[c])
+        whole = in_certificate(point, *about, weights=point.weights)
         return whole.noted(f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}")
 
 

@@ -85,6 +85,18 @@ def _native(array: AnyArray) -> AnyArray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
+def refuse_no_numbers(witness: Any) -> None:
+    """Raise where a field of a witness is complex or masked: it would be read as other numbers."""
+    for one in fields(witness):
+        value = getattr(witness, one.name)
+        if isinstance(value, np.ndarray | complex) and (
+            np.iscomplexobj(value) or np.ma.is_masked(value)
+        ):
+            raise ValueError(f"The witness holds what is no real number, in {one.name}.")
+        if is_dataclass(value):
+            refuse_no_numbers(value)
+
+
 def contradictions(claimed: Certificate, fresh: Certificate) -> list[str]:
     """In words, all that is claimed and does not come out again."""
     found = [*_data(claimed, fresh)]

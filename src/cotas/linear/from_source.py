@@ -11,8 +11,9 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
-from cotas.certificates.blocks import BlockPoint, Signs, Watched
-from cotas.certificates.softmax import SoftmaxInBlocks
+from cotas.certificates.block_points import BlockPoint
+from cotas.certificates.blocks import Signs, Watched
+from cotas.certificates.softmax import SoftmaxPoint
 from cotas.fitting.from_source import (
     AgainstTheRest,
     ByCode,
@@ -45,7 +46,7 @@ IN_BLOCKS = "Solved by newton, the rows coming in blocks."
 class BlockSolution:
     """A model of one class against the rest, or of all classes, with its certificate."""
 
-    point: BlockPoint | SoftmaxInBlocks
+    point: BlockPoint | SoftmaxPoint
     certificate: Certificate
 
 
@@ -91,8 +92,8 @@ class SoftmaxCheck:
     def __call__(self, iterate: Iterate) -> BlockSolution:
         theta, theta0 = iterate.model
         coef = np.ascontiguousarray(theta.T)
-        given = (self.classes.labels, coef, theta0, self.classes.factors)
-        point = SoftmaxInBlocks(self.problem, coef, theta0, *given)
+        given = (self.classes.labels, coef, theta0, None, self.classes.factors)
+        point = SoftmaxPoint(self.problem, coef, theta0, *given)
         return BlockSolution(point, point.check(self.source))
 
     def start(self) -> Iterate:

@@ -11,7 +11,8 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, Expectation
-from cotas.certificates.blocks import BlockPoint, Watched
+from cotas.certificates.block_points import BlockPoint
+from cotas.certificates.blocks import Watched
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive, penalty_of, read_start

@@ -448,7 +448,7 @@ def test_all_optima_lie_where_they_are_said_to(rng, consequence):
             c = conclude(
                 "duality", 0.0, 1.0, statement="", reference="", witness=point, sketch=None
             )
-            [outlook] = outlooks([c], X, y, X_val, np.ones(len(X_val), int))
+            [outlook] = outlooks([c], X, y, X_val)
             u = 1 / lam
             wide = outlook.scores(u, 1.5 * u)
             bounds = [(lam, outlook.scores(u, u)), (lam, wide), (1 / (1.25 * u), wide)]
@@ -509,7 +509,7 @@ def test_forged_points_certify_nothing(rng):
         forged = replace(c, witness=replace(point, coef=np.array(coef)))
         with np.errstate(all="ignore"):
             low, high = optimum_region(forged, X, y).scores(X)
-            [outlook] = outlooks([forged], X, y, X, y)
+            [outlook] = outlooks([forged], X, y, X)
             other_low, other_high = outlook.scores(2.0, 2.5)
         assert not (low > 0).any()
         assert not (high <= 0).any()
@@ -517,7 +517,7 @@ def test_forged_points_certify_nothing(rng):
         assert not (other_high <= 0).any()
     for alpha in (np.full(4, math.nan), np.full(4, math.inf), np.full(4, -1.0), np.full(4, 5e-324)):
         forged = replace(c, witness=replace(point, multipliers=alpha))
-        [outlook] = outlooks([forged], X, y, X, y)
+        [outlook] = outlooks([forged], X, y, X)
         low, high = outlook.scores(2.0, 2.0)
         exact = cotas.LinearSVM(lam=0.5, tol=1e-9).fit(X, y).decision_function(X)
         assert (low <= exact + 1e-4).all()

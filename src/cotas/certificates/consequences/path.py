@@ -28,24 +28,21 @@ import numpy as np
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.consequences.biases import best_biases, outer
-from cotas.certificates.consequences.prediction import centre_of, shifted
-from cotas.certificates.core.rounding import (
-    CHUNK,
-    TINY,
-    U,
-    above,
-    below,
-    dot,
-    down,
-    gamma,
-    norm_up,
-    total,
-    total_down,
-    total_up,
-    up,
-)
+from cotas.certificates.consequences.prediction import centre_of
+from cotas.certificates.core import rounding
+from cotas.certificates.core.bounds import Bounds
+from cotas.certificates.core.gap import Weights, all_bounds
+from cotas.certificates.core.rounding import U, above, below, dot, gamma, norm_up, total_up, up
+from cotas.certificates.core.rows import Rows
 from cotas.certificates.duality import DualPoint
-from cotas.certificates.sweep import MORE, Block, Sweep, Tally, outwards, row_lengths
+from cotas.certificates.sweep import (
+    MORE,
+    as_rows,
+    outwards,
+    refuse_other_features,
+    row_lengths,
+    rows_of,
+)
 from cotas.losses import Hinge
 
 
@@ -175,10 +172,10 @@ class Outlook:
 
 
 def outlooks(
-    certificates: Sequence[Certificate], X: Matrix, y: AnyArray, X_val: Matrix, y_val: AnyArray
+    certificates: Sequence[Certificate], X: Matrix, y: AnyArray, X_val: Matrix
 ) -> list[Outlook]:
     """One for each class of a fit, every number computed from the data and the witnesses."""
-    return [_outlook(point, X, y, X_val, y_val) for point in _points(certificates)]
+    return [_outlook(point, X, y, X_val) for point in _points(certificates)]
 
 
 def _points(certificates: Sequence[Certificate]) -> list[DualPoint]:
@@ -193,89 +190,39 @@ def _points(certificates: Sequence[Certificate]) -> list[DualPoint]:
     return points
 
 
-def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix, y_val: AnyArray) -> Outlook:
+def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix) -> Outlook:
     free, theta = point.problem.free_bias, point.coef
-    sweep = Sweep(X, y, [point.positive], np.zeros((len(theta), 0)))
-    positive = np.asarray(sweep.y == point.positive)
-    weights, signs = _scaled_weights(point, len(positive)), np.where(positive, 1.0, -1.0)
-    share = _share(point, weights, positive)
-    factors = weights * share * signs
-    centre = centre_of(sweep.X) if free else None
-
-    def read(block: Block) -> Tally:
-        rows, here = shifted(block.rows, centre), factors[block.span]
-        lengths = row_lengths(rows)
-        pull = total_up(np.abs(here) * lengths)
-        rows_here = {"max rows": len(here), "sum blocks": 1, "max length": lengths.max()}
-        return {"sum v": rows.T @ here, "sum pull": pull, **rows_here}
-
-    found = sweep.tally(read)
-    blocks, longest = int(found["sum blocks"]), float(found["max length"])
-    most, least = total_up(weights), total_down(weights)
-    v = np.asarray(found["sum v"]) / least
-    pull = above(float(found["sum pull"]) / least, blocks + 8)
-    # Rows added up in a block, blocks, and the sum of the weights that it is divided by.
-    operations = int(found["max rows"]) + blocks + 4 * CHUNK + MORE
-    slip, slip_off = total(factors)
-    train, rows = (_seen(data, point, v, centre) for data in ((X, y), (X_val, y_val)))
-    middle = np.zeros(len(theta)) if centre is None else centre
-    bias, bias_off = dot(theta, middle, [point.intercept])
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = train.along_theta + bias
-        off = gamma(len(theta) + MORE) * norm_up(theta) * train.lengths + bias_off
-        off = outwards(off + 2.0**-52 * (1.0 + np.abs(scores)))
-        losses = np.maximum(0.0, 1.0 - signs * scores + off)
-        risk = above(total_up(outwards(weights * losses)) / least, 2)
-    return Outlook(
-        risk=risk,
-        total=max(0.0, down(below(total_down(weights * share) / most, 4) - TINY)),
-        theta=theta,
-        v=v,
-        off=above(gamma(operations) * pull, 2) + up(TINY * longest),
-        slip=above((abs(slip) + slip_off + 4.0 * U * most) / least, 4) if free else 0.0,
-        free_bias=free,
-        positive=positive,
-        weights=point.weights,
-        train=train,
-        rows=rows,
-    )
+    rows, claim = rows_of(X, free), point._claim(np.asarray(y))
+    centre = centre_of(rows.X) if free else None
+    if centre is not None:
+        rows = Rows(rows.X, free, frame=rows.frame._replace(shift=centre))
+    bounds, c, pull, _ = all_bounds(rows, [claim], point.weights)[0]
+    risk, total, v, off, slip = math.inf, 0.0, np.zeros(len(theta)), math.inf, 0.0
+    if isinstance(bounds, Bounds) and c is not None and pull is not None:
+        w = Weights.of(point.weights, rows.n)
+        # P without its penalty; c = −αy, in units of the sum of the weights.
+        square, slack = dot(theta, theta)
+        penalty = below(0.5 * point.problem.lam * max(0.0, square - slack), 8)
+        risk, v = max(0.0, up(bounds.upper - penalty)), -pull.u / w.low
+        total = max(0.0, below(rounding.total_down(np.abs(c)) / w.high, 2))
+        loose = (w.high / w.low - 1.0 + 8 * U) * norm_up(v)
+        off = above(float(pull.unit.max()) * pull.off / w.low + loose, 8)
+        value, slack = rounding.total(c)
+        slip = above((abs(value) + slack) / w.low, 4) if free else 0.0
+    other = Rows(as_rows(X_val), free, frame=rows.frame)
+    seen = (_seen(part, np.stack([theta, v], axis=1)) for part in (rows, other))
+    signs = claim.y > 0
+    return Outlook(risk, total, theta, v, off, slip, free, signs, point.weights, *seen)
 
 
-def _scaled_weights(point: DualPoint, n: int) -> FloatArray:
-    """The weights in units of a power of two, in which the largest is about one."""
-    if point.weights is None:
-        return np.ones(n)
-    weights = np.maximum(np.asarray(point.weights, dtype=np.float64), 0.0)
-    return np.ldexp(weights, -math.frexp(float(weights.max(initial=0.0)))[1])
-
-
-def _share(point: DualPoint, weights: FloatArray, positive: BoolArray) -> FloatArray:
-    """αᵢ/sᵢ between 0 and 1; with a free bias the heavier side is scaled down to the other."""
-    share = np.clip(np.nan_to_num(point.multipliers / point.per), 0.0, 1.0).astype(np.float64)
-    if point.problem.free_bias:
-        sides = [float(weights[side] @ share[side]) for side in (positive, ~positive)]
-        kept = [min(sides) / side if side > 0 else 0.0 for side in sides]
-        share *= np.where(positive, *kept)
-    return np.asarray(share)
-
-
-def _seen(
-    data: tuple[Matrix, AnyArray], point: DualPoint, v: FloatArray, centre: FloatArray | None
-) -> _Rows:
+def _seen(rows: Rows, directions: FloatArray) -> _Rows:
     """The rows as a class sees them."""
-    directions = np.stack([point.coef, v], axis=1)
-    sweep = Sweep(*data, [point.positive], directions[:, :0])
-    along, lengths = np.empty((2, sweep.X.shape[0])), np.empty(sweep.X.shape[0])
-
-    def read(block: Block) -> Tally:
-        rows = shifted(block.rows, centre)
-        lengths[block.span] = row_lengths(rows)
-        with np.errstate(over="ignore", invalid="ignore"):
-            along[:, block.span] = (rows @ directions).T
-        return {}
-
-    sweep.tally(read)
-    return _Rows(along[0], along[1], lengths)
+    refuse_other_features(rows.d, len(directions))
+    with np.errstate(over="ignore", invalid="ignore"):
+        blocks = map(rows.read, rows.spans)
+        found = [(np.asarray(block @ directions), row_lengths(block)) for block in blocks]
+    along, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return _Rows(along[:, 0], along[:, 1], lengths)
 
 
 def certainly_wrong(
@@ -353,9 +300,9 @@ def bound_validation_error(
     lams = np.array([_points(group)[0].problem.lam for group in certificates])
     if len(lams) < 2 or not (np.diff(lams) < 0).all():
         raise ValueError("A path takes two values of λ or more, falling.")
-    found, before = [], outlooks(certificates[0], X, y, X_val, y_val)
+    found, before = [], outlooks(certificates[0], X, y, X_val)
     for k in range(1, len(lams)):
-        here = outlooks(certificates[k], X, y, X_val, y_val)
+        here = outlooks(certificates[k], X, y, X_val)
         goal, ends = n_rows if enough is None else enough, (float(lams[k]), float(lams[k - 1]))
         found.append(bound_between([before, here], ends, codes, pieces, goal))
         before = here

@@ -22,7 +22,18 @@ from cotas.certificates.consequences.biases import best_biases, outer
 from cotas.certificates.core.rounding import above, up
 from cotas.certificates.core.rows import FAR, column_means
 from cotas.certificates.duality import DualPoint
-from cotas.certificates.sweep import Block, Sweep, Tally, as_double, outwards, products, row_lengths
+from cotas.certificates.sweep import (
+    as_double,
+    as_rows,
+    class_signs,
+    outwards,
+    products,
+    read_span,
+    refuse_other_features,
+    refuse_other_rows,
+    row_lengths,
+    spans_of,
+)
 from cotas.losses import Hinge
 
 
@@ -95,21 +106,18 @@ def optimum_regions(
     points: list[Any] = [certificates[k].witness for k in open_ones]
     balls = [cast(Region, regions[k]) for k in open_ones]
     thetas = np.array([ball.theta for ball in balls]).T
-    sweep = Sweep(X, y, [point.positive for point in points], np.zeros((len(thetas), 0)))
-    centre, radii = centre_of(sweep.X), np.array([ball.radius for ball in balls])
-    lowest, highest = np.empty((2, sweep.X.shape[0], len(balls)))
-
-    def read(block: Block) -> Tally:
-        values, room = around(shifted(block.rows, centre), thetas, radii)
-        corners = block.signs - values
+    X, signs = as_rows(X), class_signs(np.asarray(y), [point.positive for point in points])
+    refuse_other_features(X.shape[1], len(thetas))
+    refuse_other_rows(X.shape[0], *signs.T)
+    centre, radii = centre_of(X), np.array([ball.radius for ball in balls])
+    lowest, highest = np.empty((2, *signs.shape))
+    for span in spans_of(X):
+        values, room = around(shifted(read_span(X, span), centre), thetas, radii)
+        corners = signs[span] - values
         room = outwards(room + np.abs(corners) * 2.0**-53)
-        lowest[block.span], highest[block.span] = outer(corners, room)
-        return {}
-
-    sweep.tally(read)
-    for column, (k, ball, point) in enumerate(zip(open_ones, balls, points, strict=True)):
-        positive, ends = sweep.y == point.positive, (lowest[:, column], highest[:, column])
-        bias = best_biases(*ends, positive, point.weights)
+        lowest[span], highest[span] = outer(corners, room)
+    for c, (k, ball, point) in enumerate(zip(open_ones, balls, points, strict=True)):
+        bias = best_biases(lowest[:, c], highest[:, c], signs[:, c] > 0, point.weights)
         regions[k] = Region(ball.theta, ball.radius, *bias, centre)
     return regions
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core.bounds import Objection, moved_apart
+from cotas.certificates.certificate import Certificate, conclude_bounds
+from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, total, total_up, up
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends
 from cotas.certificates.sweep import EPS, Block, Sketch, Tally
@@ -114,9 +114,6 @@ class AdditiveFit(Combined):
     def about(self, coef: FloatArray, intercept: float) -> AdditiveFit:
         return replace(super().about(coef, intercept), constant=float(intercept))
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**super().to_dict(), "constant": self.constant, "loss": self.loss}
-
     def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
         return NumberSweep(X, y)
 
@@ -156,8 +153,8 @@ class AdditiveFit(Combined):
         sketch: Sketch,
     ) -> Certificate:  # fmt: skip
         """What was found in words; no other model of the class has a loss below `lower`."""
-        constant, charge = losses.constant, up(losses.high - losses.low)
-        lower, upper, moved = moved_apart(lower, losses.high, charge)
+        found = Bounds.proved(lower, losses.high, up(losses.high - losses.low))
+        lower, upper, constant = found.lower, found.upper, losses.constant
         figures = {"rounds": float(self.rounds)}
         # Functions with no rounding of their own: small differences are told.
         if isinstance(self.combinations[0].learners, PlainTrees):
@@ -165,10 +162,8 @@ class AdditiveFit(Combined):
         if constant > 0:
             figures[TAKEN_OFF] = down(1.0 - up(upper / constant))
         scale = constant + losses.rounded
-        return conclude(
-            self.kind,
-            lower,
-            upper,
+        return conclude_bounds(
+            found,
             vacuous=lower <= 0.01 * upper and upper > 1e-9 * scale,
             statement=say(
                 "{who} a smaller {mean} {loss} than {lower}; this model has {upper}.",
@@ -181,8 +176,6 @@ class AdditiveFit(Combined):
             figures=figures,
             remarks=(*said.remarks, OPTIMIZATION_ONLY),
             trusted=self.trusted(),
-            charge=charge,
-            moved=moved,
             scale=scale,
             witness=self,
             sketch=sketch,

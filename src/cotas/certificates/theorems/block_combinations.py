@@ -21,7 +21,6 @@ from cotas.certificates.core.blocks import Down, Least, Most, Up, counted
 from cotas.certificates.core.blocks import Tally as BlockTally
 from cotas.certificates.core.bounds import APART, Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_down, total_up, up
-from cotas.certificates.ledger import plain_fields
 from cotas.certificates.sound import Sound
 from cotas.certificates.sweep import Tally
 from cotas.certificates.targets import ROUNDED
@@ -86,11 +85,6 @@ class InBlocks(Combined):
     def pairs(self) -> tuple[tuple[Any, float], ...]:
         """Label and factor of each class that has one."""
         return class_factors(self.labels, self.factors)
-
-    def to_dict(self) -> dict[str, Any]:
-        more = ("labels", "factors")
-        plain = {name: value for name, value in plain_fields(self).items() if name in more}
-        return {**super().to_dict(), **plain}
 
 
 def weights_of(block: Block, pairs: tuple[tuple[Any, float], ...]) -> ExampleWeights:

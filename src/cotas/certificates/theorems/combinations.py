@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -27,11 +27,14 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
+from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import against_the_rest, in_words, other_rows
 from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, as_sketches, project, sketch_sums
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 15
+# Of each number below 256 its bits, the lowest first.
+PATTERNS = (np.arange(256)[:, None] >> np.arange(8)) & 1
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,6 @@ class Combination:
 
     learners: Learners
     coefficients: FloatArray
-
-    def to_dict(self) -> dict[str, Any]:
-        c = np.asarray(self.coefficients)
-        return {"learners": self.learners.to_dict(), "coefficients": c.tolist()}
 
 
 class Terms(NamedTuple):
@@ -56,16 +55,44 @@ class Terms(NamedTuple):
     votes: bool  # every f is ±1, and of several classes exactly one has +1
 
 
-class Follower(Protocol):
-    """Who is shown the rounds, one by one or eight at a time."""
+class RoundWeights:
+    """The weights wᵢ ∝ sᵢ exp(−F of the right class) of each round on some rows, f being ±1."""
+
+    def __init__(self, w: FloatArray, c: FloatArray) -> None:
+        self.w, self.c, self.m = w.copy(), c, 0
+        self.sums, self.wrong = np.zeros(len(c) + 1), np.zeros(len(c))
+        self.sums[0] = w.sum()
 
     def __call__(self, own: FloatArray) -> None:
-        """What a round adds to F of the right class."""
-        ...
+        """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|.
+
+        What it adds is overwritten: arrays of this size take longer to get than to fill.
+        """
+        c = float(self.c[self.m])
+        own[:] = own < 0
+        lost = float(self.w @ own)
+        self.wrong[self.m] = lost if c >= 0 else self.sums[self.m] - lost
+        own *= math.exp(abs(c)) - math.exp(-abs(c))
+        own += math.exp(-abs(c))
+        self.w *= own
+        self.m += 1
+        self.sums[self.m] = self.w.sum()
 
     def eight(self, wrong: IntArray) -> None:
-        """Of functions of ±1: bit k of a row's number says whether the k-th of them is wrong."""
-        ...
+        """Up to eight rounds, from the weight of the rows that are wrong in the same of them."""
+        c = self.c[self.m : self.m + 8]
+        told, rounds = PATTERNS[:, : len(c)], slice(self.m, self.m + len(c))
+        alike = np.bincount(wrong, self.w, len(told))
+        grown = np.cumprod(np.exp(np.where(told, c, -c)), axis=1)
+        before = alike[:, None] * np.insert(grown[:, :-1], 0, 1.0, axis=1)
+        self.wrong[rounds] = (before * told).sum(axis=0)
+        self.m += len(c)
+        self.sums[rounds.start + 1 : rounds.stop + 1] = alike @ grown
+        self.w *= grown[:, -1].take(wrong)
+
+    def tally(self) -> Tally:
+        """Of these rows, to be added to those of others."""
+        return {"sum weights": self.sums, "sum wrong": self.wrong}
 
 
 class Lead(NamedTuple):
@@ -79,7 +106,7 @@ class Lead(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Combined:
+class Combined(Parametric):
     """A witness that is its model: combinations and the weights of the examples."""
 
     combinations: tuple[Combination, ...]
@@ -108,12 +135,6 @@ class Combined:
     def made_of(self, combinations: Iterable[Combination]) -> Self:
         """The same witness about another model."""
         return replace(self, combinations=tuple(combinations))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "combinations": [c.to_dict() for c in self.combinations],
-            "weights": None if self.weights is None else np.asarray(self.weights).tolist(),
-        }
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
         sweep = self.sweep(X, y)
@@ -184,9 +205,6 @@ class Labelled(Combined):
         """The class that is told from the rest; with several classes at once, none."""
         return against_the_rest(np.ravel(self.classes)[0]) if np.size(self.classes) == 1 else ""
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**super().to_dict(), "classes": np.asarray(self.classes).tolist()}
-
     def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
         return LongSweep(X, y, list(np.ravel(self.classes)))
 
@@ -197,7 +215,7 @@ class Labelled(Combined):
             raise Objection("The classes are not those of the combinations.")
         super().refuse_unsound()
 
-    def lead(self, block: Block, read: Follower | None = None) -> Lead:
+    def lead(self, block: Block, read: RoundWeights | None = None) -> Lead:
         """By how much the right class is ahead of each other one, F being computed here.
 
         `read` is shown what each round adds to F of the right class, and may overwrite it.
@@ -236,7 +254,7 @@ class Labelled(Combined):
             and bool((np.abs(numbers(f.value, "the leaves of the trees", 2)) == 1.0).all())
         )
 
-    def _lead_of_signs(self, block: Block, read: Follower | None) -> Lead:
+    def _lead_of_signs(self, block: Block, read: RoundWeights | None) -> Lead:
         """The same for trees of ±1, eight at a time: what they add depends on which are wrong."""
         c = numbers(self.combinations[0].coefficients, "the coefficients")
         turned = np.where(block.signs[:, 0] > 0, np.uint8(255), np.uint8(0))
@@ -249,10 +267,6 @@ class Labelled(Combined):
                 read.eight(wrong)
         slack = np.full(len(turned), _delta(len(c), float(np.abs(c).sum())))
         return Lead(ahead, slack, 1.0, True, False)
-
-
-# Of each number below 256 its bits, the lowest first.
-PATTERNS = (np.arange(256)[:, None] >> np.arange(8)) & 1
 
 
 def _eight_signs(trees: PlainTrees, rows: Matrix) -> Iterator[AnyArray]:

@@ -19,8 +19,8 @@ from typing import ClassVar
 import numpy as np
 
 from cotas.arrays import Each, FloatArray
-from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core.bounds import Objection, moved_apart
+from cotas.certificates.certificate import Certificate, conclude_bounds
+from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
 from cotas.certificates.presentation import at_least, ends
 from cotas.certificates.sweep import Block, Tally, signs_of
@@ -120,18 +120,15 @@ class HullPoint(Labelled):
         lower = down(down(touching - up(off + lost)) - up(radius * edge))
         if type(self.cost) in KNOWN:
             lower = max(lower, 0.0)
-        charge = up(off + upper - weights.mean(value)[0])
-        lower, upper, moved = moved_apart(lower, upper, charge)
+        found = Bounds.proved(lower, upper, up(off + upper - weights.mean(value)[0]))
         figures = {
             "training error": weights.share_up(z <= slack),
             "Σ|w|": self.size()[1],
             "largest −⟨∇H, f⟩ of a stump": edge,
         }
-        return conclude(
-            self.kind,
-            lower,
-            upper,
-            vacuous=type(self.cost) in KNOWN and lower <= 0.0 < upper,
+        return conclude_bounds(
+            found,
+            vacuous=type(self.cost) in KNOWN and found.lower <= 0.0 < found.upper,
             statement=say(
                 "No combination of {stumps} with Σ|w| ≤ {radius} has a {mean} {cost} cost (F > 0 "
                 "means class {label}) below {lower}; this model has at most {upper}.",
@@ -140,14 +137,12 @@ class HullPoint(Labelled):
                 mean=say("mean" if weights.uniform else "weighted mean"),
                 cost=say(self.cost.name),
                 label=str(self.classes[0]),
-                **ends(lower, upper),
+                **ends(found.lower, found.upper),
             ),
             reference=REFERENCE,
             figures=figures,
             remarks=[ABOUT_TRAINING] if self.radius is not None else [OWN_WEIGHT, ABOUT_TRAINING],
             trusted=self.trusted(),
-            charge=charge,
-            moved=moved,
             witness=self,
             sketch=read_sketch(tally, sweep.X.shape),
         )

@@ -38,19 +38,21 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
+from cotas.certificates.core.rows import flipped, pairwise
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import (
     MORE,
-    Block,
     Sketch,
-    Sweep,
-    Tally,
-    class_sketches,
+    as_double,
+    as_rows,
+    gather_facts,
     outwards,
+    read_span,
+    refuse_other_features,
     refuse_other_rows,
-    row_lengths,
     signs_of,
+    spans_of,
 )
 from cotas.words import say
 
@@ -58,6 +60,8 @@ from cotas.words import say
 # coordinate, and no solver can do better, count as zero. It decides which answer is given, not
 # whether it is true: the margin stated is proved.
 ROUNDINGS = 32
+# Rows of a combination that are added up at a time, few for short sums.
+AT_A_TIME = 256
 DISTANCE = "distance of the nearest row to the hyperplane (γ of Definition 3.3), at least"
 FARTHEST = "largest γ of Definition 3.3 that any hyperplane has, at most"
 
@@ -74,33 +78,22 @@ class SeparationWitness(Parametric):
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
         """Both sides of the inequality above, recomputed from the data."""
-        u = self._scaled()
-        sweep = Sweep(X, y, [self.positive], u[:-1, None])
-        alpha = None if self.alpha is None else _combination(self.alpha, sweep.X.shape[0])
-
-        def read(block: Block) -> Tally:
-            lengths, signs = row_lengths(block.rows), block.signs[:, 0]
-            found: Tally = {
-                "min agreement": _least_agreement(block, lengths, u, self.bias),
-                "min length": lengths.min(),
-                "max length": lengths.max(),
-            }
-            if alpha is not None:
-                factors = signs * alpha[block.span]
-                found["sum rows"] = np.count_nonzero(factors)
-                found["sum combination"] = block.combine(factors[:, None])[:, 0]
-                found["sum pull"] = total_up(np.abs(factors) * lengths)
-                # Adding zeros rounds nothing.
-                found["max adds"], found["sum adds"] = np.count_nonzero(factors), 1
-            return found
-
-        found = sweep.tally(read)
-        if alpha is not None:
-            signs = signs_of(sweep.y, self.positive)
-            found["ceiling"], farthest = _ceilings(found, alpha, signs, self.bias)
+        u, X, y = self._scaled(), as_rows(X), np.asarray(y)
+        refuse_other_features(X.shape[1], len(u) - 1)
+        facts, signs = gather_facts(X, y, [self.positive]), signs_of(y, self.positive)
+        lengths = facts.measured
+        least = [
+            _least_agreement(read_span(X, span), signs[span], lengths[span], u, self.bias)
+            for span in spans_of(X)
+        ]
+        found = {"agreement": np.min(least), "shortest": lengths.min(), "longest": lengths.max()}
+        if self.alpha is not None:
+            alpha = _combination(self.alpha, len(y))
+            found["rows in the combination"] = np.count_nonzero(alpha)
+            found["ceiling"], farthest = _ceilings(X, lengths, alpha, signs, self.bias)
             if self.bias and len(np.unique(signs)) == 2:
                 found["farthest"] = farthest
-        return self._conclude(found, u, class_sketches(X, y, [self.positive])[0])
+        return self._conclude(found, u, facts.sketches[0])
 
     def _scaled(self) -> FloatArray:
         """(θ, bias·θ₀) in units of a power of two, in which nothing underflows."""
@@ -111,11 +104,11 @@ class SeparationWitness(Parametric):
             raise ValueError("The separator is not finite.")
         return np.asarray(np.ldexp(u, -math.frexp(float(np.abs(u).max()))[1]))
 
-    def _conclude(self, found: Tally, u: FloatArray, sketch: Sketch) -> Certificate:
-        smallest = float(found["min agreement"])
-        longest = above(math.hypot(float(found["max length"]), self.bias), 4)
+    def _conclude(self, found: dict[str, Any], u: FloatArray, sketch: Sketch) -> Certificate:
+        smallest = float(found["agreement"])
+        longest = above(math.hypot(float(found["longest"]), self.bias), 4)
         # One row alone is a convex combination too: γ* ≤ min ‖zᵢ‖.
-        ceiling = above(math.hypot(float(found["min length"]), self.bias), 4)
+        ceiling = above(math.hypot(float(found["shortest"]), self.bias), 4)
         ceiling = min(ceiling, found.get("ceiling", math.inf))
         separable = smallest > 0
         rounding = gamma(ROUNDINGS * len(u)) * longest + ROUNDINGS * TINY
@@ -126,10 +119,10 @@ class SeparationWitness(Parametric):
             if u[:-1].any():
                 figures[DISTANCE] = below(smallest / norm_up(u[:-1]), 2)
             if "farthest" in found:  # of two rows on either side the nearer is within max‖x‖
-                figures[FARTHEST] = min(found["farthest"], up(float(found["max length"])))
+                figures[FARTHEST] = min(found["farthest"], up(float(found["longest"])))
             statement = "The data are linearly separable: this hyperplane separates them."
         elif "ceiling" in found and ceiling <= rounding:
-            figures["rows in the combination"] = float(found["sum rows"])
+            figures["rows in the combination"] = float(found["rows in the combination"])
             statement = say(
                 "No hyperplane separates the data with a margin above {ceiling} over the rows "
                 "(x, 1): a convex combination of the rows yᵢ(xᵢ, 1) is no longer than that, and a "
@@ -158,22 +151,24 @@ class SeparationWitness(Parametric):
         )
 
 
-def _least_agreement(block: Block, lengths: FloatArray, u: FloatArray, bias: float) -> float:
-    """The least zᵢ·u of the block, rounded down; not a number where something overflowed.
+def _least_agreement(
+    rows: Matrix, signs: FloatArray, lengths: FloatArray, u: FloatArray, bias: float
+) -> float:
+    """The least zᵢ·u of some rows, rounded down; not a number where something overflowed.
 
     The rows that plain arithmetic leaves lowest are summed up exactly, until the lowest is one of
     them, or is not positive in any case.
     """
-    signs, tiny = block.signs[:, 0], TINY * lengths  # what u may have lost by its scaling
+    tiny = TINY * lengths  # what u may have lost by its scaling
     with np.errstate(over="ignore", invalid="ignore"):
-        agreements = signs * (block.products[:, 0] + bias * u[-1])
-        size = np.asarray(abs(block.rows) @ np.abs(u[:-1])) + abs(bias * u[-1])
+        agreements = signs * (np.asarray(rows @ u[:-1]) + bias * u[-1])
+        size = np.asarray(abs(rows) @ np.abs(u[:-1])) + abs(bias * u[-1])
         off = outwards(gamma(len(u) + MORE) * size + tiny)
         lowest, highest = agreements - off, agreements + off
     if not (np.isfinite(lowest).all() and np.isfinite(highest).all()):
         return math.nan
     while lowest[i := int(np.argmin(lowest))] < highest[i] > 0:
-        row = block.rows[i]
+        row = rows[i]
         row = row.toarray().ravel() if sparse.issparse(row) else row
         value, slack = dot(row, u[:-1], [bias * u[-1]])
         lowest[i] = highest[i] = down(down(signs[i] * value - slack) - tiny[i])
@@ -190,15 +185,19 @@ def _combination(alpha: FloatArray, n: int) -> FloatArray:
 
 
 def _ceilings(
-    found: Tally, alpha: FloatArray, signs: FloatArray, bias: float
+    X: Matrix, lengths: FloatArray, alpha: FloatArray, signs: FloatArray, bias: float
 ) -> tuple[float, float]:
     """‖Σ αᵢzᵢ‖ / Σ αᵢ, and what no distance of Definition 3.3 exceeds, rounded up."""
-    adds = int(found["max adds"] + found["sum adds"]) + MORE
-    pull = above(float(found["sum pull"]), int(found["sum adds"]))
-    off = above(gamma(adds) * pull, 2) + up(TINY * float(found["max length"]))
+    factors, used = signs * alpha, np.flatnonzero(alpha)  # adding zeros rounds nothing
+    some = [used[start : start + AT_A_TIME] for start in range(0, len(used), AT_A_TIME)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = (np.asarray(flipped(as_double(X[rows])) @ factors[rows]) for rows in some)
+        combination, additions = pairwise(parts)
+    adds, longest = len(some[0]) + additions + MORE, float(lengths.max())
+    off = above(gamma(adds) * total_up(alpha * lengths), 2) + up(TINY * longest)
     balance, slack = dot(signs, alpha)
-    length, tilt = up(norm_up(found["sum combination"]) + off), up(abs(balance) + slack)
-    whole, longest = total_down(alpha), float(found["max length"])
+    length, tilt = up(norm_up(combination) + off), up(abs(balance) + slack)
+    whole = total_down(alpha)
     return (
         above(above(math.hypot(length, bias * tilt), 4) / whole, 2),
         above(above(length + tilt * longest, 3) / whole, 2),

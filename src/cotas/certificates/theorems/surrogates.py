@@ -19,17 +19,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import Each, FloatArray, IntArray
+from cotas.arrays import Each, FloatArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, total_down, up
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import Block, Sketch, Tally, signs_of
 from cotas.certificates.theorems.combinations import (
-    PATTERNS,
     ExampleWeights,
     Labelled,
     LongSweep,
+    RoundWeights,
     read_sketch,
 )
 from cotas.certificates.theorems.weak_learners import StumpClass
@@ -256,45 +256,6 @@ class SurrogateBound(Labelled):
         shrunk = half * math.exp(-(1 - 2 / K) * total_down(c))
         figures["bound if the right class needs half of the votes"] = half
         return figures | {"multiclass exponential loss": above(shrunk, int(8 * FOLLOWED_UP_TO))}
-
-
-class RoundWeights:
-    """The weights wᵢ ∝ sᵢ exp(−F of the right class) of each round on some rows, f being ±1."""
-
-    def __init__(self, w: FloatArray, c: FloatArray) -> None:
-        self.w, self.c, self.m = w.copy(), c, 0
-        self.sums, self.wrong = np.zeros(len(c) + 1), np.zeros(len(c))
-        self.sums[0] = w.sum()
-
-    def __call__(self, own: FloatArray) -> None:
-        """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|.
-
-        What it adds is overwritten: arrays of this size take longer to get than to fill.
-        """
-        c = float(self.c[self.m])
-        own[:] = own < 0
-        lost = float(self.w @ own)
-        self.wrong[self.m] = lost if c >= 0 else self.sums[self.m] - lost
-        own *= math.exp(abs(c)) - math.exp(-abs(c))
-        own += math.exp(-abs(c))
-        self.w *= own
-        self.m += 1
-        self.sums[self.m] = self.w.sum()
-
-    def eight(self, wrong: IntArray) -> None:
-        """Up to eight rounds, from the weight of the rows that are wrong in the same of them."""
-        c = self.c[self.m : self.m + 8]
-        told, rounds = PATTERNS[:, : len(c)], slice(self.m, self.m + len(c))
-        alike = np.bincount(wrong, self.w, len(told))
-        grown = np.cumprod(np.exp(np.where(told, c, -c)), axis=1)
-        before = alike[:, None] * np.insert(grown[:, :-1], 0, 1.0, axis=1)
-        self.wrong[rounds] = (before * told).sum(axis=0)
-        self.m += len(c)
-        self.sums[rounds.start + 1 : rounds.stop + 1] = alike @ grown
-        self.w *= grown[:, -1].take(wrong)
-
-    def tally(self) -> Tally:
-        return {"sum weights": self.sums, "sum wrong": self.wrong}
 
 
 def exp_up(x: FloatArray, scale: float) -> FloatArray:

@@ -56,15 +56,6 @@ class Learners:
     def trusted(self) -> tuple[str, ...]:
         return ()
 
-    def to_dict(self) -> dict[str, Any]:
-        return {name: _plain(value) for name, value in vars(self).items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {int(j): _plain(c) for j, c in value.items()}
-    return [repr(f) for f in value] if isinstance(value, tuple) else np.asarray(value).tolist()
-
 
 @dataclass(frozen=True, eq=False)
 class PlainTrees(Learners):

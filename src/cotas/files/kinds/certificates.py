@@ -134,7 +134,7 @@ WITNESS = Family(
             },
         ),
         "dual point in features": _record("features.FeaturePoint", _SUBJECT),
-        "dual point of blocks": _record("blocks.BlockPoint"),
+        "dual point of blocks": _record("block_points.BlockPoint"),
         "hard margin": _record("duality.HardMarginPoint"),
         "perceptron run": _record("theorems.mistakes.PerceptronLedger"),
         "passive-aggressive run": _record("theorems.mistakes.PassiveAggressiveLedger"),
@@ -144,7 +144,6 @@ WITNESS = Family(
             "theorems.mixing.PassiveAggressiveMixture", _MIXTURE
         ),
         "softmax point": _record("softmax.SoftmaxPoint", _SOFTMAX),
-        "softmax point of blocks": _record("softmax.SoftmaxInBlocks", _SOFTMAX),
         "separation": _record("theorems.separation.SeparationWitness"),
         "squared loss": _record("least_squares.SquaredLossPoint"),
         "lasso": _record("lasso.LassoPoint"),
