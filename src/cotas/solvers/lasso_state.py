@@ -8,7 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
-from cotas.loops import assign, loop
+from cotas.loops import loop
 from cotas.solvers.penalties import Penalized, Penalty, bounds
 
 # No gap below so many roundings of ⟨y, y⟩ can be seen.
@@ -52,16 +52,10 @@ def enough(gap: float, primal: float, square: float, tol: float) -> bool:
     return gap <= max(tol * max(primal, 0.5e-9 * square), ROUNDINGS * square)
 
 
-@loop
 def afresh(state: GramState, m: int) -> None:
     """g = c − Gβ computed anew, so that the rounding of many steps does not add up."""
-    g = state.g
-    assign(g, state.c[:m])
-    for j in range(m):
-        if state.beta[j] != 0.0:
-            row, b = state.G[j], state.beta[j]
-            for i in range(m):
-                g[i] -= b * row[i]
+    chosen = state.beta[:m].nonzero()[0]
+    state.g[:m] = state.c[:m] - state.beta[chosen] @ state.G[chosen, :m]
 
 
 class WorkingSet:
@@ -80,6 +74,11 @@ class WorkingSet:
     def add(self, new: IntArray) -> None:
         """Take in columns that are not there yet."""
         m, more = len(self), len(self) + len(new)
+        if len(new) == self.columns.p:  # all at once
+            self.members, self.inside[:] = new, True
+            c = self.full_c
+            self.state = GramState(self.columns.gram(new, new), c, np.zeros(more), c.copy())
+            return
         self._make_room(more)
         G, c, _, g = self.state
         if m:

@@ -25,6 +25,7 @@ EPS = float(np.finfo(np.float64).eps)
 FEW_VECTORS = 3
 # A mean so many deviations from zero is taken out of the rows before they are squared.
 FAR_FROM_ZERO = 30.0
+SAMPLE = 64  # dense rows that are looked at to see it, twice as many at most
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ def _spans(X: Matrix, part: slice) -> Iterable[slice]:
 
 def _rough_target(Y: FloatArray) -> FloatArray:
     """The targets of a few rows on average: near enough to the mean for the sums not to cancel."""
-    some = Y[:: max(1, len(Y) // 256)]
+    some = Y[:: max(1, len(Y) // SAMPLE)]
     return np.asarray(np.add.reduce(some) / len(some))
 
 
@@ -192,7 +193,8 @@ def rough_centre(X: Matrix, unit: float = 0.0) -> FloatArray | None:
     It is zero for the other columns of a sparse X, whose entries are mostly zeros. A constant
     column of a dense X counts as one with a deviation of `unit`.
     """
-    rows = X[:: max(1, X.shape[0] // 256)].astype(np.float64, copy=False)
+    rows = X[:: max(1, X.shape[0] // (256 if sparse.issparse(X) else SAMPLE))]
+    rows = rows.astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(rows):
             centre = np.asarray(rows.mean(axis=0)).ravel()
