@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cotas.fitting.parameters import check_share
 from cotas.regression.sparse import SparseRegressor
 
 
@@ -74,9 +73,3 @@ class ElasticNet(SparseRegressor):
     """
 
     l1_ratio: float = 0.5
-
-    def _check_parameters(self) -> None:
-        check_share(self.l1_ratio, "l1_ratio")
-        if not self.l1_ratio > 0:
-            raise ValueError("l1_ratio must be above zero; Ridge has no ℓ1 penalty.")
-        super()._check_parameters()

@@ -9,14 +9,47 @@ from scipy.linalg.lapack import dposv
 
 from cotas.arrays import FloatArray
 from cotas.loops import loop
-from cotas.solvers.lasso_state import GramState, enough, restricted_bounds
-from cotas.solvers.penalties import Penalty, first, prox, times
+from cotas.solvers.penalties import Penalized, Penalty, bounds, first, prox, times
 
 # Beyond so many coefficients a factorization costs more than the sweeps it saves.
 LARGEST_NEWTON = 1500
 SWEEPS = 10  # between two factorizations
 # Keeps the factorization defined when columns repeat; the line search makes up for it.
 RIDGE = 1e-11
+# No gap below so many roundings of ⟨y, y⟩ can be seen.
+ROUNDINGS = 16 * 2.0**-52
+
+
+class GramState(NamedTuple):
+    """β and g = c − Gβ over the first m columns of a working set."""
+
+    G: FloatArray  # X̃ᵀX̃, with room for more columns
+    c: FloatArray  # X̃ᵀy
+    beta: FloatArray
+    g: FloatArray
+
+
+@loop
+def restricted_bounds(state: GramState, m: int, penalty: Penalty, square: float) -> Penalized:
+    """Those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
+    fitted = explained = 0.0
+    for j in range(m):
+        explained += state.beta[j] * state.c[j]
+        fitted += state.beta[j] * state.g[j]
+    a = square - explained  # ⟨r, y⟩
+    return bounds(penalty, a, max(a - fitted, 0.0), state.g[:m], state.beta[:m])
+
+
+@loop
+def enough(gap: float, primal: float, square: float, tol: float) -> bool:
+    """P − D ≤ tol·P, P being at least 1e-9 of P(0) = ½⟨y, y⟩, or as small as rounding allows."""
+    return gap <= max(tol * max(primal, 0.5e-9 * square), ROUNDINGS * square)
+
+
+def afresh(state: GramState, m: int) -> None:
+    """g = c − Gβ computed anew, so that the rounding of many steps does not add up."""
+    chosen = state.beta[:m].nonzero()[0]
+    state.g[:m] = state.c[:m] - state.beta[chosen] @ state.G[chosen, :m]
 
 
 @loop
@@ -47,9 +80,10 @@ def sweep(state: GramState, m: int, penalty: Penalty) -> float:
 def newton(state: GramState, m: int, penalty: Penalty) -> None:
     """The minimum over the coefficients that are not zero, their signs kept.
 
-    Where the way there crosses zero it stops, that coefficient stays at zero, and the others go
-    on without it. Each such step lowers the objective and takes away a coefficient, or ends at
-    the minimum of its face: there are finitely many faces, so sweeps and these steps in turn end.
+    Where the way there crosses zero it stops, or goes on with all those that would cross left at
+    zero, if that lowers the objective more; the others go on without them. Each such step lowers
+    the objective and takes away a coefficient, or ends at the minimum of its face: there are
+    finitely many faces, so sweeps and these steps in turn end.
     """
     beta, g = state.beta[:m], state.g[:m]
     while True:
@@ -68,19 +102,25 @@ def newton(state: GramState, m: int, penalty: Penalty) -> None:
             return
         change = way @ rows
         curvature = float(way @ (change[face] + lam2 * way))
-        longest = slope / curvature if curvature > 0.0 else np.inf
+        whole = slope / curvature if curvature > 0.0 else np.inf
         bent = (b * way < 0.0) & ((lam1 > 0.0) | penalty.positive)  # at zero, on the way
         ends = np.divide(-b, way, out=np.full(len(b), np.inf), where=bent)
-        crossing = int(ends.argmin())
-        meets = bool(ends[crossing] <= longest)
-        longest = float(ends[crossing]) if meets else longest
-        if not longest < np.inf:
+        length = min(whole, float(ends.min()))
+        if not length < np.inf:
             return
-        beta[face] += longest * way
-        g -= longest * change
-        if not meets:
+        crossed = ends <= length
+        falls = length * (slope - 0.5 * length * curvature)
+        move, change = length * way, length * change
+        if crossed.any() and whole < np.inf and np.count_nonzero(ends <= whole) > 1:
+            farther = np.where(ends <= whole, -b, whole * way)
+            changed = farther @ rows
+            bends = 0.5 * float(farther @ (changed[face] + lam2 * farther))
+            if float(downhill @ farther) - bends > falls:
+                move, change, crossed = farther, changed, ends <= whole
+        beta[face] = np.where(crossed, 0.0, b + move)
+        g -= change
+        if not crossed.any():
             return
-        beta[face[crossing]] = 0.0
 
 
 @loop
@@ -90,7 +130,7 @@ def path_on_gram(
     lams: FloatArray,
     penalty: Penalty,
     square: float,
-    tol: float,
+    tols: FloatArray,
     betas: FloatArray,
     values: FloatArray,
 ) -> int:
@@ -105,7 +145,7 @@ def path_on_gram(
                 return k
             moved = sweep(state, m, scaled)
             found = restricted_bounds(state, m, scaled, square)
-            if moved == 0.0 or enough(found.gap, found.primal, square, tol):
+            if moved == 0.0 or enough(found.gap, found.primal, square, tols[k]):
                 break
         values[k, 0], values[k, 1] = found.primal, found.gap
         for j in range(m):
@@ -128,7 +168,7 @@ def solve_on_gram(
     lams: FloatArray,
     penalty: Penalty,
     square: float,
-    tol: float,
+    tols: FloatArray,
     max_rounds: int,
 ) -> OnGram:
     """β for each λ times the penalty, with P − D ≤ tol·P, or after so many rounds for it.
@@ -144,8 +184,8 @@ def solve_on_gram(
     betas, values = np.empty((len(lams), m)), np.empty((len(lams), 2))
     solved = rounds = tries = 0
     while solved < len(lams):
-        rest = (lams[solved:], penalty, square, tol, betas[solved:], values[solved:])
-        more = path_on_gram(state, m, *rest)
+        left, kept = slice(solved, None), (betas[solved:], values[solved:])
+        more = path_on_gram(state, m, lams[left], penalty, square, tols[left], *kept)
         solved, rounds, tries = solved + more, rounds + more, 0 if more else tries
         if solved == len(lams):
             return OnGram(betas, values, True, rounds)

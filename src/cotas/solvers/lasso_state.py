@@ -1,4 +1,4 @@
-"""The penalized Lasso on the Gram matrix of some columns: where a solver stands, and how well."""
+"""Where a solver of the penalized Lasso stands: the columns it looks at, and its solutions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
-from cotas.loops import loop
-from cotas.solvers.penalties import Penalized, Penalty, bounds
-
-# No gap below so many roundings of ⟨y, y⟩ can be seen.
-ROUNDINGS = 16 * 2.0**-52
+from cotas.solvers.lasso_gram import GramState
 
 
 class LassoIterate(NamedTuple):
@@ -24,38 +20,6 @@ class LassoIterate(NamedTuple):
     length: float  # Σ wⱼ|βⱼ|
     primal: float
     gap: float
-
-
-class GramState(NamedTuple):
-    """β and g = c − Gβ over the first m columns of a working set."""
-
-    G: FloatArray  # X̃ᵀX̃, with room for more columns
-    c: FloatArray  # X̃ᵀy
-    beta: FloatArray
-    g: FloatArray
-
-
-@loop
-def restricted_bounds(state: GramState, m: int, penalty: Penalty, square: float) -> Penalized:
-    """Those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
-    fitted = explained = 0.0
-    for j in range(m):
-        explained += state.beta[j] * state.c[j]
-        fitted += state.beta[j] * state.g[j]
-    a = square - explained  # ⟨r, y⟩
-    return bounds(penalty, a, max(a - fitted, 0.0), state.g[:m], state.beta[:m])
-
-
-@loop
-def enough(gap: float, primal: float, square: float, tol: float) -> bool:
-    """P − D ≤ tol·P, P being at least 1e-9 of P(0) = ½⟨y, y⟩, or as small as rounding allows."""
-    return gap <= max(tol * max(primal, 0.5e-9 * square), ROUNDINGS * square)
-
-
-def afresh(state: GramState, m: int) -> None:
-    """g = c − Gβ computed anew, so that the rounding of many steps does not add up."""
-    chosen = state.beta[:m].nonzero()[0]
-    state.g[:m] = state.c[:m] - state.beta[chosen] @ state.G[chosen, :m]
 
 
 class WorkingSet:

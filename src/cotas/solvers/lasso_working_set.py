@@ -11,8 +11,15 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
-from cotas.solvers.lasso_gram import OnGram, newton, solve_on_gram
-from cotas.solvers.lasso_state import LassoIterate, WorkingSet, afresh, enough, restricted_bounds
+from cotas.solvers.lasso_gram import (
+    OnGram,
+    afresh,
+    enough,
+    newton,
+    restricted_bounds,
+    solve_on_gram,
+)
+from cotas.solvers.lasso_state import LassoIterate, WorkingSet
 from cotas.solvers.penalties import Penalized, Penalty, bounds, thresholds, times
 
 # A Gram matrix of all the columns is formed at once up to this width.
@@ -97,10 +104,13 @@ class WorkingSetLasso:
         strong rule lets everything in, and far too many coefficients leave zero.
         """
         while lam < STRIDE * self.lam and not self.ended:
-            if self.whole:
-                yield self._stride(lam)
-            else:
+            if not self.whole:
                 yield from self._looks_at(STRIDE * self.lam, ROUGH)
+                continue
+            found = self._stride(lam, tol)
+            yield self._look(self.lam, found)
+            if found.done and self.lam == lam:
+                return
         if not self.ended:
             yield from self._looks_at(lam, tol)
 
@@ -119,7 +129,8 @@ class WorkingSetLasso:
         while start < len(lams):
             began = time.perf_counter()
             part = lams[start : start + some].tolist()
-            betas, values, *_ = self._walk_on_gram(lams[start : start + some], tol)
+            tols = np.full(len(part), tol)
+            betas, values, *_ = self._walk_on_gram(lams[start : start + some], tols)
             afresh(self.working.state, len(self.working))
             # As many at a time as take a breath, so that Ctrl-C is heard.
             more = min(2 * some, STRIDES) if time.perf_counter() - began < BREATH else 1
@@ -127,15 +138,18 @@ class WorkingSetLasso:
             for lam, beta, found in zip(part, betas, values.tolist(), strict=True):
                 yield self._iterate(lam, beta.nonzero()[0], beta, Penalized(*found))
 
-    def _stride(self, lam: float) -> LassoIterate:
-        """Some strides towards λ in one go, and a look."""
+    def _stride(self, lam: float, tol: float) -> OnGram:
+        """Some strides towards λ in one go, and to λ itself if so many get there."""
         few = max(STRIDES, FEW_ENTRIES // self.columns.p**2)
         most = min(few, self.max_rounds - self.rounds)
-        steps = int(min(most, math.log(lam / self.lam) / math.log(STRIDE)))
-        lams = self.lam * STRIDE ** np.arange(1.0, max(1, steps) + 1.0)
-        found = self._walk_on_gram(lams, ROUGH)
+        steps = 1 + int(math.log(lam / self.lam) / math.log(STRIDE))
+        count = int(max(1, min(most, steps)))
+        lams, tols = self.lam * STRIDE ** np.arange(1.0, count + 1.0), np.full(count, ROUGH)
+        if count == steps:
+            lams[-1], tols[-1] = lam, tol
+        found = self._walk_on_gram(lams, tols)
         self.lam = float(lams[-1])
-        return self._look(self.lam, found)
+        return found
 
     @property
     def ended(self) -> bool:
@@ -170,13 +184,15 @@ class WorkingSetLasso:
         signs = np.sign(beta[chosen]) * self._weights(self.working.members[chosen])
         return float(signs @ np.linalg.lstsq(G[np.ix_(chosen, chosen)], signs, rcond=None)[0])
 
-    def _walk_on_gram(
-        self, lams: FloatArray, tol: float, most: int = MAX_ROUNDS, penalty: Penalty | None = None
-    ) -> OnGram:
+    def _walk_on_gram(self, lams: FloatArray, tols: FloatArray, most: int = MAX_ROUNDS) -> OnGram:
         """β on the working set for each λ, after so many rounds for each at most."""
-        problem = (lams, self.penalty if penalty is None else penalty, self.square, INNER * tol)
-        found = solve_on_gram(self.working.state, len(self.working), *problem, most)
+        state, m, penalty = self.working.state, len(self.working), self._penalty(1.0)
+        found = solve_on_gram(state, m, lams, penalty, self.square, INNER * tols, most)
         self.rounds += found.rounds
+        if found.done and not self.thresholds.all():
+            # Once more: q of a coefficient without a penalty is zero then, but for rounding. The
+            # proof charges it with a bound of the coefficient that can be far above it.
+            newton(state, m, times(penalty, float(lams[-1])))
         return found
 
     def _iterate(
@@ -245,14 +261,11 @@ class WorkingSetLasso:
 
     def _looks_at_working_set(self, lam: float, tol: float) -> Generator[LassoIterate, None, bool]:
         """Solve the problem on the working set; whether that was done."""
-        penalty = self._penalty(lam)
         if not self.working.has_gram:
-            return (yield from self._descend(lam, penalty, INNER * tol))
+            return (yield from self._descend(lam, self._penalty(lam), INNER * tol))
         for _ in range(MAX_ROUNDS // ROUNDS_BETWEEN_LOOKS):
             most = int(min(ROUNDS_BETWEEN_LOOKS, max(1, self.max_rounds - self.rounds)))
-            found = self._walk_on_gram(np.ones(1), tol, most, penalty)
-            if found.done and not self.thresholds.all():
-                newton(self.working.state, len(self.working), penalty)
+            found = self._walk_on_gram(np.array([lam]), np.array([tol]), most)
             yield self._look(lam, found)
             if found.done:
                 return True

@@ -327,9 +327,7 @@ class Weights:
 
 def weights_of(given: Any, n: int) -> FloatArray:
     """Weights as they are given, ones for None; refuses what are none."""
-    if given is None:
-        return np.ones(n)
-    s = np.asarray(given, dtype=np.float64)
+    s = np.ones(n) if given is None else np.asarray(given, dtype=np.float64)
     if s.shape != (n,) or not np.isfinite(s).all() or (s < 0).any():
         raise Objection("weights")
     return s

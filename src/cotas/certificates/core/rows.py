@@ -28,7 +28,7 @@ Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 # Bytes of a block, which should stay in the cache, and its rows, which rounding counts.
 BLOCK_BYTES, BLOCK_ROWS = 1 << 20, 1024
 # Rows that are measured, twice as many at most, and entries of them where they are sparse.
-DENSE_SAMPLE, SAMPLE, LARGEST_SAMPLE = 64, 256, 1 << 22
+SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
 # A column is moved if its centre is so many times as far from zero as its rows are from it.
 FAR = 4.0
 
@@ -145,8 +145,7 @@ class Rows:
     @np.errstate(all="ignore")
     def _measure(self) -> None:
         """Choose shift and unit by looking at some rows; any choice gives valid bounds."""
-        sample = SAMPLE if self.sparse else DENSE_SAMPLE
-        some = self.X[:: max(1, self.n // sample)].astype(np.float64, copy=False)
+        some = self.X[:: max(1, self.n // SAMPLE)].astype(np.float64, copy=False)
         if self.sparse:
             size = sparse_sizes(some if some.shape[0] * self.d < LARGEST_SAMPLE else some[:0])
         else:
