@@ -133,10 +133,10 @@ def test_columns_of_any_scale(model, scale):
 def test_interrupted_fits_are_honest(monkeypatch, parameters):
     real, tries = working_set.solve_on_gram, []
 
-    def interrupted(state, m, lams, penalty, square, tol, rounds):
+    def interrupted(state, m, lams, penalty, square, tols, rounds):
         if tries:
             raise KeyboardInterrupt
-        tries.append(real(state, m, lams, penalty, square, 1e-2, 1))
+        tries.append(real(state, m, lams, penalty, square, np.full(len(tols), 1e-2), 1))
         return tries[-1]._replace(done=False)
 
     monkeypatch.setattr(working_set, "solve_on_gram", interrupted)

@@ -244,14 +244,13 @@ class SparseRegressor(LinearRegressor):
 
     def _keep(self, ends: list[SparseSolution], single: bool) -> None:
         self._certificates = [end.certificate for end in ends]
-        models = [end.certificate.witness for end in ends]
-        coefs = np.stack([model.coef for model in models if model is not None])
-        biases = np.array([model.intercept for model in models if model is not None])
+        points: list[Any] = [end.certificate.witness for end in ends]
+        coefs, biases = (np.array([getattr(p, name) for p in points]) for name in
+                         ("coef", "intercept"))  # fmt: skip
         self._keep_parameters(coefs, biases, single)
-        lams = np.array([end.found.lam for end in ends])
-        lengths = np.array([end.found.length for end in ends])
-        self.lam_ = float(lams[0]) if single else lams
-        self.delta_ = float(lengths[0]) if single else lengths
+        lams, lengths = ([getattr(end.found, name) for end in ends] for name in ("lam", "length"))
+        self.lam_ = lams[0] if single else np.array(lams)
+        self.delta_ = lengths[0] if single else np.array(lengths)
         self.n_iter_ = max(end.rounds for end in ends)
 
 

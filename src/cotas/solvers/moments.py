@@ -96,8 +96,8 @@ def gather_moments(
     near, count = _rough_target(Y), max(1, min(threads, n // 4096))
     Y = Y - near
     parts = [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
-    found = each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts)
-    sums: list[FloatArray] = [np.asarray(sum(parts)) for parts in zip(*found, strict=True)]
+    found = list(each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts))
+    sums = found[0] if count == 1 else [np.asarray(sum(some)) for some in zip(*found, strict=True)]
     gram, first, cross, y_first, y_second = sums
     total = float(n if weights is None else weights.sum())
     gram = gram + gram.T  # of which the lower half was added up
