@@ -131,15 +131,15 @@ def test_columns_of_any_scale(model, scale):
 
 @pytest.mark.parametrize("parameters", [{"lam": 1e-3}, {"delta": 2.0}], ids=str)
 def test_interrupted_fits_are_honest(monkeypatch, parameters):
-    real, tries = working_set.path_on_gram, []
+    real, tries = working_set.solve_on_gram, []
 
-    def interrupted(state, m, lams, penalty, square, tol, rounds, *room):
+    def interrupted(state, m, lams, penalty, square, tols, rounds):
         if tries:
             raise KeyboardInterrupt
-        tries.append(real(state, m, lams, penalty, square, 1e-2, 1, *room))
-        return False, 1
+        tries.append(real(state, m, lams, penalty, square, np.full(len(tols), 1e-2), 1))
+        return tries[-1]._replace(done=False)
 
-    monkeypatch.setattr(working_set, "path_on_gram", interrupted)
+    monkeypatch.setattr(working_set, "solve_on_gram", interrupted)
     wide = regression(30, 200, seed=9)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = Lasso(**parameters, tol=1e-12).fit(*wide)

@@ -72,7 +72,7 @@ class CentredColumns:
         """y less its weighted mean; zero if y is constant."""
         if not self.centre:
             return y
-        used = y[self.weights > 0]
+        used = y if self._even else y[self.weights > 0]
         if (used == used[0]).all():
             return np.zeros(self.n)
         once = y - self.weights @ y
@@ -100,8 +100,10 @@ class CentredColumns:
     def correlations(self, residual: FloatArray) -> FloatArray:
         """Σ sᵢ x̃ᵢⱼ rᵢ of each column; each column of a matrix of residuals on its own."""
         weighted = (self.weights * residual.T).T
-        found = self._transposed(weighted) - np.multiply.outer(self.mean, weighted.sum(axis=0))
-        return np.asarray((found.T / self.scale).T)
+        found = self._transposed(weighted)
+        if self.centre:
+            found -= np.multiply.outer(self.mean, np.add.reduce(weighted))
+        return np.asarray((found.T / self.scale).T) if self.standardize else found
 
     def start(self, target: FloatArray, square: float) -> FloatArray:
         """The correlations with y itself, zero where they are nothing but rounding."""
@@ -118,7 +120,9 @@ class CentredColumns:
     def gram(self, some: IntArray, others: IntArray) -> FloatArray:
         """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
         found = self._sparse_gram(some, others) if self.sparse else self._dense_gram(some, others)
-        return np.asarray(found / np.multiply.outer(self.scale[some], self.scale[others]))
+        if self.standardize:
+            found /= np.multiply.outer(self.scale[some], self.scale[others])
+        return found
 
     def gram_with_all(self, some: IntArray) -> FloatArray:
         """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and every k."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cotas.fitting.parameters import check_share
 from cotas.regression.sparse import SparseRegressor
 
 
@@ -32,34 +31,13 @@ class ElasticNet(SparseRegressor):
         Whether β is measured in units of the standard deviations of the features. `coef_` is in
         the units of X all the same.
     fit_intercept : bool, default=True
-    tol : float, default=1e-6
-        The relative gap to prove, as in `Lasso`.
-    max_iter : int, default=10_000
-        Rounds of the solver for each target, over all the λ on its way.
-    max_time : float, optional
-        Seconds after which the solver ends with what it has; the certificate tells how good it is.
-    n_jobs : int, optional
-        Threads; None for all cores. The answer does not depend on it.
-    callbacks : callable or list of callables, optional
-        Called with a `SolverReport` as in `Lasso`; True ends the work on that target.
-    progress : bool or None
-        Show a bar with the relative gap for work longer than a second. None shows it if tqdm is
-        installed and the output is a terminal or a notebook.
+    tol, max_iter, max_time, n_jobs, callbacks, progress : as in `Lasso`
 
     Attributes
     ----------
-    coef_, intercept_ : the model
-    certificate_ : Certificate, with a part for each of several targets
+    coef_, intercept_, certificate_, n_iter_, stop_, stop_reason_ : as in `Lasso`
     lam_, delta_ : float, or arrays with one entry for each target
         The penalty, and Σ wⱼ|βⱼ| of the solution.
-    n_iter_ : int
-        Rounds of the solver.
-    stop_reason_ : str
-        Why the fit ended, in words.
-
-    Notes
-    -----
-    Ctrl-C ends the fit with the best model so far; its certificate is about that model.
 
     Examples
     --------
@@ -74,9 +52,3 @@ class ElasticNet(SparseRegressor):
     """
 
     l1_ratio: float = 0.5
-
-    def _check_parameters(self) -> None:
-        check_share(self.l1_ratio, "l1_ratio")
-        if not self.l1_ratio > 0:
-            raise ValueError("l1_ratio must be above zero; Ridge has no ℓ1 penalty.")
-        super()._check_parameters()

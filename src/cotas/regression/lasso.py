@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cotas.fitting.parameters import check_positive
 from cotas.regression.sparse import SparseRegressor
 
 
@@ -80,10 +79,3 @@ class Lasso(SparseRegressor):
     """
 
     delta: float | None = None
-
-    def _check_parameters(self) -> None:
-        if self.lam is not None and self.delta is not None:
-            raise ValueError("Give lam or delta, not both: each determines the other.")
-        if self.delta is not None:
-            check_positive(self.delta, "delta")
-        super()._check_parameters()

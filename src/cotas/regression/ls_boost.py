@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -43,6 +44,7 @@ LEFT_BY_LEARNERS = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class LSBoost(BoostedRegressor, StagewiseRegressor):
     """Least squares by boosting: on the columns of X, or with trees as weak learners.
 
@@ -142,52 +144,21 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
     True
     """
 
-    algorithm = "LS-Boost"
-    _certificates: list[Any]  # of one kind or the other
+    weak_learner: Any = None
+    n_estimators: int = 100
+    _: KW_ONLY
+    learning_rate: float = 0.1
+    loss: str = "squared"
+    early_stopping: bool = False
+    validation_fraction: Any = 0.1
+    n_iter_no_change: int = 10
+    warm_start: bool = False
+    certify: bool = True
 
-    def __init__(
-        self,
-        weak_learner: Any = None,
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 0.1,
-        loss: str = "squared",
-        eps: Any = 0.1,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        ties: str = "first",
-        early_stopping: bool = False,
-        validation_fraction: Any = 0.1,
-        n_iter_no_change: int = 10,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        certify: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        callbacks: Any = None,
-        progress: bool | None = None,
-    ) -> None:
-        StagewiseRegressor.__init__(
-            self,
-            eps=eps,
-            max_iter=max_iter,
-            fit_intercept=fit_intercept,
-            ties=ties,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            max_time=max_time,
-            callbacks=callbacks,
-            progress=progress,
-        )
-        self.weak_learner = weak_learner
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.loss = loss
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.certify = certify
+    step: Any = field(default=1.0, init=False)  # no parameters here
+    class_weight: Any = field(default=None, init=False)
+    algorithm = "LS-Boost"
+    _certificates: list[Any] = field(init=False)  # of one kind or the other
 
     def __sklearn_tags__(self) -> Tags:
         tags = StagewiseRegressor.__sklearn_tags__(self)

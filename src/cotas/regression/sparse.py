@@ -23,6 +23,7 @@ from cotas.fitting.parameters import (
     check_jobs,
     check_number,
     check_positive,
+    check_share,
     check_time,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
@@ -152,6 +153,13 @@ class SparseRegressor(LinearRegressor):
         return found[0] if self.coef_.ndim == 1 else np.stack(found)
 
     def _check_parameters(self) -> None:
+        check_share(self.l1_ratio, "l1_ratio")
+        if not self.l1_ratio > 0:
+            raise ValueError("l1_ratio must be above zero; Ridge has no ℓ1 penalty.")
+        if self.lam is not None and self.delta is not None:
+            raise ValueError("Give lam or delta, not both: each determines the other.")
+        if self.delta is not None:
+            check_positive(self.delta, "delta")
         if self.lam is not None:
             check_number(self.lam, "lam")
             if self.lam == 0:
@@ -176,8 +184,9 @@ class SparseRegressor(LinearRegressor):
             )
         return w
 
-    def _problem(self) -> LassoProblem:
+    def _problem(self, lam: float | None = None) -> LassoProblem:
         return LassoProblem(
+            lam,
             delta=None if self.delta is None else float(self.delta),
             l1_ratio=float(self.l1_ratio),
             positive=bool(self.positive),
@@ -202,13 +211,13 @@ class SparseRegressor(LinearRegressor):
         penalty = Penalty(ratio, 1.0 - ratio, bool(self.positive), given)
         solver = WorkingSetLasso(columns, y, penalty, deadline(began, turn), int(self.max_iter))
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
+        problem = self._problem(None if self.delta is not None else lam)
 
         def check(iterate: Iterate) -> SparseSolution:
             found = iterate.model
             coefs, biases = in_units_of_the_data(columns, [found], y[:, None], scale, self.delta)
-            problem = replace(self._problem(), lam=None if self.delta is not None else lam)
-            point = LassoPoint(problem, coefs[0], float(biases[0]), None, column, scale)
-            return SparseSolution(found, data.prove(point), solver.rounds)
+            point = (problem, coefs[0], float(biases[0]), data.weights, column, scale)
+            return SparseSolution(found, data.prove(LassoPoint(*point)), solver.rounds)
 
         limits = (self.tol, None, turn, monitor)
         pursuit: Pursuit[SparseSolution] = Pursuit(*limits, began=began, label=column)
@@ -235,14 +244,13 @@ class SparseRegressor(LinearRegressor):
 
     def _keep(self, ends: list[SparseSolution], single: bool) -> None:
         self._certificates = [end.certificate for end in ends]
-        models = [end.certificate.witness for end in ends]
-        coefs = np.stack([model.coef for model in models if model is not None])
-        biases = np.array([model.intercept for model in models if model is not None])
+        points: list[Any] = [end.certificate.witness for end in ends]
+        coefs, biases = (np.array([getattr(p, name) for p in points]) for name in
+                         ("coef", "intercept"))  # fmt: skip
         self._keep_parameters(coefs, biases, single)
-        lams = np.array([end.found.lam for end in ends])
-        lengths = np.array([end.found.length for end in ends])
-        self.lam_ = float(lams[0]) if single else lams
-        self.delta_ = float(lengths[0]) if single else lengths
+        lams, lengths = ([getattr(end.found, name) for end in ends] for name in ("lam", "length"))
+        self.lam_ = lams[0] if single else np.array(lams)
+        self.delta_ = lengths[0] if single else np.array(lengths)
         self.n_iter_ = max(end.rounds for end in ends)
 
 
@@ -264,9 +272,14 @@ class InMemory:
         """Of y."""
         return self.seen.columns[self.target]
 
+    @property
+    def weights(self) -> FloatArray | None:
+        """Of the rows, as they were given."""
+        return self.seen.weights
+
     def prove(self, point: LassoPoint) -> Certificate:
         """The certificate of a model."""
-        point, seen = replace(point, weights=self.seen.weights), self.seen
+        seen = self.seen
         return LassoPoint.check_all([point], seen.X, seen.y, each=self.columns.each)[0]
 
 
@@ -283,6 +296,7 @@ class InBlocks:
     column: int | None
     means: tuple[FloatArray, float]
     source: Source
+    weights: None = None  # the source has them itself
 
     def prove(self, point: LassoPoint) -> Certificate:
         """The certificate of a model, from the blocks; its bias is what the means ask for."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cotas.solvers.lasso_state import LassoIterate, enough
+from cotas.solvers.lasso_gram import enough
+from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 
 MAX_STEPS = 200

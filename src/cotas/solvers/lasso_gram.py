@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from cotas.arrays import FloatArray
-from cotas.loops import assign, loop
-from cotas.solvers.lasso_state import GramState, afresh, enough, restricted_bounds
-from cotas.solvers.penalties import Penalty, first, prox, second, times
+from cotas.loops import loop
+from cotas.solvers.penalties import Penalized, Penalty, bounds, first, prox, times
 
 # Beyond so many coefficients a factorization costs more than the sweeps it saves.
 LARGEST_NEWTON = 1500
 SWEEPS = 10  # between two factorizations
 # Keeps the factorization defined when columns repeat; the line search makes up for it.
 RIDGE = 1e-11
+# No gap below so many roundings of ⟨y, y⟩ can be seen.
+ROUNDINGS = 16 * 2.0**-52
+
+
+class GramState(NamedTuple):
+    """β and g = c − Gβ over the first m columns of a working set."""
+
+    G: FloatArray  # X̃ᵀX̃, with room for more columns
+    c: FloatArray  # X̃ᵀy
+    beta: FloatArray
+    g: FloatArray
+
+
+@loop
+def restricted_bounds(state: GramState, m: int, penalty: Penalty, square: float) -> Penalized:
+    """Those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
+    fitted = explained = 0.0
+    for j in range(m):
+        explained += state.beta[j] * state.c[j]
+        fitted += state.beta[j] * state.g[j]
+    a = square - explained  # ⟨r, y⟩
+    return bounds(penalty, a, max(a - fitted, 0.0), state.g[:m], state.beta[:m])
+
+
+@loop
+def enough(gap: float, primal: float, square: float, tol: float) -> bool:
+    """P − D ≤ tol·P, P being at least 1e-9 of P(0) = ½⟨y, y⟩, or as small as rounding allows."""
+    return gap <= max(tol * max(primal, 0.5e-9 * square), ROUNDINGS * square)
+
+
+def afresh(state: GramState, m: int) -> None:
+    """g = c − Gβ computed anew, so that the rounding of many steps does not add up."""
+    chosen = state.beta[:m].nonzero()[0]
+    state.g[:m] = state.c[:m] - state.beta[chosen] @ state.G[chosen, :m]
 
 
 @loop
@@ -41,138 +77,50 @@ def sweep(state: GramState, m: int, penalty: Penalty) -> float:
     return largest
 
 
-@loop
-def solve_positive(H: FloatArray, right: FloatArray) -> bool:
-    """Solve Hx = right for a positive definite H by Cholesky; x replaces `right`, H is spoiled.
-
-    Row by row, so that the inner loop adds a multiple of one row to another. Whether it worked.
-    """
-    k = len(right)
-    for j in range(k):
-        if not H[j, j] > 0.0:
-            return False
-        pivot = 1.0 / np.sqrt(H[j, j])
-        for b in range(j, k):
-            H[j, b] *= pivot
-        for i in range(j + 1, k):
-            factor = H[j, i]
-            for b in range(i, k):
-                H[i, b] -= factor * H[j, b]
-    for j in range(k):
-        right[j] /= H[j, j]
-        for b in range(j + 1, k):
-            right[b] -= right[j] * H[j, b]
-    for j in range(k - 1, -1, -1):
-        total = right[j]
-        for b in range(j + 1, k):
-            total -= H[j, b] * right[b]
-        right[j] = total / H[j, j]
-    return True
-
-
-@loop
 def newton(state: GramState, m: int, penalty: Penalty) -> None:
     """The minimum over the coefficients that are not zero, their signs kept.
 
-    Where the way there crosses zero it stops, that coefficient stays at zero, and the others go
-    on without it. Each such step lowers the objective and takes away a coefficient, or ends at
-    the minimum of its face: there are finitely many faces, so sweeps and these steps in turn end.
+    Where the way there crosses zero it stops, or goes on with all those that would cross left at
+    zero, if that lowers the objective more; the others go on without them. Each such step lowers
+    the objective and takes away a coefficient, or ends at the minimum of its face: there are
+    finitely many faces, so sweeps and these steps in turn end.
     """
-    G, beta, g = state.G, state.beta, state.g
+    beta, g = state.beta[:m], state.g[:m]
     while True:
-        face, k = np.empty(m, dtype=np.int64), 0
-        for j in range(m):
-            if beta[j] != 0.0:
-                face[k] = j
-                k += 1
-        if k == 0 or k > LARGEST_NEWTON:
+        face = beta.nonzero()[0]
+        if not 0 < len(face) <= LARGEST_NEWTON:
             return
-        H = np.empty((k, k))
-        downhill = np.empty(k)
-        for a in range(k):
-            i = face[a]
-            for b in range(k):
-                H[a, b] = G[i, face[b]]
-            H[a, a] = (1.0 + RIDGE) * H[a, a] + second(penalty, i)
-            downhill[a] = g[i] - first(penalty, i) * np.sign(beta[i]) - second(penalty, i) * beta[i]
-        way = downhill.copy()
-        if not solve_positive(H, way):
+        b, w = beta[face], penalty.weights[face] if len(penalty.weights) else np.ones(len(face))
+        lam1, lam2, rows = penalty.lam1 * w, penalty.lam2 * w * w, state.G[face, :m]
+        downhill = g[face] - lam1 * np.sign(b) - lam2 * b
+        H = rows[:, face]
+        H.flat[:: len(face) + 1] *= 1.0 + RIDGE
+        H.flat[:: len(face) + 1] += lam2
+        _, way, failed = dposv(H.T, downhill, lower=1, overwrite_a=1)
+        slope = float(downhill @ way)
+        if failed or not slope > 0.0:
             return
-        slope = 0.0
-        for a in range(k):
-            slope += downhill[a] * way[a]
-        if not slope > 0.0:
+        change = way @ rows
+        curvature = float(way @ (change[face] + lam2 * way))
+        whole = slope / curvature if curvature > 0.0 else np.inf
+        bent = (b * way < 0.0) & ((lam1 > 0.0) | penalty.positive)  # at zero, on the way
+        ends = np.divide(-b, way, out=np.full(len(b), np.inf), where=bent)
+        length = min(whole, float(ends.min()))
+        if not length < np.inf:
             return
-        change = np.zeros(m)
-        for a in range(k):
-            row, step = G[face[a]], way[a]
-            for j in range(m):
-                change[j] += step * row[j]
-        curvature = 0.0
-        for a in range(k):
-            curvature += way[a] * (change[face[a]] + second(penalty, face[a]) * way[a])
-        longest = slope / curvature if curvature > 0.0 else np.inf
-        crossing = -1
-        for a in range(k):
-            bent = penalty.positive or first(penalty, face[a]) > 0.0  # at zero
-            if bent and beta[face[a]] * way[a] < 0.0 and -beta[face[a]] / way[a] <= longest:
-                longest, crossing = -beta[face[a]] / way[a], a
-        if not np.isfinite(longest):
+        crossed = ends <= length
+        falls = length * (slope - 0.5 * length * curvature)
+        move, change = length * way, length * change
+        if crossed.any() and whole < np.inf and np.count_nonzero(ends <= whole) > 1:
+            farther = np.where(ends <= whole, -b, whole * way)
+            changed = farther @ rows
+            bends = 0.5 * float(farther @ (changed[face] + lam2 * farther))
+            if float(downhill @ farther) - bends > falls:
+                move, change, crossed = farther, changed, ends <= whole
+        beta[face] = np.where(crossed, 0.0, b + move)
+        g -= change
+        if not crossed.any():
             return
-        for a in range(k):
-            beta[face[a]] += longest * way[a]
-        if crossing >= 0:
-            beta[face[crossing]] = 0.0
-        for j in range(m):
-            g[j] -= longest * change[j]
-        if crossing < 0:
-            return
-
-
-@loop
-def one_round(state: GramState, m: int, penalty: Penalty, square: float, tol: float) -> bool:
-    """Some sweeps and a walk to the minimum of the face; whether the gap is small enough."""
-    for _ in range(SWEEPS):
-        moved = sweep(state, m, penalty)
-        found = restricted_bounds(state, m, penalty, square)
-        if moved == 0.0 or enough(found.gap, found.primal, square, tol):
-            return True
-    newton(state, m, penalty)
-    found = restricted_bounds(state, m, penalty, square)
-    return enough(found.gap, found.primal, square, tol)
-
-
-@loop
-def settle_unpenalized(state: GramState, m: int, penalty: Penalty) -> None:
-    """Walk once more where a coefficient has no penalty: its gⱼ is zero then, but for rounding.
-
-    The proof charges it with a bound of the coefficient that can be far above it.
-    """
-    for j in range(m):
-        if first(penalty, j) <= 0.0:
-            newton(state, m, penalty)
-            return
-
-
-@loop
-def solve_on_gram(
-    state: GramState, m: int, penalty: Penalty, square: float, tol: float, max_rounds: int
-) -> tuple[bool, int]:
-    """β on the working set until the gap is small enough; returns whether it is, and the rounds.
-
-        min  ½βᵀGβ − cᵀβ + λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²      (β ≥ 0 if positive)
-
-    A round is some sweeps of coordinate descent with covariance updates (Friedman et al. 2010)
-    and one walk to the minimum of the face they arrive at.
-    Departures: the walk. Where columns are close to collinear, the sweeps alone crawl.
-    Invariant: g = c − Gβ; the objective never rises. Cost: O(mk) a sweep and O(k³) a walk, for k
-    coefficients that are not zero.
-    """
-    for rounds in range(max_rounds):
-        if one_round(state, m, penalty, square, tol):
-            settle_unpenalized(state, m, penalty)
-            return True, rounds + 1
-    return False, max_rounds
 
 
 @loop
@@ -182,26 +130,70 @@ def path_on_gram(
     lams: FloatArray,
     penalty: Penalty,
     square: float,
-    tol: float,
-    max_rounds: int,
+    tols: FloatArray,
     betas: FloatArray,
     values: FloatArray,
-) -> tuple[bool, int]:
-    """β for each λ times the penalty, and P and P − D where there is room for them.
+) -> int:
+    """Sweep for each λ in turn, as long as some sweeps suffice: for how many they did.
 
-    Room is there for all or for none. Without it the last β and its g are left in the state as
-    the rounds left them: that one λ needs no other compiled program than a path.
-    Returns whether the last gap is small enough, and the number of rounds.
+    Of each β is kept, with P and P − D.
     """
-    done, total = True, 0
     for k in range(len(lams)):
         scaled = times(penalty, lams[k])
-        done, rounds = solve_on_gram(state, m, scaled, square, tol, max_rounds)
-        total += rounds
-        if len(betas) == 0:
-            continue
-        afresh(state, m)
-        assign(betas[k], state.beta)
-        found = restricted_bounds(state, m, scaled, square)
+        for sweeps in range(SWEEPS + 1):
+            if sweeps == SWEEPS:
+                return k
+            moved = sweep(state, m, scaled)
+            found = restricted_bounds(state, m, scaled, square)
+            if moved == 0.0 or enough(found.gap, found.primal, square, tols[k]):
+                break
         values[k, 0], values[k, 1] = found.primal, found.gap
-    return done, total
+        for j in range(m):
+            betas[k, j] = state.beta[j]
+    return len(lams)
+
+
+class OnGram(NamedTuple):
+    """β for each λ, its P and P − D, whether the last is as good as asked, and how many rounds."""
+
+    betas: FloatArray
+    values: FloatArray
+    done: bool
+    rounds: int
+
+
+def solve_on_gram(
+    state: GramState,
+    m: int,
+    lams: FloatArray,
+    penalty: Penalty,
+    square: float,
+    tols: FloatArray,
+    max_rounds: int,
+) -> OnGram:
+    """β for each λ times the penalty, with P − D ≤ tol·P, or after so many rounds for it.
+
+        min  ½βᵀGβ − cᵀβ + λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²      (β ≥ 0 if positive)
+
+    A round is some sweeps of coordinate descent with covariance updates (Friedman et al. 2010)
+    and, where they do not suffice, one walk to the minimum of the face they arrive at.
+    Departures: the walk. Where columns are close to collinear, the sweeps alone crawl.
+    Invariant: g = c − Gβ; the objective never rises. Cost: O(mk) a sweep and O(k³) a walk, for k
+    coefficients that are not zero.
+    """
+    betas, values = np.empty((len(lams), m)), np.empty((len(lams), 2))
+    solved = rounds = tries = 0
+    while solved < len(lams):
+        left, kept = slice(solved, None), (betas[solved:], values[solved:])
+        more = path_on_gram(state, m, lams[left], penalty, square, tols[left], *kept)
+        solved, rounds, tries = solved + more, rounds + more, 0 if more else tries
+        if solved == len(lams):
+            return OnGram(betas, values, True, rounds)
+        scaled = times(penalty, float(lams[solved]))
+        newton(state, m, scaled)
+        rounds, tries = rounds + 1, tries + 1
+        if tries == max_rounds:
+            betas[solved] = state.beta[:m]
+            values[solved] = restricted_bounds(state, m, scaled, square)
+            solved, tries = solved + 1, 0
+    return OnGram(betas, values, False, rounds)

@@ -1,4 +1,4 @@
-"""The penalized Lasso on the Gram matrix of some columns: where a solver stands, and how well."""
+"""Where a solver of the penalized Lasso stands: the columns it looks at, and its solutions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
-from cotas.loops import assign, loop
-from cotas.solvers.penalties import Penalized, Penalty, bounds
-
-# No gap below so many roundings of ⟨y, y⟩ can be seen.
-ROUNDINGS = 16 * 2.0**-52
+from cotas.solvers.lasso_gram import GramState
 
 
 class LassoIterate(NamedTuple):
@@ -24,44 +20,6 @@ class LassoIterate(NamedTuple):
     length: float  # Σ wⱼ|βⱼ|
     primal: float
     gap: float
-
-
-class GramState(NamedTuple):
-    """β and g = c − Gβ over the first m columns of a working set."""
-
-    G: FloatArray  # X̃ᵀX̃, with room for more columns
-    c: FloatArray  # X̃ᵀy
-    beta: FloatArray
-    g: FloatArray
-
-
-@loop
-def restricted_bounds(state: GramState, m: int, penalty: Penalty, square: float) -> Penalized:
-    """Those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
-    fitted = explained = 0.0
-    for j in range(m):
-        explained += state.beta[j] * state.c[j]
-        fitted += state.beta[j] * state.g[j]
-    a = square - explained  # ⟨r, y⟩
-    return bounds(penalty, a, max(a - fitted, 0.0), state.g[:m], state.beta[:m])
-
-
-@loop
-def enough(gap: float, primal: float, square: float, tol: float) -> bool:
-    """P − D ≤ tol·P, P being at least 1e-9 of P(0) = ½⟨y, y⟩, or as small as rounding allows."""
-    return gap <= max(tol * max(primal, 0.5e-9 * square), ROUNDINGS * square)
-
-
-@loop
-def afresh(state: GramState, m: int) -> None:
-    """g = c − Gβ computed anew, so that the rounding of many steps does not add up."""
-    g = state.g
-    assign(g, state.c[:m])
-    for j in range(m):
-        if state.beta[j] != 0.0:
-            row, b = state.G[j], state.beta[j]
-            for i in range(m):
-                g[i] -= b * row[i]
 
 
 class WorkingSet:
@@ -80,6 +38,11 @@ class WorkingSet:
     def add(self, new: IntArray) -> None:
         """Take in columns that are not there yet."""
         m, more = len(self), len(self) + len(new)
+        if len(new) == self.columns.p:  # all at once
+            self.members, self.inside[:] = new, True
+            c = self.full_c
+            self.state = GramState(self.columns.gram(new, new), c, np.zeros(more), c.copy())
+            return
         self._make_room(more)
         G, c, _, g = self.state
         if m:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator, Iterator
 
@@ -10,8 +11,15 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
-from cotas.solvers.lasso_gram import path_on_gram
-from cotas.solvers.lasso_state import LassoIterate, WorkingSet, enough
+from cotas.solvers.lasso_gram import (
+    OnGram,
+    afresh,
+    enough,
+    newton,
+    restricted_bounds,
+    solve_on_gram,
+)
+from cotas.solvers.lasso_state import LassoIterate, WorkingSet
 from cotas.solvers.penalties import Penalized, Penalty, bounds, thresholds, times
 
 # A Gram matrix of all the columns is formed at once up to this width.
@@ -21,8 +29,8 @@ LARGEST_GRAM = 4000
 # Part of the tolerance that is left to the problem restricted to the working set.
 INNER = 0.3
 # The way to a small λ, how well it is solved there, and how many strides between two looks where
-# all the columns are in the Gram matrix.
-STRIDE, ROUGH, STRIDES = 0.9, 1e-3, 8
+# all the columns are in the Gram matrix: more if they read few entries of it.
+STRIDE, ROUGH, STRIDES, FEW_ENTRIES = 0.9, 1e-3, 8, 1 << 14
 MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
 # Seconds of compiled work after which a path comes up for air.
 BREATH = 0.1
@@ -66,12 +74,14 @@ class WorkingSetLasso:
         self.rounds = 0
         self.thresholds = thresholds(penalty)  # for λ = 1
         self.length_weights = self.thresholds / penalty.lam1
-        # ⟨r, y⟩, ⟨r, r⟩ and β of all the columns, as the last look found them.
+        # ⟨r, y⟩, ⟨r, r⟩ and β of all the columns, as the last look found them. Where all of them
+        # are in the working set, β and the correlations are those of its state.
         self.products, self.beta = (self.square, self.square), np.zeros(columns.p)
         self.working = WorkingSet(columns, self.rho)
         self.whole = columns.p <= WIDEST_GRAM and columns.p <= 2 * columns.n
         if self.whole:
             self.working.add(np.arange(columns.p))
+            self.beta, self.rho = self.working.state.beta, self.working.state.g
         self.largest_lam = self.lam = self._largest()
         nothing = np.zeros(0)
         self.latest = LassoIterate(
@@ -94,10 +104,13 @@ class WorkingSetLasso:
         strong rule lets everything in, and far too many coefficients leave zero.
         """
         while lam < STRIDE * self.lam and not self.ended:
-            if self.whole:
-                yield self._stride(lam)
-            else:
+            if not self.whole:
                 yield from self._looks_at(STRIDE * self.lam, ROUGH)
+                continue
+            found = self._stride(lam, tol)
+            yield self._look(self.lam, found)
+            if found.done and self.lam == lam:
+                return
         if not self.ended:
             yield from self._looks_at(lam, tol)
 
@@ -116,19 +129,27 @@ class WorkingSetLasso:
         while start < len(lams):
             began = time.perf_counter()
             part = lams[start : start + some].tolist()
-            betas, values = self._walk_on_gram(lams[start : start + some], tol)
+            tols = np.full(len(part), tol)
+            betas, values, *_ = self._walk_on_gram(lams[start : start + some], tols)
+            afresh(self.working.state, len(self.working))
             # As many at a time as take a breath, so that Ctrl-C is heard.
-            start, some = start + some, 2 * some if time.perf_counter() - began < BREATH else 1
+            more = min(2 * some, STRIDES) if time.perf_counter() - began < BREATH else 1
+            start, some = start + some, more
             for lam, beta, found in zip(part, betas, values.tolist(), strict=True):
                 yield self._iterate(lam, beta.nonzero()[0], beta, Penalized(*found))
 
-    def _stride(self, lam: float) -> LassoIterate:
-        """Some strides towards λ in one go, and a look."""
-        steps = int(min(STRIDES, np.log(lam / self.lam) / np.log(STRIDE)))
-        lams = self.lam * STRIDE ** np.arange(1.0, max(1, steps) + 1.0)
-        self._walk_on_gram(lams, ROUGH)
+    def _stride(self, lam: float, tol: float) -> OnGram:
+        """Some strides towards λ in one go, and to λ itself if so many get there."""
+        few = max(STRIDES, FEW_ENTRIES // self.columns.p**2)
+        most = min(few, self.max_rounds - self.rounds)
+        steps = 1 + int(math.log(lam / self.lam) / math.log(STRIDE))
+        count = int(max(1, min(most, steps)))
+        lams, tols = self.lam * STRIDE ** np.arange(1.0, count + 1.0), np.full(count, ROUGH)
+        if count == steps:
+            lams[-1], tols[-1] = lam, tol
+        found = self._walk_on_gram(lams, tols)
         self.lam = float(lams[-1])
-        return self._look(self.lam)
+        return found
 
     @property
     def ended(self) -> bool:
@@ -142,6 +163,9 @@ class WorkingSetLasso:
 
     def at(self, lam: float) -> Penalized:
         """P and P − D of the present β for another λ."""
+        if self.whole:
+            scaled = times(self.penalty, lam)
+            return restricted_bounds(self.working.state, len(self.working), scaled, self.square)
         return bounds(times(self.penalty, lam), *self.products, self.rho, self.beta)
 
     def proved(self, tol: float) -> bool:
@@ -160,12 +184,16 @@ class WorkingSetLasso:
         signs = np.sign(beta[chosen]) * self._weights(self.working.members[chosen])
         return float(signs @ np.linalg.lstsq(G[np.ix_(chosen, chosen)], signs, rcond=None)[0])
 
-    def _walk_on_gram(self, lams: FloatArray, tol: float) -> tuple[FloatArray, FloatArray]:
-        """β for each λ, and its P and P − D."""
-        betas, values = np.empty((len(lams), self.columns.p)), np.empty((len(lams), 2))
-        problem = (self.columns.p, lams, self.penalty, self.square, INNER * tol, MAX_ROUNDS)
-        self.rounds += path_on_gram(self.working.state, *problem, betas, values)[1]
-        return betas, values
+    def _walk_on_gram(self, lams: FloatArray, tols: FloatArray, most: int = MAX_ROUNDS) -> OnGram:
+        """β on the working set for each λ, after so many rounds for each at most."""
+        state, m, penalty = self.working.state, len(self.working), self._penalty(1.0)
+        found = solve_on_gram(state, m, lams, penalty, self.square, INNER * tols, most)
+        self.rounds += found.rounds
+        if found.done and not self.thresholds.all():
+            # Once more: q of a coefficient without a penalty is zero then, but for rounding. The
+            # proof charges it with a bound of the coefficient that can be far above it.
+            newton(state, m, times(penalty, float(lams[-1])))
+        return found
 
     def _iterate(
         self, lam: float, support: IntArray, beta: FloatArray, found: Penalized
@@ -184,7 +212,7 @@ class WorkingSetLasso:
             self._enlarge(np.flatnonzero(likely & ~self.working.inside))
         self.lam = lam
         while True:
-            solved = yield from self._looks_at_working_set(lam, INNER * tol)
+            solved = yield from self._looks_at_working_set(lam, tol)
             if not solved or self.whole or self.proved(tol):
                 return
             new = np.flatnonzero(self._steep(lam) & ~self.working.inside)
@@ -233,17 +261,13 @@ class WorkingSetLasso:
 
     def _looks_at_working_set(self, lam: float, tol: float) -> Generator[LassoIterate, None, bool]:
         """Solve the problem on the working set; whether that was done."""
-        penalty = self._penalty(lam)
         if not self.working.has_gram:
-            return (yield from self._descend(lam, penalty, tol))
-        problem = (len(self.working), np.ones(1), penalty, self.square, tol)
-        no_room = np.empty((2, 0, 0))
+            return (yield from self._descend(lam, self._penalty(lam), INNER * tol))
         for _ in range(MAX_ROUNDS // ROUNDS_BETWEEN_LOOKS):
             most = int(min(ROUNDS_BETWEEN_LOOKS, max(1, self.max_rounds - self.rounds)))
-            done, rounds = path_on_gram(self.working.state, *problem, most, *no_room)
-            self.rounds += rounds
-            yield self._look(lam)
-            if done:
+            found = self._walk_on_gram(np.array([lam]), np.array([tol]), most)
+            yield self._look(lam, found)
+            if found.done:
                 return True
             if self.ended:
                 return False
@@ -284,26 +308,25 @@ class WorkingSetLasso:
             self.working.state.beta[places] += step
             self._look(lam)
 
-    def _look(self, lam: float) -> LassoIterate:
+    def _look(self, lam: float, found: OnGram | None = None) -> LassoIterate:
         """Correlations of all the columns with the residual, P, and P − D."""
         working, state = self.working, self.working.state
-        chosen = working.support()
-        members, beta = working.members[chosen], state.beta[chosen]
         if self.whole:
-            # Afresh, so that the rounding of many steps does not add up.
-            self.rho = state.c - beta @ state.G[chosen]
-            a = self.square - float(beta @ state.c[chosen])
-            b = max(a - float(beta @ self.rho[chosen]), 0.0)
+            afresh(state, len(working))
         else:
+            chosen = working.support()
+            members, beta = working.members[chosen], state.beta[chosen]
             residual = self.target - self.columns.combination(members, beta)
             self.rho = self.columns.correlations(residual)
+            # The Gram matrix drifts from the data by rounding; the data are right.
+            state.g[: len(working)] = self.rho[working.members]
             weighted = self.columns.weights * residual
-            a, b = float(weighted @ self.target), float(weighted @ residual)
-        # The Gram matrix drifts from the data by rounding; the data are right.
-        state.g[: len(working)] = self.rho[working.members]
-        self.products, self.beta = (a, b), np.zeros(self.columns.p)
-        self.beta[members] = beta
-        self.latest = self._iterate(lam, members, self.beta, self.at(lam))
+            self.products = float(weighted @ self.target), float(weighted @ residual)
+            self.beta = np.zeros(self.columns.p)
+            self.beta[members] = beta
+        of_all = None if found is None or not self.whole else found.values[-1].tolist()
+        values = Penalized(*(of_all or self.at(lam)))
+        self.latest = self._iterate(lam, self.beta.nonzero()[0], self.beta, values)
         return self.latest
 
 

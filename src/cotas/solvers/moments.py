@@ -25,6 +25,7 @@ EPS = float(np.finfo(np.float64).eps)
 FEW_VECTORS = 3
 # A mean so many deviations from zero is taken out of the rows before they are squared.
 FAR_FROM_ZERO = 30.0
+SAMPLE = 64  # dense rows that are looked at to see it, twice as many at most
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,8 @@ def gather_moments(
     near, count = _rough_target(Y), max(1, min(threads, n // 4096))
     Y = Y - near
     parts = [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
-    found = each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts)
-    sums: list[FloatArray] = [np.asarray(sum(parts)) for parts in zip(*found, strict=True)]
+    found = list(each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts))
+    sums = found[0] if count == 1 else [np.asarray(sum(some)) for some in zip(*found, strict=True)]
     gram, first, cross, y_first, y_second = sums
     total = float(n if weights is None else weights.sum())
     gram = gram + gram.T  # of which the lower half was added up
@@ -182,7 +183,7 @@ def _spans(X: Matrix, part: slice) -> Iterable[slice]:
 
 def _rough_target(Y: FloatArray) -> FloatArray:
     """The targets of a few rows on average: near enough to the mean for the sums not to cancel."""
-    some = Y[:: max(1, len(Y) // 256)]
+    some = Y[:: max(1, len(Y) // SAMPLE)]
     return np.asarray(np.add.reduce(some) / len(some))
 
 
@@ -192,7 +193,8 @@ def rough_centre(X: Matrix, unit: float = 0.0) -> FloatArray | None:
     It is zero for the other columns of a sparse X, whose entries are mostly zeros. A constant
     column of a dense X counts as one with a deviation of `unit`.
     """
-    rows = X[:: max(1, X.shape[0] // 256)].astype(np.float64, copy=False)
+    rows = X[:: max(1, X.shape[0] // (256 if sparse.issparse(X) else SAMPLE))]
+    rows = rows.astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(rows):
             centre = np.asarray(rows.mean(axis=0)).ravel()

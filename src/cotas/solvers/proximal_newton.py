@@ -9,9 +9,8 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.solvers.lasso_gram import GramState, afresh, sweep
 from cotas.solvers.lasso_gram import newton as walk_to_the_face
-from cotas.solvers.lasso_gram import sweep
-from cotas.solvers.lasso_state import GramState, afresh
 from cotas.solvers.newton import NewtonPoint, first_point
 from cotas.solvers.penalties import Penalty
 from cotas.solvers.risks import LogLoss
