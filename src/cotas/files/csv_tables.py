@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import IntArray
+from cotas.files.as_given import AsGiven, Block
 from cotas.files.asking import asked
 from cotas.files.cells import (
     Reading,
@@ -191,10 +192,11 @@ def csv_batches(
     *,
     source: str = "",
     limits: Limits = USUAL,
-) -> Iterator[tuple[Any, tuple[str, ...], list[Remark]]]:
+) -> Iterator[tuple[Any, tuple[str, ...], list[Remark], AsGiven]]:
     """Frames of at most `rows` rows, in order, read with the types given for their columns.
 
-    With each come the columns of numbers that are written with a decimal comma, and remarks.
+    With each come the columns of numbers that are written with a decimal comma, remarks, and the
+    rows as they are written.
 
     Columns without a type are text: what the types are must not depend on the batch. Numbers in
     them are written as programs write them, as the first block shows how they were written.
@@ -219,10 +221,13 @@ def csv_batches(
         skip = first and dialect.header
         if skip and text.count(b"\n") <= 1 and not text.partition(b"\n")[2].strip():
             continue
-        frame = _parse(text, dialect, source, wishes, dialect.names, skip_header=skip)
+        # Words for a missing value stay for whoever wants the cells as they are.
+        whole = Wishes(not_missing=dialect.missing)
+        frame = _parse(text, dialect, source, whole, dialect.names, skip_header=skip)
         _refuse_short_rows(frame, text, dialect, source)
         limits.check_shape(min(rows, frame.height), frame.width, source)
         frame = _without_blank_lines(frame, text)
+        given = AsGiven(frame, Block(text, dialect, skip))
         frame = without_missing(frame, frame.columns, wishes.gone)
         frame, said = without_totals(frame, before) if is_last else (frame, [])
         before += frame.height
@@ -231,8 +236,9 @@ def csv_batches(
             readings = tell_readings(told, dialect.decimal_comma, wishes.decimal_commas)
         frame = _cast(in_plain_numbers(frame, readings), types or {}, source)
         commas = with_commas(readings)
-        for part in frame.iter_slices(rows):
-            yield part, commas, said
+        for start in range(0, frame.height, rows):
+            part = frame[start : start + rows]
+            yield part, commas, said, given.span(start, part.height)
             said = []
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
+from cotas.files.as_given import AsGiven
 from cotas.files.asking import asked
 from cotas.files.cells import Understood, as_spelled, understood, without_totals
 from cotas.files.claims import refuse_false_claims
@@ -54,6 +55,8 @@ class Table:
         The columns of numbers that were written with a decimal comma.
     written : dict
         By name, what was written of a few numbers or truth values, such as "$5" or "TRUE".
+    given : AsGiven or None
+        Of a batch, its rows before anything in them was understood.
     """
 
     features: Any
@@ -65,6 +68,7 @@ class Table:
     remarks: tuple[Remark, ...] = ()
     decimal_commas: tuple[str, ...] = ()
     written: dict[str, Any] = field(default_factory=dict, repr=False)
+    given: AsGiven | None = field(default=None, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -421,12 +425,12 @@ def _read(
         found = Understood(frame, [], (), {})
     else:
         found = _loose(place, kind, name, source, wishes, limits)
-    frame, remarks, commas, written = found
     return Table(
-        *(frame, None, source, kind),
-        remarks=tuple(remarks),
-        decimal_commas=commas,
-        written=written,
+        *(found.frame, None, source, kind),
+        remarks=tuple(found.remarks),
+        decimal_commas=found.commas,
+        written=found.written,
+        given=None if found.cells is None else AsGiven(found.cells),
     )
 
 
@@ -448,10 +452,10 @@ def _loose(
     names, renamed = without_twins(called)
     words = names_among(wishes.words, names, source)
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
-    frame, said = without_totals(_without(frame, wishes.missing))
-    found = understood(frame, False, source, wishes.gone, words)
+    known, said = without_totals(_without(frame, wishes.missing))
+    found = understood(known, False, source, wishes.gone, words)
     noted = [*about_titles(titles), *twins_in_words(names, renamed), *said]
-    return found._replace(remarks=[*noted, *found.remarks])
+    return found._replace(remarks=[*noted, *found.remarks], cells=frame.head(known.height))
 
 
 def _as_text(frame: Any, names: list[str]) -> Any:
@@ -576,18 +580,21 @@ def _batches(
             return
         if kind == "csv":
             read = csv_batches(stream, rows, types, wishes, source=source, limits=limits)
-            for frame, commas, said in read:
-                yield Table(frame, None, source, kind, remarks=(*said,), decimal_commas=commas)
+            for frame, commas, said, given in read:
+                how: dict[str, Any] = {"decimal_commas": commas, "given": given}
+                yield Table(frame, None, source, kind, remarks=(*said,), **how)
             return
     if kind in ("parquet", "arrow") and on_disk(file):
         for table in _columnar_batches(Path(file), kind, source, rows, limits):
-            yield replace(table, features=_without(table.features, wishes.missing))
+            kept = _without(table.features, wishes.missing)
+            yield replace(table, features=kept, given=AsGiven(table.features))
         return
     whole = _read(path, wishes, kind, limits)
     for start in range(0, whole.n_rows, rows):
         span = slice(start, start + rows)
         labels = None if whole.target is None else whole.target[span]
-        yield replace(whole, features=whole.features[span], target=labels)
+        cells = None if whole.given is None else whole.given.span(start, rows)
+        yield replace(whole, features=whole.features[span], target=labels, given=cells)
 
 
 def scanned(place: Path | io.BytesIO, kind: str, source: str, limits: Limits = USUAL) -> Any:
