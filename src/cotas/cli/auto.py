@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,14 +17,16 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.boosting.weak_learners import DEEPEST
 from cotas.cli.exits import UsageError
-from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
-from cotas.cli.session import Session
+from cotas.cli.models import MOST_COLUMNS_FOR_TREES, blend_as_typed, build
+from cotas.cli.session import Session, trained_by
 from cotas.cli.splitting import Settings, SplitTable
 from cotas.cli.training import Trained, train_one
 from cotas.preparation.columns import ColumnError
 from cotas.preparation.prepared_model import NO_COLUMN
-from cotas.preparation.record import OPTIMISTIC, Rival, short
-from cotas.selection.halving import BLEND, Candidate, Halving, Subsample, Trial, in_turns
+from cotas.preparation.record import AGAIN, OPTIMISTIC, Rival
+from cotas.preparation.telling import in_parts, label
+from cotas.selection.blend import BLEND
+from cotas.selection.halving import Candidate, Halving, Subsample, Trial, in_turns
 from cotas.words import say
 
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
@@ -67,11 +69,15 @@ def train_auto(
     best = search.run(wanted)
     if best.refusal:
         raise UsageError(say("no setting can be trained on these rows: {why}", why=best.refusal))
-    board = [leader_of(trial) for trial in search.leaderboard()]
+    trials = search.leaderboard()
+    board = [
+        replace(leader_of(trial), command=again(trial, search.trials, settings.command))
+        for trial in trials
+    ]
     members = [name for name, _ in getattr(best.model, "estimators", ())]
     _show(session, [*board[:LEADERS], *_others(board[LEADERS:], members)], settings)
     if best.candidate.name == BLEND:
-        words = "The mean comes first: its squares are smaller by more than a standard error."
+        words = "The blend comes first: its squares are smaller by more than a standard error."
         session.note(say(words))
     if search.interrupted:
         session.note(say("Interrupted: the best setting so far is trained on all the rows."))
@@ -143,11 +149,30 @@ def beside(candidate: Candidate, y: AnyArray, seed: int) -> list[Candidate]:
 
 
 def _candidate(name: str, given: dict[str, Any], y: AnyArray, seed: int) -> Candidate:
-    told = given
-    if "weak_learner" in given:  # the rounds are not known yet
-        told = {"depth": given["weak_learner"].depth, "learning_rate": given["learning_rate"]}
-    words = ", ".join(f"{key}={short(value)}" for key, value in told.items())
-    return Candidate(name, build(name, y, seed, given)[0], f"{name} ({words})", given)
+    told = in_parts(given)
+    if "depth" in told:  # the rounds are not known yet
+        told = {key: told[key] for key in ("depth", "learning_rate")}
+    return Candidate(name, build(name, y, seed, given)[0], label(name, told), given)
+
+
+def typed(trial: Trial) -> tuple[str, dict[str, Any]]:
+    """The name of a setting and its parameters, as they are typed to train it again."""
+    told = in_parts(trial.candidate.given)
+    rounds = getattr(trial.settled, "n_estimators", None)
+    if rounds is not None:
+        told = {"depth": told["depth"], "learning_rate": told["learning_rate"]}
+        told["n_estimators"] = rounds
+    return trial.candidate.name, told
+
+
+def again(trial: Trial, trials: Iterable[Trial], command: str) -> str:
+    """The command that trains a setting, or a blend of them, without looking for it."""
+    if trial.candidate.name != BLEND:
+        return trained_by(command, *typed(trial))
+    known = {each.label: each for each in trials}
+    pairs = zip(trial.model.estimators, trial.model.weights.tolist(), strict=True)
+    parts = [(*typed(known[name]), weight) for (name, _), weight in pairs]
+    return trained_by(command, blend_as_typed(parts), {})
 
 
 Family = Iterator[tuple[str, dict[str, Any]]]
@@ -300,5 +325,6 @@ def _show(session: Session, board: list[Rival], settings: Settings) -> None:
         lines,
         say("The best settings, judged by parts of the training rows:"),
     )
-    session.say(say(OPTIMISTIC))
+    session.say(say(OPTIMISTIC), say(AGAIN))
+    session.say(*(f"  {rival.command}" for rival in board))
     session.note(*(f"{rival.name}: {rival.note}" for rival in board if rival.note))

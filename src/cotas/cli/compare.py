@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cotas.certificates import Certificate
+from cotas.certificates.presentation import at_most
 from cotas.cli.data import open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
 from cotas.cli.models import check_suits, sensible
@@ -18,7 +19,7 @@ from cotas.cli.splitting import Settings, SplitTable, bound_of, split_and_told
 from cotas.cli.training import rival_of, sample_of, train_one
 from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
-from cotas.report.figures import baseline_line, upwards
+from cotas.report.figures import DIGITS, baseline_line
 from cotas.words import say
 
 
@@ -109,7 +110,7 @@ def _show(
         gap = "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}"
         cells = [rival.name, f"{rival.seconds:.2f}", gap]
         cells += [f"{rival.training_error:.4g}", f"{rival.error:.4g}"]
-        lines.append([*cells, f"{upwards(bound.upper):.4g}"] if bound is not None else cells)
+        lines.append([*cells, at_most(bound.upper, DIGITS)] if bound is not None else cells)
     session.table(names, lines)
     for rival in rivals:
         if rival.note:

@@ -59,7 +59,7 @@ def fit(
         int | None, typer.Option(help="So many settings at most for --model auto.")
     ] = None,
     single: Annotated[
-        bool, typer.Option("--single", help="No mean of several models from --model auto.")
+        bool, typer.Option("--single", help="No blend of several models from --model auto.")
     ] = False,
     memory: Annotated[
         str | None,

@@ -19,7 +19,7 @@ from cotas.arrays import AnyArray, IntArray
 from cotas.certificates import Certificate
 from cotas.cli.codes import UNEXPECTED
 from cotas.cli.exits import UsageError, code_of
-from cotas.cli.models import DEFAULTS, build, sensible, task_of
+from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.splitting import Settings, SplitTable, bound_of, split_and_told
@@ -32,7 +32,7 @@ from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
-from cotas.selection.blend import members_of
+from cotas.selection.blend import BLEND, members_of
 from cotas.stops import Stop
 from cotas.words import say
 
@@ -68,7 +68,13 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
             raise UsageError(
                 say("{name} is not for {task}; {fit} are.", name=name, task=task, fit=fit)
             )
-        best = train_one(session, name, rows, settings)
+        made = None
+        if TIMES in name:
+            if settings.given or settings.select:
+                words = "a blend takes no --lam, --tol, --param or --select: its models differ."
+                raise UsageError(say(words))
+            name, made = BLEND, blend_of(name, rows.y[rows.train], settings.seed)
+        best = train_one(session, name, rows, settings, made)
     rare = gathered(without_frequent_values(best.model.preparation_, seen))
     session.note(*(f"{say('Note')}: {remark}" for remark in rare))
     remarks += rare

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
-from cotas.selection.blend import Blend
+from cotas.selection.blend import BLEND, Blend
 from cotas.selection.judging import Judge
 from cotas.stops import Stop
 from cotas.words import say
@@ -23,7 +23,6 @@ from cotas.words import say
 SHARE, FEWEST = 3, 500
 # A setting that gains less is no better: the last digits of an error go on falling for ever.
 LEAST_GAIN = 1e-3
-BLEND = "blend"
 # So many times the rounds after which probabilities are best.
 MORE_ROUNDS = 3
 # No fit takes more than this part of the time that is left, nor do the finals.
