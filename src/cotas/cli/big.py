@@ -317,7 +317,7 @@ def _report(
             found.bound,
         )
     )
-    if found.bound is not None:
+    if found.bound is not None and settings.equal_rows != "independent":
         _note(session, say(INDEPENDENT))
     if out is not None:
         session.say(f"{say('saved')}: {out}")

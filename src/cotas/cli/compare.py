@@ -9,13 +9,23 @@ import typer
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import at_most
-from cotas.cli.data import open_table, preparation_of, target_of
+from cotas.cli.data import known_equal_rows, open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
 from cotas.cli.models import check_suits, sensible
-from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
+from cotas.cli.options import (
+    NO_WISHES,
+    Columns,
+    Data,
+    EqualRows,
+    Group,
+    HoldOut,
+    Seed,
+    Target,
+    Task,
+)
 from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
-from cotas.cli.splitting import Settings, SplitTable, bound_of, split_and_told
+from cotas.cli.splitting import Settings, SplitTable, bound_on_future_rows, split_and_told
 from cotas.cli.training import rival_of, sample_of, train_one
 from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
@@ -33,6 +43,7 @@ def compare(
     task: Task = "auto",
     hold_out: HoldOut = 0.2,
     group: Group = None,
+    equal_rows: EqualRows = "copies",
     max_time: Annotated[float | None, typer.Option(help="Seconds for each model.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the errors and save them.")] = None,
     seed: Seed = 0,
@@ -45,6 +56,7 @@ def compare(
     Example: cotas compare builtin:breast-cancer --models svm,kernel-svm,adaboost
     """
     drawable(picture, data)
+    known_equal_rows(session, equal_rows, group)
     table = open_table(data, target, columns)
     y, task = target_of(table, task)
     settings = Settings(
@@ -52,6 +64,7 @@ def compare(
         max_time=max_time,
         preparation=preparation_of(table, columns),
         group=group,
+        equal_rows=equal_rows,
     )
     rows, _ = split_and_told(session, table, y, settings)
     if not len(rows.test):
@@ -95,7 +108,7 @@ def _bound(sample: Sample, rows: SplitTable, tried: int, settings: Settings) -> 
     if settings.task == "regression":
         return None
     wrong = sample.predictions != sample.truth
-    return bound_of(wrong, rows.groups, settings.confidence, tried)
+    return bound_on_future_rows(wrong, rows, settings, tried)
 
 
 def _show(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cotas.cli.exits import UsageError
+from cotas.cli.exits import UsageError, refuse
 from cotas.cli.models import task_of
 from cotas.cli.options import Columns, TextOptions
+from cotas.cli.session import Session
 from cotas.datasets import HOUSE_COLUMNS, houses
 from cotas.files.csv_tables import Wishes
 from cotas.files.frames import polars
@@ -185,6 +186,15 @@ def known_task(task: str) -> None:
         raise UsageError(
             say("--task is classification, regression or auto, not {task!r}.", task=task)
         )
+
+
+def known_equal_rows(session: Session, equal_rows: str, group: str | None) -> None:
+    """Raise for what equal rows cannot be, and where a column tells what belongs together."""
+    if equal_rows not in ("copies", "independent"):
+        words = "--equal-rows is copies or independent, not {equal_rows!r}."
+        raise UsageError(say(words, equal_rows=equal_rows))
+    if group is not None:
+        refuse(session, ["equal_rows"], say("is for tables without --group."))
 
 
 def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, str]:

@@ -8,11 +8,22 @@ from typing import Annotated
 
 import typer
 
-from cotas.cli.data import known_task, open_table, writable
+from cotas.cli.data import known_equal_rows, known_task, open_table, writable
 from cotas.cli.exits import UsageError, refuse
 from cotas.cli.loading import loading
 from cotas.cli.models import parameters, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Param, Seed, Target, Task
+from cotas.cli.options import (
+    NO_WISHES,
+    Columns,
+    Data,
+    EqualRows,
+    Group,
+    HoldOut,
+    Param,
+    Seed,
+    Target,
+    Task,
+)
 from cotas.cli.session import Session, command_line
 from cotas.cli.sizes import too_big
 from cotas.words import say
@@ -46,6 +57,7 @@ def fit(
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
     hold_out: HoldOut = 0.2,
     group: Group = None,
+    equal_rows: EqualRows = "copies",
     confidence: Annotated[float, typer.Option(help="Of the bound for future rows.")] = 0.95,
     probabilities: Annotated[
         bool,
@@ -95,6 +107,7 @@ def fit(
     if model not in (None, "auto"):
         task_of(str(model))  # a model that there is not is told of before the table is read
     known_task(task)
+    known_equal_rows(session, equal_rows, group)
     if model != "auto":
         refuse(session, ["time", "trials", "single"], say("is for the choice of --model auto."))
     given = parameters(param or [], lam=lam, tol=tol)
@@ -125,6 +138,7 @@ def fit(
         trials=trials,
         single=single,
         probabilities=probabilities,
+        equal_rows=equal_rows,
     )
     if big is not None:
         from cotas.cli.big import fit_from_pages, refuse_what_needs_memory

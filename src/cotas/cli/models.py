@@ -74,7 +74,9 @@ def task_of(name: str) -> str:
 
 
 def check_suits(name: str, task: str) -> None:
-    """Raise for a model that is for the other task."""
+    """Raise for a model that is for the other task, and for a blend, which only `fit` trains."""
+    if TIMES in name:
+        raise UsageError(say("a blend is for cotas fit, not {name!r} here.", name=name))
     if task_of(name) != task:
         raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
 

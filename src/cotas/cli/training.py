@@ -22,7 +22,7 @@ from cotas.cli.exits import UsageError, code_of
 from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
-from cotas.cli.splitting import Settings, SplitTable, bound_of, split_and_told
+from cotas.cli.splitting import Settings, SplitTable, bound_on_future_rows, split_and_told
 from cotas.files.models import versions
 from cotas.files.names import meant
 from cotas.files.remarks import Remark, gathered
@@ -79,7 +79,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     session.note(*(f"{say('Note')}: {remark}" for remark in rare))
     remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
-    return measured(record, rows, settings.confidence)
+    return measured(record, rows, settings)
 
 
 def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Iterator[Remark]:
@@ -262,8 +262,9 @@ def _record(rows: SplitTable, one: Trained, settings: Settings, remarks: list[Re
     )
 
 
-def measured(record: FitRecord, rows: SplitTable, confidence: float) -> FitRecord:
+def measured(record: FitRecord, rows: SplitTable, settings: Settings) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
+    confidence = settings.confidence
     if len(rows.test) == 0:
         groups = rows.groups_of_training()
         return replace(record, quality=_quality(record, record.training, confidence, groups))
@@ -274,7 +275,7 @@ def measured(record: FitRecord, rows: SplitTable, confidence: float) -> FitRecor
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        bound = bound_of(wrong, rows.groups, confidence)
+        bound = bound_on_future_rows(wrong, rows, settings)
     quality = _quality(record, sample, confidence, groups)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 

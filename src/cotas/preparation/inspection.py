@@ -309,9 +309,11 @@ def copies(table: Table, y: AnyArray) -> tuple[IntArray | None, list[Remark]]:
     marks[alone] = len(counts) + np.arange(len(alone))
     words = (
         "{count} rows occur more than once; copies are kept on one side of the split, and nothing "
-        "is proved of future rows, of which they are no independent draws."
+        "is proved of future rows, of which they are no independent draws. If each is an "
+        "observation of its own, say so ({how})."
     )
-    return marks, [Remark("duplicates", None, say(words, count=several))]
+    how = asked("equal-rows", "independent")
+    return marks, [Remark("duplicates", None, say(words, count=several, how=how))]
 
 
 def _one_column_tells(table: Table, different: int) -> bool:
