@@ -39,7 +39,11 @@ def read_json(path: Place, source: str, limits: Limits) -> Any:
         ) from None
     except (ValueError, TypeError, RecursionError) as error:
         raise DataFileError(
-            say("it is no sound JSON ({error}).", error=first_line(error)), source
+            say(
+                "it is no sound JSON ({error}); correct it, or get it again if it breaks off.",
+                error=first_line(error),
+            ),
+            source,
         ) from None
 
 

@@ -493,7 +493,11 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         return lazy.collect()
     except polars_errors() as error:
         raise DataFileError(
-            say("it is damaged ({error}).", error=first_line(error)), source
+            say(
+                "it is damaged or breaks off ({error}); get it again, whole.",
+                error=first_line(error),
+            ),
+            source,
         ) from None
 
 
@@ -616,5 +620,9 @@ def _columnar_batches(
             yield Table(frame, None, source, kind)
     except polars_errors() as error:
         raise DataFileError(
-            say("it is damaged ({error}).", error=first_line(error)), source
+            say(
+                "it is damaged or breaks off ({error}); get it again, whole.",
+                error=first_line(error),
+            ),
+            source,
         ) from None
