@@ -29,7 +29,8 @@ SOURCES = [path for path in HOME.rglob("*.py") if path.parent.name != "words"]
 # Where every text is for people.
 FOR_PEOPLE = ("report", "plots", "cli", "lab")
 # Errors, and what stands for no proof, take a text and say it themselves.
-SAYING = ("DataFileError", "ColumnError", "unproved", "Refused")
+SAYING = ("DataFileError", "ColumnError", "UnusedWishError", "unproved", "Refused")
+SAYING += ("UsageError", "ProofFailedError", "InterruptedEarlyError")
 
 
 def texts_in(node):

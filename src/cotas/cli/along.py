@@ -125,10 +125,10 @@ def curve(
     check_suits(name, task)
     given = parameters(param or [])
     if "lam" in given:
-        raise UsageError(say("cotas curve is about λ: give values of it by --lams."))
+        raise UsageError("cotas curve is about λ: give values of it by --lams.")
     estimator, _ = build(name, y, seed, given)
     if "lam" not in estimator.get_params():
-        raise UsageError(say("{name} has no λ; cotas curve is about λ.", name=name))
+        raise UsageError("{name} has no λ; cotas curve is about λ.", name=name)
     settings = Settings(None, task, {}, seed=seed, group=group, equal_rows=equal_rows)
     table, groups, said = grouped(table, y, settings)
     preparation = preparation_of(table, columns)
@@ -162,7 +162,7 @@ def _numbers(words: str | None) -> Any:
         found = np.array([float(word) for word in words.split(",")])
     if found is None or not (np.isfinite(found) & (found > 0)).all():
         raise UsageError(
-            say("--lams takes numbers above zero, such as 1,0.1,0.01, not {words!r}.", words=words)
+            "--lams takes numbers above zero, such as 1,0.1,0.01, not {words!r}.", words=words
         )
     return found
 

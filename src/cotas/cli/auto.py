@@ -51,15 +51,13 @@ def train_auto(
     """
     if settings.given or settings.select:
         words = "--model auto takes no --lam, --tol, --param or --select: the models differ."
-        raise UsageError(say(words))
+        raise UsageError(words)
     if not settings.time > 0:
-        raise UsageError(
-            say("--time is a number of seconds above 0, not {time:g}.", time=settings.time)
-        )
+        raise UsageError("--time is a number of seconds above 0, not {time:g}.", time=settings.time)
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
     if X.shape[1] == 0:
-        raise ColumnError(say(NO_COLUMN))
+        raise ColumnError(NO_COLUMN)
     wanted = _some(candidates(settings.task, X, y, settings.seed), settings.trials)
     limits: dict[str, Any] = {"max_time": settings.time, "tell": _teller(session, settings)}
     limits["blends"] = not settings.single
@@ -68,7 +66,7 @@ def train_auto(
     search = search_of(settings.task, X, y, settings.seed, rows.groups_of_training(), **limits)
     best = search.run(wanted)
     if best.refusal:
-        raise UsageError(say("no setting can be trained on these rows: {why}", why=best.refusal))
+        raise UsageError("no setting can be trained on these rows: {why}", why=best.refusal)
     trials = search.leaderboard()
     board = [
         replace(leader_of(trial), command=again(trial, search.trials, settings.command))
@@ -248,7 +246,7 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
         first, owner = np.unique(groups, return_index=True, return_inverse=True)[1:]
     count = min(count, len(first))
     if count < 2:
-        raise UsageError(say("--model auto needs two rows at least, or two groups, to judge by."))
+        raise UsageError("--model auto needs two rows at least, or two groups, to judge by.")
     labels = strata[first]
     kind = StratifiedKFold if classes and np.bincount(labels).max() >= count else KFold
     with warnings.catch_warnings():
@@ -265,7 +263,7 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
 def _some(wanted: list[Candidate], trials: int | None) -> list[Candidate]:
     if trials is not None and trials < 1:
         raise UsageError(
-            say("--trials is a number of settings to try, at least 1, not {trials}.", trials=trials)
+            "--trials is a number of settings to try, at least 1, not {trials}.", trials=trials
         )
     return wanted[:trials]
 

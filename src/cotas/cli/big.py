@@ -85,11 +85,9 @@ def refuse_what_needs_memory(settings: Settings, report: Path | None, columns: C
     }
     for name in (name for name, asked in wishes.items() if asked):
         raise UsageError(
-            say(
-                "{name} needs the whole table in memory, and it does not fit: leave it out, or "
-                "give a larger --memory.",
-                name=name,
-            )
+            "{name} needs the whole table in memory, and it does not fit: leave it out, or "
+            "give a larger --memory.",
+            name=name,
         )
 
 

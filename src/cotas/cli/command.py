@@ -74,7 +74,7 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
         with spoken, asking, guarded(session), _options_blamed(names), _warnings_said(session):
             if not known:
                 raise UsageError(
-                    say("--lang is en or es, and so is COTAS_LANG; not {lang!r}.", lang=lang)
+                    "--lang is en or es, and so is COTAS_LANG; not {lang!r}.", lang=lang
                 )
             function(session, **values)
 

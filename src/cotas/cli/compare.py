@@ -68,7 +68,7 @@ def compare(
     )
     rows, _ = split_and_told(session, table, y, settings)
     if not len(rows.test):
-        raise UsageError(say("comparing needs rows to judge by: at least 30, and a --hold-out."))
+        raise UsageError("comparing needs rows to judge by: at least 30, and a --hold-out.")
     names = _names(models, task, rows)
     found = []
     for name in names:
@@ -98,7 +98,7 @@ def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
         return sensible(task, len(rows.train), rows.table.n_columns)
     names = [name.strip() for name in models.split(",") if name.strip()]
     if "auto" in names:
-        raise UsageError(say("--models takes the names of models; auto is for cotas fit."))
+        raise UsageError("--models takes the names of models; auto is for cotas fit.")
     for name in names:
         check_suits(name, task)
     return list(dict.fromkeys(names))

@@ -96,13 +96,11 @@ def fit(
     writable(out, "--out", data)
     writable(report, "--report", data)
     if out is not None and out == report:
-        raise UsageError(say("--out and --report name the same file; the model needs its own."))
+        raise UsageError("--out and --report name the same file; the model needs its own.")
     if not 0 < confidence < 1:
         raise UsageError(
-            say(
-                "--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.",
-                confidence=confidence,
-            )
+            "--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.",
+            confidence=confidence,
         )
     if model not in (None, "auto"):
         task_of(str(model))  # a model that there is not is told of before the table is read
@@ -113,7 +111,7 @@ def fit(
     given = parameters(param or [], lam=lam, tol=tol)
     if select in given:
         words = "--select chooses {name}, which is given too: leave one of them out."
-        raise UsageError(say(words, name=select))
+        raise UsageError(words, name=select)
     big = too_big(data, memory)
     table = None if big is not None else open_table(data, target, columns)
     # What trains takes a second to load; a table that cannot be read is told of before.
@@ -150,7 +148,7 @@ def fit(
     assert table is not None
     y, task = target_of(table, task, model)
     if probabilities and task == "regression":
-        raise UsageError(say("--probabilities are those of classes; this is regression."))
+        raise UsageError("--probabilities are those of classes; this is regression.")
     settings = replace(settings, task=task, preparation=preparation_of(table, columns))
     record = train(session, table, y, settings)
     store(record, out, report, table.zero_based, columns)

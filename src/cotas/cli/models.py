@@ -63,12 +63,10 @@ def task_of(name: str) -> str:
         return task_of(blend_in_parts(name)[0][0])
     if name not in NAMES:
         raise UsageError(
-            say(
-                "there is no model {name!r}.{advice} Known: auto, {names}.",
-                name=name,
-                advice=meant(name, [*NAMES, "auto"]),
-                names=", ".join(NAMES),
-            )
+            "there is no model {name!r}.{advice} Known: auto, {names}.",
+            name=name,
+            advice=meant(name, [*NAMES, "auto"]),
+            names=", ".join(NAMES),
         )
     return "classification" if name in CLASSIFIERS else "regression"
 
@@ -76,9 +74,9 @@ def task_of(name: str) -> str:
 def check_suits(name: str, task: str) -> None:
     """Raise for a model that is for the other task, and for a blend, which only `fit` trains."""
     if TIMES in name:
-        raise UsageError(say("a blend is for cotas fit, not {name!r} here.", name=name))
+        raise UsageError("a blend is for cotas fit, not {name!r} here.", name=name)
     if task_of(name) != task:
-        raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
+        raise UsageError("{name} is not for {task}.", name=name, task=say(task))
 
 
 def sensible(task: str, n_rows: int, n_columns: int) -> list[str]:
@@ -110,12 +108,10 @@ def build(
         if parameter not in known:
             settable = ", ".join(p for p in known if p not in ("callbacks", "progress"))
             raise UsageError(
-                say(
-                    "{name} has no parameter {parameter!r}; it has {settable}.",
-                    name=name,
-                    parameter=parameter,
-                    settable=settable,
-                )
+                "{name} has no parameter {parameter!r}; it has {settable}.",
+                name=name,
+                parameter=parameter,
+                settable=settable,
             )
         values[parameter] = value
     if name == "lasso" and not {"lam", "delta"} & set(values) and select != "lam":
@@ -137,13 +133,11 @@ def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
     for pair in pairs:
         name, equals, word = pair.partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(
-                say("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
-            )
+            raise UsageError("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
         if name in ("callbacks", "progress"):
-            raise UsageError(say("{name} cannot be set from the command line.", name=name))
+            raise UsageError("{name} cannot be set from the command line.", name=name)
         if name in found:
-            raise UsageError(say("{name} is given twice.", name=name))
+            raise UsageError("{name} is given twice.", name=name)
         found[name] = _literal(word)
     return found
 
@@ -168,17 +162,15 @@ def _made_of_parts(name: str, given: dict[str, Any], known: Collection[str]) -> 
     kernel = cotas.kernels.Polynomial if "degree" in shape else cotas.kernels.RBF
     if "kernel" in values and values["kernel"] not in ("rbf", "poly"):
         raise UsageError(
-            say(
-                "{names} do not belong to the kernel {value!r}.",
-                names=", ".join(shape),
-                value=values["kernel"],
-            )
+            "{names} do not belong to the kernel {value!r}.",
+            names=", ".join(shape),
+            value=values["kernel"],
         )
     try:
         values["kernel"] = kernel(**shape)
     except TypeError:
         raise UsageError(
-            say("{name} cannot be made of {names}.", name=kernel.__name__, names=", ".join(shape))
+            "{name} cannot be made of {names}.", name=kernel.__name__, names=", ".join(shape)
         ) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -206,11 +198,11 @@ def blend_in_parts(typed: str) -> list[tuple[str, dict[str, Any], float]]:
         weight = None if part is None else _literal(part[1].strip())
         if part is None or not isinstance(weight, float | int):
             words = "--model takes a blend as weight*model(parameters) + …, not {piece!r}."
-            raise UsageError(say(words, piece=piece.strip()))
+            raise UsageError(words, piece=piece.strip())
         given = parameters(pair.strip() for pair in part[3].split(",") if pair.strip())
         found.append((part[2], given, float(weight)))
     if len({task_of(name) for name, _, _ in found}) > 1:
-        raise UsageError(say("a blend has models for classes or for numbers, not for both."))
+        raise UsageError("a blend has models for classes or for numbers, not for both.")
     return found
 
 

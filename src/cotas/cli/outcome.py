@@ -200,10 +200,10 @@ def finish(whole: Certificate, estimator: Any, strict: bool, interrupted: bool =
     broken = [c for c in whole.singles if c.kind != "none" and not c.holds]
     if broken:
         raise ProofFailedError(
-            say("the certificate does not hold: {objection}", objection=broken[0].objection)
+            "the certificate does not hold: {objection}", objection=broken[0].objection
         )
     if interrupted or estimator.stop_ is Stop.INTERRUPTED:
-        raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
+        raise InterruptedEarlyError("the fit was ended early; this is the best so far.")
     for part in whole.singles if strict else ():
         for words in short_of(part, tol_of(part, estimator)):
             raise ProofFailedError(words)

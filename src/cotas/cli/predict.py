@@ -85,11 +85,9 @@ def predict(
     saved = open_model(model, trust_pickle)
     if probabilities and not saved.tells_probabilities:
         raise UsageError(
-            say(
-                "{model} tells no probabilities: make it with cotas fit --probabilities, which "
-                "learns them on folds of the training rows.",
-                model=model,
-            )
+            "{model} tells no probabilities: make it with cotas fit --probabilities, which "
+            "learns them on folds of the training rows.",
+            model=model,
         )
     tally = PredictionTally(saved.seen_before())
     parts = _parts(session, saved, data, rows, text)
@@ -146,7 +144,7 @@ def _parts(
             session.remark(*table.remarks)
         yield table
     if number < 0:
-        raise DataFileError(say("it holds no rows."), data)
+        raise DataFileError("it holds no rows.", data)
 
 
 def _spelled_target(saved: Saved) -> list[str]:
@@ -252,10 +250,8 @@ def _refuse_unknown_ending(out: Path | None) -> None:
     """A file must be what its name says."""
     if out is not None and out.suffix not in ("", ".csv", ".txt", ".gz", *_IN_COLUMNS):
         raise UsageError(
-            say(
-                "--out cannot be {suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather.",
-                suffix=out.suffix,
-            )
+            "--out cannot be {suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather.",
+            suffix=out.suffix,
         )
 
 
@@ -278,7 +274,7 @@ class Answers:
         odd = sorted(set(names) ^ set(own.columns))
         if odd:
             words = "its columns are not those of {first}: {odd}."
-            raise DataFileError(say(words, first=first.source, odd=odd), self.source)
+            raise DataFileError(words, self.source, first=first.source, odd=odd)
         return own.select(names)
 
     def own_lines(self, block: Block, names: list[str]) -> list[bytes] | None:

@@ -80,7 +80,7 @@ def check_share(share: float) -> None:
     """Raise unless it is a share of the rows to hold out."""
     if not 0 <= share < 1:
         raise UsageError(
-            say("--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share)
+            "--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share
         )
 
 
@@ -115,7 +115,7 @@ def grouped(
         return table, found, said
     table.refuse_names("group", [settings.group])
     if settings.group not in table.names:
-        raise UsageError(say("--group: there is no column {group!r}.", group=settings.group))
+        raise UsageError("--group: there is no column {group!r}.", group=settings.group)
     column = table.features[settings.group].cast(str).fill_null("")
     groups = numbered(column.to_numpy())
     words = "Rows with the same {name!r} are on one side of the split; it is left out."

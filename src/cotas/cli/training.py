@@ -65,14 +65,12 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
         if task_of(name) != settings.task:
             fit = ", ".join(sensible(settings.task, rows.table.n_rows, rows.table.n_columns))
             task = say(settings.task)
-            raise UsageError(
-                say("{name} is not for {task}; {fit} are.", name=name, task=task, fit=fit)
-            )
+            raise UsageError("{name} is not for {task}; {fit} are.", name=name, task=task, fit=fit)
         made = None
         if TIMES in name:
             if settings.given or settings.select:
                 words = "a blend takes no --lam, --tol, --param or --select: its models differ."
-                raise UsageError(say(words))
+                raise UsageError(words)
             name, made = BLEND, blend_of(name, rows.y[rows.train], settings.seed)
         best = train_one(session, name, rows, settings, made)
     rare = gathered(without_frequent_values(best.model.preparation_, seen))
@@ -198,12 +196,10 @@ def _chosen(
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
         raise UsageError(
-            say(
-                "{name} has no {parameter!r} to select.{advice}",
-                name=type(estimator).__name__,
-                parameter=parameter,
-                advice=meant(parameter, list(estimator.get_params())),
-            )
+            "{name} has no {parameter!r} to select.{advice}",
+            name=type(estimator).__name__,
+            parameter=parameter,
+            advice=meant(parameter, list(estimator.get_params())),
         )
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
     plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)

@@ -102,7 +102,7 @@ class Wishes:
             words = "{how} cannot be: an empty cell is a missing value."
             if both[0].strip():
                 words = "{how} cannot be: the same word is given as missing."
-            raise UnusedWishError(say(words, how=asked("not-missing", both[0])), source)
+            raise UnusedWishError(words, source, how=asked("not-missing", both[0]))
         matrix = kind in ("libsvm", "npz")
         unused = {
             "separator": self.separator is not None and kind != "csv",
@@ -113,7 +113,7 @@ class Wishes:
         }
         for name in (name for name, given in unused.items() if given):
             words = "{how} is about tables of text; this is one of the kind {kind}."
-            raise UnusedWishError(say(words, how=asked(name), kind=kind), source)
+            raise UnusedWishError(words, source, how=asked(name), kind=kind)
 
     def dialect_of(self, sample: bytes, source: str) -> Dialect:
         """The dialect of a table that begins so."""
@@ -278,9 +278,10 @@ def _decoded(data: bytes, dialect: Dialect, source: str) -> bytes:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataFileError(
-            say("it is written neither in UTF-8 nor in {encoding}.", encoding=dialect.encoding),
+            "it is written neither in UTF-8 nor in {encoding}.",
             source,
             line,
+            encoding=dialect.encoding,
         ) from None
 
 
@@ -314,7 +315,7 @@ def _parse(
         # Columns in one piece are worked with several times as fast.
         return pl.read_csv(text, infer_schema_length=ROWS_FOR_TYPES, **options).rechunk()
     except pl.exceptions.NoDataError:
-        raise DataFileError(say("it holds no rows."), source) from None
+        raise DataFileError("it holds no rows.", source) from None
     except polars_errors():
         return _parse_after_all(text, options | {"null_values": [*wishes.gone]}, dialect, source)
 
@@ -369,13 +370,11 @@ def _parse_after_all(
     stray = _stray_quote(text, dialect)
     if stray is not None:
         raise DataFileError(
-            say(
-                "a quote ({quote}) stands inside a cell. Put the cell between quotes "
-                "and write the quote in it twice.",
-                quote=dialect.quote,
-            ),
+            "a quote ({quote}) stands inside a cell. Put the cell between quotes "
+            "and write the quote in it twice.",
             source,
             stray,
+            quote=dialect.quote,
         )
     try:
         return pl.read_csv(text, infer_schema_length=None, **options).rechunk()
@@ -407,12 +406,10 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
         if cast[name].null_count() > frame[name].null_count():
             lost = frame[name].filter(cast[name].is_null() & frame[name].is_not_null())[0]
             raise DataFileError(
-                say(
-                    "column {name!r} holds {lost!r}, where the model expects numbers.",
-                    name=name,
-                    lost=lost,
-                ),
+                "column {name!r} holds {lost!r}, where the model expects numbers.",
                 source,
+                name=name,
+                lost=lost,
             )
     return cast
 
@@ -452,14 +449,12 @@ def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> N
     open_quote = say(" A quote ({quote}) is left open in it.", quote=dialect.quote)
     advice = open_quote if left_open else ""
     raise DataFileError(
-        say(
-            "it has {fields} fields, and the first line has {expected}.{advice}",
-            fields=fields,
-            expected=len(dialect.names),
-            advice=advice,
-        ),
+        "it has {fields} fields, and the first line has {expected}.{advice}",
         source,
         line,
+        fields=fields,
+        expected=len(dialect.names),
+        advice=advice,
     )
 
 

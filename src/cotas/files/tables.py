@@ -116,21 +116,16 @@ class Table:
         if name is None or not self.has_names:
             if self.target is None:
                 raise DataFileError(
-                    say(
-                        "which column is to be predicted? Name it as the target; there are "
-                        "{names}.",
-                        names=some(self.names),
-                    ),
+                    "which column is to be predicted? Name it as the target; there are {names}.",
                     self.source,
+                    names=some(self.names),
                 )
             if name is not None and name != self.target_name:
                 raise DataFileError(
-                    say(
-                        "there is no column {name!r}: this kind of file carries its labels "
-                        "itself, so leave the target out.",
-                        name=name,
-                    ),
+                    "there is no column {name!r}: this kind of file carries its labels "
+                    "itself, so leave the target out.",
                     self.source,
+                    name=name,
                 )
             return self
         if name not in self.features.columns:
@@ -173,18 +168,16 @@ class Table:
         row = int(missing.arg_true()[0]) + 1
         if without == "error" or count == self.n_rows:
             raise DataFileError(
-                say(
-                    "the target {name!r} is missing in {count} of {rows} rows, first in row "
-                    "{row}. Leave those rows out ({how})."
-                    if count < self.n_rows
-                    else "the target {name!r} is missing in all {rows} rows.",
-                    how=asked("rows-without-target", "drop"),
-                    name=name,
-                    count=count,
-                    rows=self.n_rows,
-                    row=row,
-                ),
+                "the target {name!r} is missing in {count} of {rows} rows, first in row "
+                "{row}. Leave those rows out ({how})."
+                if count < self.n_rows
+                else "the target {name!r} is missing in all {rows} rows.",
                 self.source,
+                how=asked("rows-without-target", "drop"),
+                name=name,
+                count=count,
+                rows=self.n_rows,
+                row=row,
             )
         words = say(
             "The target {name!r} is missing in {count} of {rows} rows, first in row {row}; they "
@@ -214,7 +207,7 @@ class Table:
         """The same table without these columns; "a,b" are two."""
         if not self.has_names:
             raise DataFileError(
-                say("it has no column {name!r}: it is a matrix.", name=names[0]), self.source
+                "it has no column {name!r}: it is a matrix.", self.source, name=names[0]
             )
         names = names_among(names, self.names, self.source)
         stays = tuple(remark for remark in self.remarks if remark.column not in names)
@@ -336,7 +329,7 @@ def read_coded(
     else:
         table = _read(path, wishes, format, limits, n_features, zero_based)
     if table.n_rows == 0:
-        raise DataFileError(say("it holds no rows."), table.source)
+        raise DataFileError("it holds no rows.", table.source)
     return table
 
 
@@ -346,7 +339,7 @@ def files_of(path: str | Path) -> list[str]:
         return []
     found = sorted(glob.glob(str(path), recursive=True))
     if not found:
-        raise DataFileError(say("no file is called like this."), str(path))
+        raise DataFileError("no file is called like this.", str(path))
     return found
 
 
@@ -355,19 +348,21 @@ def _joined(tables: list[Table], source: str) -> Table:
     first = tables[0]
     for table in tables[1:]:
         if not (first.has_names and table.has_names):
-            raise DataFileError(say("only tables with named columns can be joined."), source)
+            raise DataFileError("only tables with named columns can be joined.", source)
         if set(table.names) != set(first.names):
             odd = sorted(set(table.names) ^ set(first.names))
             raise DataFileError(
-                say("its columns are not those of {first}: {odd}.", first=first.source, odd=odd),
+                "its columns are not those of {first}: {odd}.",
                 table.source,
+                first=first.source,
+                odd=odd,
             )
     pl = polars()
     try:
         frame = pl.concat([t.features.select(first.names) for t in tables], how="vertical_relaxed")
     except polars_errors():
         raise DataFileError(
-            say("a column holds numbers in one file and words in another."), source
+            "a column holds numbers in one file and words in another.", source
         ) from None
     remarks = tuple(remark for table in tables for remark in table.remarks)
     commas = dict.fromkeys(name for table in tables for name in table.decimal_commas)
@@ -404,7 +399,7 @@ def _read(
     wishes.refuse_unused(kind, source)
     if name is not None and kind not in ("sqlite", "excel"):
         raise DataFileError(
-            say("only databases and spreadsheets have parts such as {name!r}.", name=name), source
+            "only databases and spreadsheets have parts such as {name!r}.", source, name=name
         )
     # What only matrices need is loaded for them alone.
     if kind == "libsvm":
@@ -446,7 +441,7 @@ def _loose(
     elif on_disk(place):
         frame = read_sqlite(Path(str(place)), name, source)
     else:
-        raise DataFileError(say("a database is read from its file only."), source)
+        raise DataFileError("a database is read from its file only.", source)
     limits.check_shape(frame.height, frame.width, source)
     called = [name.strip() or f"column_{j}" for j, name in enumerate(frame.columns, 1)]
     names, renamed = without_twins(called)
@@ -493,11 +488,9 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         return lazy.collect()
     except polars_errors() as error:
         raise DataFileError(
-            say(
-                "it is damaged or breaks off ({error}); get it again, whole.",
-                error=first_line(error),
-            ),
+            "it is damaged or breaks off ({error}); get it again, whole.",
             source,
+            error=first_line(error),
         ) from None
 
 
@@ -620,9 +613,7 @@ def _columnar_batches(
             yield Table(frame, None, source, kind)
     except polars_errors() as error:
         raise DataFileError(
-            say(
-                "it is damaged or breaks off ({error}); get it again, whole.",
-                error=first_line(error),
-            ),
+            "it is damaged or breaks off ({error}); get it again, whole.",
             source,
+            error=first_line(error),
         ) from None

@@ -162,7 +162,7 @@ class PreparedModel(BaseEstimator):
         self.preparation_.fit(table).know_commas(getattr(X, "decimal_commas", ()))
         prepared = self.preparation_.transform(table)
         if prepared.shape[1] == 0:
-            raise ColumnError(say(NO_COLUMN))
+            raise ColumnError(NO_COLUMN)
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
         self.n_features_in_ = self.preparation_.n_features_in_
         if frame is not None:
@@ -398,7 +398,7 @@ class PreparedModel(BaseEstimator):
         recipe = found.preparation
         if not isinstance(recipe, Recipe):
             raise ModelFileError(
-                say("{path} holds a model without a preparation; use cotas.load.", path=path)
+                "{path} holds a model without a preparation; use cotas.load.", path=path
             )
         whole: Self = recipe.around(found.model)
         return whole
