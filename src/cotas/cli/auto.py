@@ -318,11 +318,7 @@ def _show(session: Session, board: list[Rival], settings: Settings) -> None:
         for rival in board
     ]
     names += [say("validation error"), *[say("Brier score")] * classes, say("folds"), say("rows")]
-    session.table(
-        names,
-        lines,
-        say("The best settings, judged by parts of the training rows:"),
-    )
+    session.table(names, lines, say("The best settings, judged by parts of the training rows:"))
     session.say(say(OPTIMISTIC), say(AGAIN))
     session.say(*(f"  {rival.command}" for rival in board))
     session.note(*(f"{rival.name}: {rival.note}" for rival in board if rival.note))

@@ -210,11 +210,7 @@ def _pass_on(session: Session, caught: list[warnings.WarningMessage]) -> None:
 
 
 def _learned(
-    session: Session,
-    files: list[Path],
-    target: str | None,
-    settings: Settings,
-    columns: Columns,
+    session: Session, files: list[Path], target: str | None, settings: Settings, columns: Columns
 ) -> Learned:
     """One pass to learn how to prepare the columns, and one to write the pages, if there are none.
 

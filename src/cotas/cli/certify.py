@@ -130,10 +130,7 @@ def _as_it_was_read(saved: Saved, data: str) -> dict[str, Any]:
         return {}
     if recipe.zero_based is None:
         return {"categories": recipe.preparation.text_columns_}
-    return {
-        "zero_based": recipe.zero_based,
-        "n_features": recipe.preparation.n_features_in_,
-    }
+    return {"zero_based": recipe.zero_based, "n_features": recipe.preparation.n_features_in_}
 
 
 def _training_rows(saved: Saved, table: Table) -> AnyArray:
@@ -171,11 +168,7 @@ def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
     for part in whole.singles if tol is not None else ():
         failures += [*short_of(part, tol)]
     session.document(
-        {
-            "proved": not failures,
-            "certificate": whole.to_dict(),
-            "objections": failures,
-        }
+        {"proved": not failures, "certificate": whole.to_dict(), "objections": failures}
     )
     if failures:
         raise ProofFailedError(f"{say('NOT PROVED.')} {failures[0]}")

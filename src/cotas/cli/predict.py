@@ -104,11 +104,7 @@ def predict(
 
 
 def _parts(
-    session: Session,
-    saved: Saved,
-    data: str,
-    rows: int,
-    text: TextOptions,
+    session: Session, saved: Saved, data: str, rows: int, text: TextOptions
 ) -> Iterator[Table]:
     """The table in batches, after its columns were compared with the model's."""
     recipe = saved.recipe

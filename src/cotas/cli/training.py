@@ -90,11 +90,7 @@ def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Ite
 
 
 def train_one(
-    session: Session,
-    name: str,
-    rows: SplitTable,
-    settings: Settings,
-    made: Any = None,
+    session: Session, name: str, rows: SplitTable, settings: Settings, made: Any = None
 ) -> Trained:
     """One model on the training rows, with λ chosen on some of them if that was asked for.
 

@@ -261,11 +261,7 @@ class Understood(NamedTuple):
 
 
 def understood(
-    frame: Any,
-    comma: bool,
-    source: str,
-    gone: Sequence[str] = MISSING,
-    words: Sequence[str] = (),
+    frame: Any, comma: bool, source: str, gone: Sequence[str] = MISSING, words: Sequence[str] = ()
 ) -> Understood:
     """The frame with its columns of text read as numbers where they are, and remarks on cells.
 

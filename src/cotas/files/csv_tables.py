@@ -30,13 +30,7 @@ from cotas.files.cells import (
     words_for_missing,
 )
 from cotas.files.coding import coded
-from cotas.files.compression import (
-    Place,
-    is_compressed,
-    on_disk,
-    open_bytes,
-    source_name,
-)
+from cotas.files.compression import Place, is_compressed, on_disk, open_bytes, source_name
 from cotas.files.csv_dialect import (
     MIXED,
     SAMPLE_BYTES,
@@ -49,13 +43,7 @@ from cotas.files.csv_dialect import (
 )
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import USUAL, Limits
-from cotas.files.lines import (
-    Untidy,
-    about_titles,
-    blocks_of_lines,
-    tell_untidy,
-    with_the_last,
-)
+from cotas.files.lines import Untidy, about_titles, blocks_of_lines, tell_untidy, with_the_last
 from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError, UnusedWishError
 from cotas.files.remarks import Remark

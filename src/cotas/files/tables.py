@@ -129,10 +129,7 @@ class Table:
                 )
             return self
         if name not in self.features.columns:
-            raise DataFileError(
-                no_column(name, self.names),
-                self.source,
-            )
+            raise DataFileError(no_column(name, self.names), self.source)
         whole, remarks = self._with_targets_only(name, without)
         written = {name: self.written[name]} if name in self.written else {}
         if written and whole.height < self.n_rows:

@@ -30,12 +30,7 @@ from cotas.preparation.given import as_frame, as_matrix, as_read, as_read_again
 from cotas.preparation.inspection import copies
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.targets import (
-    read_target,
-    rows_left_out,
-    target_is_there,
-    targets_at,
-)
+from cotas.preparation.targets import read_target, rows_left_out, target_is_there, targets_at
 from cotas.words import say
 
 NO_COLUMN = "No column is left to learn from: all are constant, empty, or left out."

@@ -12,16 +12,7 @@ from cotas.preparation.record import AGAIN, OPTIMISTIC, FitRecord
 from cotas.report.certificates import STANDINGS, card, has_gap, overview, standing
 from cotas.report.content import Content, Effects, HeldOutFigures, Picture
 from cotas.report.figures import DIGITS
-from cotas.report.markup import (
-    bars,
-    details,
-    items,
-    pairs,
-    paragraph,
-    section,
-    table,
-    text,
-)
+from cotas.report.markup import bars, details, items, pairs, paragraph, section, table, text
 from cotas.report.record import content_of
 from cotas.report.style import STYLE
 from cotas.words import current, say

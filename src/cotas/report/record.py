@@ -13,11 +13,7 @@ from cotas.certificates.certificate import MEAN
 from cotas.preparation.doubt import doubts_of
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.quality import Quality
-from cotas.preparation.record import (
-    ColumnSummary,
-    FitRecord,
-    Rival,
-)
+from cotas.preparation.record import ColumnSummary, FitRecord, Rival
 from cotas.preparation.telling import called, telling_parameters
 from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures
 from cotas.report.drawings import pictures_of

@@ -22,13 +22,7 @@ from cotas.certificates.binding import OTHER_SCORES
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.verification import UNCHECKED, read_rows
 from cotas.files.state import digest
-from cotas.fitting.certified import (
-    INTERRUPTED,
-    NOT_PREDICTING,
-    OF_SCIKIT_LEARN,
-    Certified,
-    outside,
-)
+from cotas.fitting.certified import INTERRUPTED, NOT_PREDICTING, OF_SCIKIT_LEARN, Certified, outside
 from cotas.fitting.from_source import nameless
 from cotas.source import Source
 from cotas.stops import InterruptedWarning, Stop
