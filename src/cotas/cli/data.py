@@ -214,16 +214,15 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
 def labels_or_numbers(table: Table, task: str) -> Any:
     """The target for a task: classes as they were written, or numbers."""
     values = table.classes() if task == "classification" else table.target
-    if table.n_rows == 1:
-        raise DataFileError("it has one row only; a model is learned from many.", table.source)
     try:
         return as_target(values, task, table.target_name)
     except DataFileError as error:
         if error.source:
             raise
         # A class may be among the words that were taken as missing.
-        left = [remark.message for remark in table.remarks if remark.kind == "without target"]
-        raise DataFileError(in_one([error.args[0], *left]), table.source) from None
+        why = [remark.message for remark in table.remarks if remark.kind == "without target"]
+        why += [say("It has one row only; a model is learned from many.")] * (table.n_rows == 1)
+        raise DataFileError(in_one([error.args[0], *why]), table.source) from None
 
 
 def writable(path: Path | None, what: str, *read: str | Path) -> None:
