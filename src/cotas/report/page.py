@@ -111,7 +111,7 @@ def _worst_gap(content: Content) -> str:
 
 def _data(content: Content) -> str:
     facts = {
-        say("rows"): f"{content.rows:,}".replace(",", " "),
+        say("rows"): content.rows,
         say("columns"): content.width,
         say("target"): content.target,
         say("task"): say(content.task),

@@ -58,7 +58,10 @@ def content_of(record: FitRecord) -> Content:
         compared=_compared(record.rivals, record.task),
         commands=[rival.command for rival in record.rivals if rival.command],
         pictures=pictures_of(record),
-        command=record.command,
+        # What a search finds in its time need not be found again; the first of it can be typed.
+        command="\n".join(
+            [record.command, *(rival.command for rival in record.rivals[:1])]
+        ).strip(),
         seed=record.seed,
         versions=record.versions,
         interrupted=record.interrupted,
