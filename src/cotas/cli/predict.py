@@ -130,12 +130,9 @@ def _parts(
             target = [] if recipe is None or recipe.target is None else [recipe.target]
             frame = as_frame(table)
             known = table if frame is None else frame.drop(target, strict=False)
-            before = say("Note")
-            session.note(*(f"{before}: {n}" for n in saved.model.preparation_.compare(known)))
+            session.remark(*saved.model.preparation_.compare(known))
             if table.format == "csv":
-                kept = text.not_missing or ()
-                lost = _never_read(saved.model.preparation_, kept)
-                session.note(*(f"{before}: {n}" for n in lost))
+                session.remark(*_never_read(saved.model.preparation_, text.not_missing or ()))
         if table.format == "csv":
             session.remark(*table.remarks)
         yield table
@@ -283,29 +280,31 @@ class Answers:
 
 def in_csv(answers: Iterator[Answers], safe: bool) -> Iterator[bytes]:
     """The answers part by part; rows of a text table in its own words and its own dialect."""
+    harmless = without_formulas if safe else (lambda frame: frame)
     first: Answers | None = None
     for answer in answers:
         begins, first = first is None, first or answer
-        frame = answer.like(first)
-        written = without_formulas(frame) if safe else frame
-        given = first.given
+        frame, given = answer.like(first), first.given
         block = None if given is None else given.block
         if given is None or block is None:
-            yield written.write_csv(include_header=begins).encode()
+            yield harmless(frame).write_csv(include_header=begins).encode()
             continue
-        between, width = block.dialect.separator.encode(), frame.width - first.found.width
-        names, *added = block.written(written[:, width:])
         own = answer.own_lines(block, frame.columns)
         if own is None:
-            lines = block.written(written)[1:]
+            lines = block.written(harmless(frame))[1:]
         else:
+            names, *added = block.written(harmless(answer.found))
+            between = block.dialect.separator.encode()
             lines = [row + between + more for row, more in zip(own, added, strict=True)]
-            running = np.flatnonzero(_runs(frame[:, :width]) & safe)
-            for k, line in zip(running, block.written(written[running])[1:], strict=True):
+            running = np.flatnonzero(_runs(frame[:, : -answer.found.width]) & safe)
+            for k, line in zip(running, block.written(harmless(frame[running]))[1:], strict=True):
                 lines[k] = line
         if begins:
-            typed = given.names if written.columns == frame.columns else None
-            lines.insert(0, block.written(written)[0] if typed is None else typed + between + names)
+            shown = harmless(frame.clear())
+            same = own is not None and shown.columns == frame.columns
+            typed = given.names if same else None
+            head = block.written(shown)[0] if typed is None else typed + between + names
+            lines.insert(0, head)
         yield b"".join(line + block.line_end for line in lines)
 
 

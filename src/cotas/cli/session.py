@@ -60,8 +60,8 @@ class Session:
             for line in lines:
                 self.err.print(line, markup=False)
 
-    def remark(self, *remarks: Remark) -> None:
-        """What was decided about a table for its reader, each as a note."""
+    def remark(self, *remarks: Remark | str) -> None:
+        """What was decided for the reader, about a table or a model, each as a note."""
         self.note(*(f"{say('Note')}: {remark}" for remark in remarks))
 
     def passing(self, line: str) -> None:

@@ -74,7 +74,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
             name, made = BLEND, blend_of(name, rows.y[rows.train], settings.seed)
         best = train_one(session, name, rows, settings, made)
     rare = gathered(without_frequent_values(best.model.preparation_, seen))
-    session.note(*(f"{say('Note')}: {remark}" for remark in rare))
+    session.remark(*rare)
     remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
     return measured(record, rows, settings)
@@ -102,7 +102,7 @@ def train_one(
         if made is None:
             given = (settings.seed, _timed(settings), callback, settings.select)
             estimator, notes = build(name, y, *given)
-            session.note(*(f"{say('Note')}: {note}" for note in notes))
+            session.remark(*notes)
         else:
             estimator = _watched(made, callback, settings.max_time)
         try:

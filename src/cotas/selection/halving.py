@@ -359,7 +359,6 @@ def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
     model = Blend(pairs, np.array([weight for _, weight in used]))
     gaps = [trial.relative_gap for trial in trials]
     known = [gap for gap in gaps if gap is not None]
-    held = [trial.holds for trial in trials if trial.holds is not None]
     return Trial(
         Candidate(BLEND, model, say("blend of {count} models", count=len(trials))),
         model,
@@ -369,7 +368,7 @@ def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
         None,
         sum(trial.seconds for trial in trials),
         max(known) if len(known) == len(gaps) else None,  # of all, or none
-        all(held) if held else None,
+        None,  # each of them has its proof; of the blend itself there is none
     )
 
 
