@@ -29,7 +29,9 @@ SOURCES = [path for path in HOME.rglob("*.py") if path.parent.name != "words"]
 # Where every text is for people.
 FOR_PEOPLE = ("report", "plots", "cli", "lab")
 # Errors, and what stands for no proof, take a text and say it themselves.
-SAYING = ("DataFileError", "ColumnError", "unproved", "Refused")
+SAYING = ("DataFileError", "ColumnError", "UnusedWishError", "unproved", "Refused")
+# So do those of the command line, which may also be told what others have said.
+TELLING = ("UsageError", "ProofFailedError", "InterruptedEarlyError", "ModelFileError")
 
 
 def texts_in(node):
@@ -46,8 +48,8 @@ def said_in(path):
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
             "say",
-            "ModelFileError",
             "_must",
+            *TELLING,
             *SAYING,
         ):
             yield from texts_in(node.args[0])

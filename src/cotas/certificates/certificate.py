@@ -494,8 +494,8 @@ def _of_a_mean(parts: tuple[Certificate, ...]) -> Certificate:
         0.0,
         min(1.0, max(gaps)) if np.isfinite(gaps).all() else 1.0,
         statement=say(
-            "The model is a mean of {count} models. Each has its own proof, in {parts} parts; of "
-            "the mean itself nothing is proved.",
+            "The model is a blend of {count} models. Each has its own proof, in {parts} parts; of "
+            "the blend itself nothing is proved.",
             count=len({part.member for part in parts}),
             parts=len(parts),
         ),

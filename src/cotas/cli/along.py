@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 import cotas
 from cotas.arrays import AnyArray
-from cotas.cli.data import open_table, preparation_of, target_of
+from cotas.cli.data import known_equal_rows, open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError, refuse
 from cotas.cli.models import DEFAULTS, build, check_suits, parameters, task_of
 from cotas.cli.options import (
@@ -20,6 +20,7 @@ from cotas.cli.options import (
     NO_WISHES,
     Columns,
     Data,
+    EqualRows,
     Group,
     HoldOut,
     Param,
@@ -104,6 +105,7 @@ def curve(
     task: Task = "auto",
     param: Param = None,
     group: Group = None,
+    equal_rows: EqualRows = "copies",
     picture: Picture = None,
     seed: Seed = 0,
     columns: Columns = NO_WISHES,
@@ -113,6 +115,7 @@ def curve(
     Example: cotas curve builtin:breast-cancer --model svm --picture curve.png
     """
     drawable(picture, data)
+    known_equal_rows(session, equal_rows, group)
     values = _numbers(lams)
     table = open_table(data, target, columns)
     if model is not None and task == "auto":
@@ -122,11 +125,12 @@ def curve(
     check_suits(name, task)
     given = parameters(param or [])
     if "lam" in given:
-        raise UsageError(say("cotas curve is about λ: give values of it by --lams."))
+        raise UsageError("cotas curve is about λ: give values of it by --lams.")
     estimator, _ = build(name, y, seed, given)
     if "lam" not in estimator.get_params():
-        raise UsageError(say("{name} has no λ; cotas curve is about λ.", name=name))
-    table, groups, said = grouped(table, y, Settings(None, task, {}, seed=seed, group=group))
+        raise UsageError("{name} has no λ; cotas curve is about λ.", name=name)
+    settings = Settings(None, task, {}, seed=seed, group=group, equal_rows=equal_rows)
+    table, groups, said = grouped(table, y, settings)
     preparation = preparation_of(table, columns)
     keep = (*preparation.keep, *preparation.unix_seconds)
     session.remark(*gathered([*inspect_table(table, y, task, keep=keep), *said]))
@@ -158,7 +162,7 @@ def _numbers(words: str | None) -> Any:
         found = np.array([float(word) for word in words.split(",")])
     if found is None or not (np.isfinite(found) & (found > 0)).all():
         raise UsageError(
-            say("--lams takes numbers above zero, such as 1,0.1,0.01, not {words!r}.", words=words)
+            "--lams takes numbers above zero, such as 1,0.1,0.01, not {words!r}.", words=words
         )
     return found
 

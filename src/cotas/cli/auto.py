@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,14 +17,16 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.boosting.weak_learners import DEEPEST
 from cotas.cli.exits import UsageError
-from cotas.cli.models import MOST_COLUMNS_FOR_TREES, build
-from cotas.cli.session import Session
+from cotas.cli.models import MOST_COLUMNS_FOR_TREES, blend_as_typed, build
+from cotas.cli.session import Session, trained_by
 from cotas.cli.splitting import Settings, SplitTable
 from cotas.cli.training import Trained, train_one
 from cotas.preparation.columns import ColumnError
 from cotas.preparation.prepared_model import NO_COLUMN
-from cotas.preparation.record import OPTIMISTIC, Rival, short
-from cotas.selection.halving import BLEND, Candidate, Halving, Subsample, Trial, in_turns
+from cotas.preparation.record import AGAIN, OPTIMISTIC, Rival
+from cotas.preparation.telling import in_parts, label
+from cotas.selection.blend import BLEND
+from cotas.selection.halving import Candidate, Halving, Subsample, Trial, in_turns
 from cotas.words import say
 
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
@@ -49,15 +51,13 @@ def train_auto(
     """
     if settings.given or settings.select:
         words = "--model auto takes no --lam, --tol, --param or --select: the models differ."
-        raise UsageError(say(words))
+        raise UsageError(words)
     if not settings.time > 0:
-        raise UsageError(
-            say("--time is a number of seconds above 0, not {time:g}.", time=settings.time)
-        )
+        raise UsageError("--time is a number of seconds above 0, not {time:g}.", time=settings.time)
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
     if X.shape[1] == 0:
-        raise ColumnError(say(NO_COLUMN))
+        raise ColumnError(NO_COLUMN)
     wanted = _some(candidates(settings.task, X, y, settings.seed), settings.trials)
     limits: dict[str, Any] = {"max_time": settings.time, "tell": _teller(session, settings)}
     limits["blends"] = not settings.single
@@ -66,12 +66,16 @@ def train_auto(
     search = search_of(settings.task, X, y, settings.seed, rows.groups_of_training(), **limits)
     best = search.run(wanted)
     if best.refusal:
-        raise UsageError(say("no setting can be trained on these rows: {why}", why=best.refusal))
-    board = [leader_of(trial) for trial in search.leaderboard()]
+        raise UsageError("no setting can be trained on these rows: {why}", why=best.refusal)
+    trials = search.leaderboard()
+    board = [
+        replace(leader_of(trial), command=again(trial, search.trials, settings.command))
+        for trial in trials
+    ]
     members = [name for name, _ in getattr(best.model, "estimators", ())]
     _show(session, [*board[:LEADERS], *_others(board[LEADERS:], members)], settings)
     if best.candidate.name == BLEND:
-        words = "The mean comes first: its squares are smaller by more than a standard error."
+        words = "The blend comes first: its squares are smaller by more than a standard error."
         session.note(say(words))
     if search.interrupted:
         session.note(say("Interrupted: the best setting so far is trained on all the rows."))
@@ -143,11 +147,30 @@ def beside(candidate: Candidate, y: AnyArray, seed: int) -> list[Candidate]:
 
 
 def _candidate(name: str, given: dict[str, Any], y: AnyArray, seed: int) -> Candidate:
-    told = given
-    if "weak_learner" in given:  # the rounds are not known yet
-        told = {"depth": given["weak_learner"].depth, "learning_rate": given["learning_rate"]}
-    words = ", ".join(f"{key}={short(value)}" for key, value in told.items())
-    return Candidate(name, build(name, y, seed, given)[0], f"{name} ({words})", given)
+    told = in_parts(given)
+    if "depth" in told:  # the rounds are not known yet
+        told = {key: told[key] for key in ("depth", "learning_rate")}
+    return Candidate(name, build(name, y, seed, given)[0], label(name, told), given)
+
+
+def typed(trial: Trial) -> tuple[str, dict[str, Any]]:
+    """The name of a setting and its parameters, as they are typed to train it again."""
+    told = in_parts(trial.candidate.given)
+    rounds = getattr(trial.settled, "n_estimators", None)
+    if rounds is not None:
+        told = {"depth": told["depth"], "learning_rate": told["learning_rate"]}
+        told["n_estimators"] = rounds
+    return trial.candidate.name, told
+
+
+def again(trial: Trial, trials: Iterable[Trial], command: str) -> str:
+    """The command that trains a setting, or a blend of them, without looking for it."""
+    if trial.candidate.name != BLEND:
+        return trained_by(command, *typed(trial))
+    known = {each.label: each for each in trials}
+    pairs = zip(trial.model.estimators, trial.model.weights.tolist(), strict=True)
+    parts = [(*typed(known[name]), weight) for (name, _), weight in pairs]
+    return trained_by(command, blend_as_typed(parts), {})
 
 
 Family = Iterator[tuple[str, dict[str, Any]]]
@@ -223,7 +246,7 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
         first, owner = np.unique(groups, return_index=True, return_inverse=True)[1:]
     count = min(count, len(first))
     if count < 2:
-        raise UsageError(say("--model auto needs two rows at least, or two groups, to judge by."))
+        raise UsageError("--model auto needs two rows at least, or two groups, to judge by.")
     labels = strata[first]
     kind = StratifiedKFold if classes and np.bincount(labels).max() >= count else KFold
     with warnings.catch_warnings():
@@ -240,7 +263,7 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
 def _some(wanted: list[Candidate], trials: int | None) -> list[Candidate]:
     if trials is not None and trials < 1:
         raise UsageError(
-            say("--trials is a number of settings to try, at least 1, not {trials}.", trials=trials)
+            "--trials is a number of settings to try, at least 1, not {trials}.", trials=trials
         )
     return wanted[:trials]
 
@@ -295,10 +318,7 @@ def _show(session: Session, board: list[Rival], settings: Settings) -> None:
         for rival in board
     ]
     names += [say("validation error"), *[say("Brier score")] * classes, say("folds"), say("rows")]
-    session.table(
-        names,
-        lines,
-        say("The best settings, judged by parts of the training rows:"),
-    )
-    session.say(say(OPTIMISTIC))
+    session.table(names, lines, say("The best settings, judged by parts of the training rows:"))
+    session.say(say(OPTIMISTIC), say(AGAIN))
+    session.say(*(f"  {rival.command}" for rival in board))
     session.note(*(f"{rival.name}: {rival.note}" for rival in board if rival.note))

@@ -85,11 +85,9 @@ def refuse_what_needs_memory(settings: Settings, report: Path | None, columns: C
     }
     for name in (name for name, asked in wishes.items() if asked):
         raise UsageError(
-            say(
-                "{name} needs the whole table in memory, and it does not fit: leave it out, or "
-                "give a larger --memory.",
-                name=name,
-            )
+            "{name} needs the whole table in memory, and it does not fit: leave it out, or "
+            "give a larger --memory.",
+            name=name,
         )
 
 
@@ -141,13 +139,13 @@ def fit_from_pages(
     out: Path | None,
 ) -> Any:
     """Prepare, train, measure and say what is proved, a few pages being in memory at a time."""
-    _note(session, big.words())
+    session.remark(big.words())
     learned = _learned(session, big.files, target, settings, columns)
     pages = learned.pages
     written = "{size:.2f} GB of pages were written to {folder}; cotas clean removes them."
     there = "{size:.2f} GB of pages were found in {folder}."
     place = {"size": pages.n_bytes / 1e9, "folder": pages.folder.name}
-    _note(session, say(there if pages.reused else written, **place))
+    session.remark(say(there if pages.reused else written, **place))
     if settings.task == "auto":
         settings = replace(settings, task=tell_task(learned.some_targets))
     pages.feature_names = None  # those of prepared columns, which nobody has to know
@@ -173,7 +171,7 @@ def _split(session: Session, pages: Pages, share: float) -> tuple[Pages, Pages |
     """The pages to train on, and those set aside; all to train on where there are few rows."""
     if share and pages.n_rows < FEWEST_TO_SPLIT:
         words = "With {rows} rows all are trained on, and none are held out."
-        _note(session, say(words, rows=pages.n_rows))
+        session.remark(say(words, rows=pages.n_rows))
     return pages.split(share) if share and pages.n_rows >= FEWEST_TO_SPLIT else (pages, None)
 
 
@@ -201,10 +199,6 @@ def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) ->
     )
 
 
-def _note(session: Session, words: str) -> None:
-    session.note(f"{say('Note')}: {words}")
-
-
 def _pass_on(session: Session, caught: list[warnings.WarningMessage]) -> None:
     """Say what was warned of, each thing once."""
     words = dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
@@ -212,11 +206,7 @@ def _pass_on(session: Session, caught: list[warnings.WarningMessage]) -> None:
 
 
 def _learned(
-    session: Session,
-    files: list[Path],
-    target: str | None,
-    settings: Settings,
-    columns: Columns,
+    session: Session, files: list[Path], target: str | None, settings: Settings, columns: Columns
 ) -> Learned:
     """One pass to learn how to prepare the columns, and one to write the pages, if there are none.
 
@@ -247,7 +237,7 @@ def _learned(
             some=drawn.frame.height,
             rows=drawn.n_rows,
         )
-        _note(session, words)
+        session.remark(words)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         pages = open_prepared(files, target, preparation, settings.seed, bar, text=text, **how)
@@ -317,8 +307,8 @@ def _report(
             found.bound,
         )
     )
-    if found.bound is not None:
-        _note(session, say(INDEPENDENT))
+    if found.bound is not None and settings.equal_rows != "independent":
+        session.remark(say(INDEPENDENT))
     if out is not None:
         session.say(f"{say('saved')}: {out}")
     if found.held_out is not None:
@@ -373,7 +363,7 @@ def _train(
         warnings.simplefilter("always")
         numbers = y if task == "classification" else np.asarray(y, dtype=np.float64)
         estimator, notes = build(name, numbers, settings.seed, given, watcher.callback)
-        session.note(*(f"{say('Note')}: {note}" for note in notes))
+        session.remark(*notes)
         began = time.perf_counter()
         plain, _ = build(name, numbers, settings.seed, {})
         try:

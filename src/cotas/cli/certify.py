@@ -62,7 +62,7 @@ def certify(
         if target != saved.recipe.target:
             known = saved.recipe.target
             words = "the model predicts {known!r}; --target cannot be another column."
-            raise UsageError(say(words, known=known))
+            raise UsageError(words, known=known)
         found = _from_pages(saved, data, text)
         _show(session, found, tol, saved.estimator)
         return
@@ -101,12 +101,9 @@ def _from_pages(saved: Saved, data: str, text: TextOptions) -> Proofs:
         training = pages.first(trained)
     except ValueError:
         raise ProofFailedError(
-            say(
-                "the model was trained on rows of a table of {rows}; this one has {here}, or "
-                "others.",
-                rows=recipe.n_rows,
-                here=pages.n_rows,
-            )
+            "the model was trained on rows of a table of {rows}; this one has {here}, or others.",
+            rows=recipe.n_rows,
+            here=pages.n_rows,
         ) from None
     return Proofs(cotas.certify(saved.estimator, training), stored.discrepancies(training))
 
@@ -133,10 +130,7 @@ def _as_it_was_read(saved: Saved, data: str) -> dict[str, Any]:
         return {}
     if recipe.zero_based is None:
         return {"categories": recipe.preparation.text_columns_}
-    return {
-        "zero_based": recipe.zero_based,
-        "n_features": recipe.preparation.n_features_in_,
-    }
+    return {"zero_based": recipe.zero_based, "n_features": recipe.preparation.n_features_in_}
 
 
 def _training_rows(saved: Saved, table: Table) -> AnyArray:
@@ -148,12 +142,10 @@ def _training_rows(saved: Saved, table: Table) -> AnyArray:
     if table.n_rows == len(recipe.rows):
         return np.arange(table.n_rows)
     raise ProofFailedError(
-        say(
-            "the model was trained on {count} rows of a table of {n_rows}; this one has {others}.",
-            count=len(recipe.rows),
-            n_rows=recipe.n_rows,
-            others=table.n_rows,
-        )
+        "the model was trained on {count} rows of a table of {n_rows}; this one has {others}.",
+        count=len(recipe.rows),
+        n_rows=recipe.n_rows,
+        others=table.n_rows,
     )
 
 
@@ -176,11 +168,7 @@ def _conclude(session: Session, found: Proofs, tol: float | None) -> None:
     for part in whole.singles if tol is not None else ():
         failures += [*short_of(part, tol)]
     session.document(
-        {
-            "proved": not failures,
-            "certificate": whole.to_dict(),
-            "objections": failures,
-        }
+        {"proved": not failures, "certificate": whole.to_dict(), "objections": failures}
     )
     if failures:
         raise ProofFailedError(f"{say('NOT PROVED.')} {failures[0]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -70,10 +71,10 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
         session = Session(name, json=json_, quiet=quiet, debug=debug, given=given)
         known = lang in LANGUAGES
         spoken, asking = words.lang(lang if known else "en"), on_the_command_line()
-        with spoken, asking, guarded(session), _options_blamed(names):
+        with spoken, asking, guarded(session), _options_blamed(names), _warnings_said(session):
             if not known:
                 raise UsageError(
-                    say("--lang is en or es, and so is COTAS_LANG; not {lang!r}.", lang=lang)
+                    "--lang is en or es, and so is COTAS_LANG; not {lang!r}.", lang=lang
                 )
             function(session, **values)
 
@@ -101,6 +102,18 @@ def _options_blamed(names: Collection[str]) -> Iterator[None]:
         if name not in names:
             raise
         raise UsageError(f"--{name.replace('_', '-')}: {error}") from error
+
+
+@contextmanager
+def _warnings_said(session: Session) -> Iterator[None]:
+    """What is warned of on the way is a note of the command, in one line."""
+
+    def note(message: Any, *_: Any) -> None:
+        session.note(f"{say('Warning')}: {' '.join(str(message).split())}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = note  # type: ignore[assignment]
+        yield
 
 
 def _options_of(group: Any) -> list[inspect.Parameter]:

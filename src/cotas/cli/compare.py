@@ -8,17 +8,28 @@ from typing import Annotated, Any
 import typer
 
 from cotas.certificates import Certificate
-from cotas.cli.data import open_table, preparation_of, target_of
+from cotas.certificates.presentation import at_most
+from cotas.cli.data import known_equal_rows, open_table, preparation_of, target_of
 from cotas.cli.exits import UsageError
 from cotas.cli.models import check_suits, sensible
-from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Seed, Target, Task
+from cotas.cli.options import (
+    NO_WISHES,
+    Columns,
+    Data,
+    EqualRows,
+    Group,
+    HoldOut,
+    Seed,
+    Target,
+    Task,
+)
 from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
-from cotas.cli.splitting import Settings, SplitTable, bound_of, split_and_told
+from cotas.cli.splitting import Settings, SplitTable, bound_on_future_rows, split_and_told
 from cotas.cli.training import rival_of, sample_of, train_one
 from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
-from cotas.report.figures import baseline_line, upwards
+from cotas.report.figures import DIGITS, baseline_line
 from cotas.words import say
 
 
@@ -32,6 +43,7 @@ def compare(
     task: Task = "auto",
     hold_out: HoldOut = 0.2,
     group: Group = None,
+    equal_rows: EqualRows = "copies",
     max_time: Annotated[float | None, typer.Option(help="Seconds for each model.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the errors and save them.")] = None,
     seed: Seed = 0,
@@ -44,6 +56,7 @@ def compare(
     Example: cotas compare builtin:breast-cancer --models svm,kernel-svm,adaboost
     """
     drawable(picture, data)
+    known_equal_rows(session, equal_rows, group)
     table = open_table(data, target, columns)
     y, task = target_of(table, task)
     settings = Settings(
@@ -51,10 +64,11 @@ def compare(
         max_time=max_time,
         preparation=preparation_of(table, columns),
         group=group,
+        equal_rows=equal_rows,
     )
     rows, _ = split_and_told(session, table, y, settings)
     if not len(rows.test):
-        raise UsageError(say("comparing needs rows to judge by: at least 30, and a --hold-out."))
+        raise UsageError("comparing needs rows to judge by: at least 30, and a --hold-out.")
     names = _names(models, task, rows)
     found = []
     for name in names:
@@ -84,7 +98,7 @@ def _names(models: str | None, task: str, rows: SplitTable) -> list[str]:
         return sensible(task, len(rows.train), rows.table.n_columns)
     names = [name.strip() for name in models.split(",") if name.strip()]
     if "auto" in names:
-        raise UsageError(say("--models takes the names of models; auto is for cotas fit."))
+        raise UsageError("--models takes the names of models; auto is for cotas fit.")
     for name in names:
         check_suits(name, task)
     return list(dict.fromkeys(names))
@@ -94,7 +108,7 @@ def _bound(sample: Sample, rows: SplitTable, tried: int, settings: Settings) -> 
     if settings.task == "regression":
         return None
     wrong = sample.predictions != sample.truth
-    return bound_of(wrong, rows.groups, settings.confidence, tried)
+    return bound_on_future_rows(wrong, rows, settings, tried)
 
 
 def _show(
@@ -109,7 +123,7 @@ def _show(
         gap = "–" if rival.relative_gap is None else f"{rival.relative_gap:.1e}"
         cells = [rival.name, f"{rival.seconds:.2f}", gap]
         cells += [f"{rival.training_error:.4g}", f"{rival.error:.4g}"]
-        lines.append([*cells, f"{upwards(bound.upper):.4g}"] if bound is not None else cells)
+        lines.append([*cells, at_most(bound.upper, DIGITS)] if bound is not None else cells)
     session.table(names, lines)
     for rival in rivals:
         if rival.note:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cotas.cli.exits import UsageError
+from cotas.cli.exits import UsageError, refuse
 from cotas.cli.models import task_of
 from cotas.cli.options import Columns, TextOptions
+from cotas.cli.session import Session
 from cotas.datasets import HOUSE_COLUMNS, houses
 from cotas.files.csv_tables import Wishes
 from cotas.files.frames import polars
@@ -21,7 +22,7 @@ from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark
 from cotas.files.tables import Table, part_of, read_coded
 from cotas.preparation.targets import as_target, tell_task
-from cotas.words import say
+from cotas.words import in_one, say
 
 if TYPE_CHECKING:
     from cotas.preparation.preparation import Preparation
@@ -50,10 +51,8 @@ def open_table(
     columns = columns or Columns()
     if columns.rows_without_target not in ("drop", "error"):
         raise UsageError(
-            say(
-                "--rows-without-target is drop or error, not {rows_without_target!r}.",
-                rows_without_target=columns.rows_without_target,
-            )
+            "--rows-without-target is drop or error, not {rows_without_target!r}.",
+            rows_without_target=columns.rows_without_target,
         )
     drop = columns.drop or []
     if name.startswith("builtin:"):
@@ -84,7 +83,7 @@ def refuse_reading(name: str, text: TextOptions) -> None:
     for option, given in text.reading().items():
         if given not in (None, ()):
             how = f"--{option.replace('_', '-')}"
-            raise UsageError(say("{how} is about files; {name} is built in.", how=how, name=name))
+            raise UsageError("{how} is about files; {name} is built in.", how=how, name=name)
 
 
 def preparation_of(table: Table, columns: Columns) -> Preparation:
@@ -115,9 +114,7 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
     ]
     called = [name for name in names if name.lower() in _TARGETS]
     if len(names) < 2:
-        raise DataFileError(
-            say("it has one column only; there is nothing to learn from."), table.source
-        )
+        raise DataFileError("it has one column only; there is nothing to learn from.", table.source)
     chosen = called[0] if len(called) == 1 else names[-1]
     words = (
         "No target was named: {name!r} is predicted, for its name (--target NAME for another)."
@@ -147,12 +144,9 @@ def _by_number(table: Table, target: str | None) -> str | None:
     names = table.names
     if number == 0 or abs(number) > len(names):
         raise UsageError(
-            say(
-                "there is no column number {number}: they count from 1 to {count}, or back "
-                "from -1.",
-                number=number,
-                count=len(names),
-            )
+            "there is no column number {number}: they count from 1 to {count}, or back from -1.",
+            number=number,
+            count=len(names),
         )
     return names[number - 1 if number > 0 else number]
 
@@ -162,7 +156,7 @@ def builtin(name: str, source: str) -> Table:
     if name not in BUILTIN:
         known = ", ".join(f"builtin:{each}" for each in BUILTIN)
         raise UsageError(
-            say("there is no data set {source!r}; there are {known}.", source=source, known=known)
+            "there is no data set {source!r}; there are {known}.", source=source, known=known
         )
     pl = polars()
     if name == "houses":
@@ -182,9 +176,16 @@ def builtin(name: str, source: str) -> Table:
 def known_task(task: str) -> None:
     """Raise for a task that there is not."""
     if task not in ("auto", "classification", "regression"):
-        raise UsageError(
-            say("--task is classification, regression or auto, not {task!r}.", task=task)
-        )
+        raise UsageError("--task is classification, regression or auto, not {task!r}.", task=task)
+
+
+def known_equal_rows(session: Session, equal_rows: str, group: str | None) -> None:
+    """Raise for what equal rows cannot be, and where a column tells what belongs together."""
+    if equal_rows not in ("copies", "independent"):
+        words = "--equal-rows is copies or independent, not {equal_rows!r}."
+        raise UsageError(words, equal_rows=equal_rows)
+    if group is not None:
+        refuse(session, ["equal_rows"], say("is for tables without --group."))
 
 
 def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, str]:
@@ -200,14 +201,12 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
         if (told, task) == ("regression", "classification"):
             different = len(np.unique(np.asarray(table.target)))
             raise DataFileError(
-                say(
-                    "{model} tells classes apart, and the target {target!r} holds {count} "
-                    "different numbers, like a quantity and no classes. Take a model for numbers "
-                    "(--model svr, ridge or auto), or say --task classification.",
-                    model=model,
-                    target=table.target_name,
-                    count=different,
-                )
+                "{model} tells classes apart, and the target {target!r} holds {count} "
+                "different numbers, like a quantity and no classes. Take a model for numbers "
+                "(--model svr, ridge or auto), or say --task classification.",
+                model=model,
+                target=table.target_name,
+                count=different,
             )
     return labels_or_numbers(table, task), task
 
@@ -215,7 +214,15 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
 def labels_or_numbers(table: Table, task: str) -> Any:
     """The target for a task: classes as they were written, or numbers."""
     values = table.classes() if task == "classification" else table.target
-    return as_target(values, task, table.target_name)
+    try:
+        return as_target(values, task, table.target_name)
+    except DataFileError as error:
+        if error.source:
+            raise
+        # A class may be among the words that were taken as missing.
+        why = [remark.message for remark in table.remarks if remark.kind == "without target"]
+        why += [say("It has one row only; a model is learned from many.")] * (table.n_rows == 1)
+        raise DataFileError(in_one([error.args[0], *why]), table.source) from None
 
 
 def writable(path: Path | None, what: str, *read: str | Path) -> None:
@@ -223,29 +230,21 @@ def writable(path: Path | None, what: str, *read: str | Path) -> None:
     if path is None or str(path) == "-":
         return
     if path.is_dir():
-        raise UsageError(say("{what} {path} is a folder; name a file.", what=what, path=path))
+        raise UsageError("{what} {path} is a folder; name a file.", what=what, path=path)
     if not path.parent.is_dir():
         raise UsageError(
-            say(
-                "{what} cannot be written: there is no folder {parent}.",
-                what=what,
-                parent=path.parent,
-            )
+            "{what} cannot be written: there is no folder {parent}.", what=what, parent=path.parent
         )
     if not os.access(path.parent, os.W_OK):
         raise UsageError(
-            say(
-                "{what} cannot be written: the folder {parent} is read-only.",
-                what=what,
-                parent=path.parent,
-            )
+            "{what} cannot be written: the folder {parent} is read-only.",
+            what=what,
+            parent=path.parent,
         )
     for other in (Path(part_of(each)[0]) for each in read):
         if path.exists() and other.exists() and path.samefile(other):
             raise UsageError(
-                say(
-                    "{what} would write over {other}, which is read; name another file.",
-                    what=what,
-                    other=other,
-                )
+                "{what} would write over {other}, which is read; name another file.",
+                what=what,
+                other=other,
             )

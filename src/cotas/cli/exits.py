@@ -25,10 +25,17 @@ from cotas.cli.streams import NotWrittenError, PipeClosedError
 from cotas.cli.usage import in_words
 from cotas.files.errors import ModelFileError
 from cotas.files.problems import DataFileError, UnusedWishError
-from cotas.words import say
+from cotas.words import Said, say
 
 
-class UsageError(Exception):
+class SpokenError(Exception):
+    """Something that is said to the user: a text of the catalogue, and what it has in braces."""
+
+    def __init__(self, message: str, /, **values: object) -> None:
+        super().__init__(message if isinstance(message, Said) else say(message, **values))
+
+
+class UsageError(SpokenError):
     """The call makes no sense, in words for the user."""
 
 
@@ -46,11 +53,11 @@ def refuse(session: Session, names: Iterable[str], why: str) -> None:
             raise UsageError(f"{session.given[name]} {why}")
 
 
-class ProofFailedError(Exception):
+class ProofFailedError(SpokenError):
     """What was to be proved is not so; everything about it has been said already."""
 
 
-class InterruptedEarlyError(Exception):
+class InterruptedEarlyError(SpokenError):
     """Ctrl-C ended the work early, and the best so far was kept."""
 
 

@@ -10,11 +10,13 @@ import typer
 from cotas.certificates import Certificate
 from cotas.cli.exits import refuse
 from cotas.cli.judging import whole_in_lines
+from cotas.cli.models import NAMES
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
 from cotas.preparation.doubt import doubts_of
 from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.telling import called
 from cotas.words import say
 
 
@@ -89,7 +91,9 @@ def explain(
 def facts_of(saved: Saved) -> dict[str, str]:
     """What the model is, and the numbers it is known by."""
     estimator, recipe = saved.estimator, saved.recipe
-    facts = {say("model"): type(estimator).__name__}
+    kind = type(estimator).__name__
+    name = next((name for name, known in NAMES.items() if known == kind), kind)
+    facts = {say("model"): called(name, estimator)}
     if recipe is not None:
         facts[say("predicts")] = f"{recipe.target} ({say(recipe.task)})"
     if hasattr(estimator, "classes_"):
@@ -97,10 +101,10 @@ def facts_of(saved: Saved) -> dict[str, str]:
     if recipe is not None and recipe.rows is not None:
         counted = {"count": len(recipe.rows), "rows": recipe.n_rows}
         facts[say("trained on")] = say("{count} of {rows} rows", **counted)
-    for name, called in _NUMBERS.items():
+    for name, words in _NUMBERS.items():
         value = getattr(estimator, name, None)
         if value is not None:
-            facts[say(called)] = ", ".join(_shown(v) for v in np.atleast_1d(value))
+            facts[say(words)] = ", ".join(_shown(v) for v in np.atleast_1d(value))
     if recipe is not None:
         dropped = [f"{name} ({say(_REASONS[why])})" for name, why in recipe.preparation.dropped_]
         facts |= {say("left out"): ", ".join(dropped)} if dropped else {}

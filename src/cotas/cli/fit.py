@@ -8,11 +8,22 @@ from typing import Annotated
 
 import typer
 
-from cotas.cli.data import known_task, open_table, writable
+from cotas.cli.data import known_equal_rows, known_task, open_table, writable
 from cotas.cli.exits import UsageError, refuse
 from cotas.cli.loading import loading
 from cotas.cli.models import parameters, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, Group, HoldOut, Param, Seed, Target, Task
+from cotas.cli.options import (
+    NO_WISHES,
+    Columns,
+    Data,
+    EqualRows,
+    Group,
+    HoldOut,
+    Param,
+    Seed,
+    Target,
+    Task,
+)
 from cotas.cli.session import Session, command_line
 from cotas.cli.sizes import too_big
 from cotas.words import say
@@ -46,6 +57,7 @@ def fit(
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
     hold_out: HoldOut = 0.2,
     group: Group = None,
+    equal_rows: EqualRows = "copies",
     confidence: Annotated[float, typer.Option(help="Of the bound for future rows.")] = 0.95,
     probabilities: Annotated[
         bool,
@@ -59,7 +71,7 @@ def fit(
         int | None, typer.Option(help="So many settings at most for --model auto.")
     ] = None,
     single: Annotated[
-        bool, typer.Option("--single", help="No mean of several models from --model auto.")
+        bool, typer.Option("--single", help="No blend of several models from --model auto.")
     ] = False,
     memory: Annotated[
         str | None,
@@ -84,23 +96,22 @@ def fit(
     writable(out, "--out", data)
     writable(report, "--report", data)
     if out is not None and out == report:
-        raise UsageError(say("--out and --report name the same file; the model needs its own."))
+        raise UsageError("--out and --report name the same file; the model needs its own.")
     if not 0 < confidence < 1:
         raise UsageError(
-            say(
-                "--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.",
-                confidence=confidence,
-            )
+            "--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.",
+            confidence=confidence,
         )
     if model not in (None, "auto"):
         task_of(str(model))  # a model that there is not is told of before the table is read
     known_task(task)
+    known_equal_rows(session, equal_rows, group)
     if model != "auto":
         refuse(session, ["time", "trials", "single"], say("is for the choice of --model auto."))
     given = parameters(param or [], lam=lam, tol=tol)
     if select in given:
         words = "--select chooses {name}, which is given too: leave one of them out."
-        raise UsageError(say(words, name=select))
+        raise UsageError(words, name=select)
     big = too_big(data, memory)
     table = None if big is not None else open_table(data, target, columns)
     # What trains takes a second to load; a table that cannot be read is told of before.
@@ -125,6 +136,7 @@ def fit(
         trials=trials,
         single=single,
         probabilities=probabilities,
+        equal_rows=equal_rows,
     )
     if big is not None:
         from cotas.cli.big import fit_from_pages, refuse_what_needs_memory
@@ -136,7 +148,7 @@ def fit(
     assert table is not None
     y, task = target_of(table, task, model)
     if probabilities and task == "regression":
-        raise UsageError(say("--probabilities are those of classes; this is regression."))
+        raise UsageError("--probabilities are those of classes; this is regression.")
     settings = replace(settings, task=task, preparation=preparation_of(table, columns))
     record = train(session, table, y, settings)
     store(record, out, report, table.zero_based, columns)

@@ -51,7 +51,7 @@ def reproduce(
     if listed:
         refuse(session, ["every", "out", "kind", "seed"], say("does not go with --list."))
     if figures and (every or listed):
-        raise UsageError(say("name figures, or give --all or --list; not both."))
+        raise UsageError("name figures, or give --all or --list; not both.")
     if listed:
         known = {name: figure.description() for name, figure in FIGURES.items()}
         also = {name: other_names(figure) for name, figure in FIGURES.items()}
@@ -60,12 +60,10 @@ def reproduce(
         return
     wanted = list(FIGURES) if every else figures or []
     if not wanted:
-        raise UsageError(say("name a figure, or give --all or --list."))
+        raise UsageError("name a figure, or give --all or --list.")
     if kind not in FORMATS:
         formats = ", ".join(FORMATS)
-        raise UsageError(
-            say("--format must be one of {known}, not {kind!r}.", known=formats, kind=kind)
-        )
+        raise UsageError("--format must be one of {known}, not {kind!r}.", known=formats, kind=kind)
     try:
         names = dict.fromkeys(figure.name for name in wanted for figure in find_all(name))
         ready(out)
@@ -90,15 +88,13 @@ def bench(
     """
     root = Path(cotas.__file__).parents[2]
     if not (root / "bench" / "__main__.py").is_file():
-        raise UsageError(
-            say("the measurements are in the source tree of cotas, which is not here.")
-        )
+        raise UsageError("the measurements are in the source tree of cotas, which is not here.")
     call = [sys.executable, "-m", "bench", *(sections or [])]
     output = subprocess.PIPE if session.json else None
     done = subprocess.run(call, cwd=root, check=False, stdout=output, text=True)
     if done.returncode:
         raise UsageError(
-            say("the measurements ended with code {returncode}.", returncode=done.returncode)
+            "the measurements ended with code {returncode}.", returncode=done.returncode
         )
     session.document({"output": done.stdout})
 

@@ -13,12 +13,7 @@ from cotas.certificates.certificate import MEAN, badness
 from cotas.certificates.presentation import OPTIMIZATION, percent
 from cotas.cli.session import Session
 from cotas.preparation.quality import Quality
-from cotas.report.figures import (
-    about_calibration,
-    calibration_headings,
-    calibration_rows,
-    found,
-)
+from cotas.report.figures import about_calibration, calibration_headings, calibration_rows, found
 from cotas.words import in_one, say
 
 # More classes than this have no room for their matrix in a line of the terminal.
@@ -41,13 +36,7 @@ def show_classes(session: Session, quality: Quality) -> None:
         return
     small = len(quality.classes) <= MOST_CLASSES
     taken = [say("as {label}", label=one.label) for one in quality.classes] * small
-    names = [
-        say("class"),
-        say("rows"),
-        *taken,
-        say("recall"),
-        say("precision"),
-    ]
+    names = [say("class"), say("rows"), *taken, say("recall"), say("precision")]
     by_rows = sorted(range(len(quality.classes)), key=lambda k: -quality.classes[k].rows)
     rows = []
     for k in sorted(by_rows[:SHOWN_CLASSES]):

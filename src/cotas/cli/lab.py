@@ -34,13 +34,11 @@ def lab(
     """
     if room is not None and room not in rooms.ROOMS:
         known = ", ".join(rooms.ROOMS)
-        raise UsageError(
-            say("there is no room {room!r}; there are {known}.", room=room, known=known)
-        )
+        raise UsageError("there is no room {room!r}; there are {known}.", room=room, known=known)
     try:
         rooms.serve(room, port=port, lang=current(), browser=not no_browser, tell=_telling(session))
     except OSError as error:
-        raise UsageError(say("the lab cannot be opened: {error}", error=error)) from None
+        raise UsageError("the lab cannot be opened: {error}", error=error) from None
 
 
 def _telling(session: Session) -> Callable[[str], None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from cotas.arrays import AnyArray
 from cotas.cli.exits import UsageError
 from cotas.cli.loading import loading
 from cotas.files.names import meant
+from cotas.preparation.telling import label
 from cotas.words import say
 
 CLASSIFIERS = {
@@ -56,23 +58,25 @@ _OF_KERNELS = ("gamma", "sigma", "degree")
 
 
 def task_of(name: str) -> str:
-    """What a model is for."""
+    """What a model, or a blend of them, is for."""
+    if TIMES in name:
+        return task_of(blend_in_parts(name)[0][0])
     if name not in NAMES:
         raise UsageError(
-            say(
-                "there is no model {name!r}.{advice} Known: auto, {names}.",
-                name=name,
-                advice=meant(name, [*NAMES, "auto"]),
-                names=", ".join(NAMES),
-            )
+            "there is no model {name!r}.{advice} Known: auto, {names}.",
+            name=name,
+            advice=meant(name, [*NAMES, "auto"]),
+            names=", ".join(NAMES),
         )
     return "classification" if name in CLASSIFIERS else "regression"
 
 
 def check_suits(name: str, task: str) -> None:
-    """Raise for a model that is for the other task."""
+    """Raise for a model that is for the other task, and for a blend, which only `fit` trains."""
+    if TIMES in name:
+        raise UsageError("a blend is for cotas fit, not {name!r} here.", name=name)
     if task_of(name) != task:
-        raise UsageError(say("{name} is not for {task}.", name=name, task=say(task)))
+        raise UsageError("{name} is not for {task}.", name=name, task=say(task))
 
 
 def sensible(task: str, n_rows: int, n_columns: int) -> list[str]:
@@ -100,16 +104,14 @@ def build(
         kind = getattr(cotas, NAMES[name])
     known = kind().get_params()
     values, notes = {}, []
-    for parameter, value in _kernel_parameters(name, given).items():
+    for parameter, value in _made_of_parts(name, given, known).items():
         if parameter not in known:
             settable = ", ".join(p for p in known if p not in ("callbacks", "progress"))
             raise UsageError(
-                say(
-                    "{name} has no parameter {parameter!r}; it has {settable}.",
-                    name=name,
-                    parameter=parameter,
-                    settable=settable,
-                )
+                "{name} has no parameter {parameter!r}; it has {settable}.",
+                name=name,
+                parameter=parameter,
+                settable=settable,
             )
         values[parameter] = value
     if name == "lasso" and not {"lam", "delta"} & set(values) and select != "lam":
@@ -131,13 +133,11 @@ def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
     for pair in pairs:
         name, equals, word = pair.partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(
-                say("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
-            )
+            raise UsageError("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
         if name in ("callbacks", "progress"):
-            raise UsageError(say("{name} cannot be set from the command line.", name=name))
+            raise UsageError("{name} cannot be set from the command line.", name=name)
         if name in found:
-            raise UsageError(say("{name} is given twice.", name=name))
+            raise UsageError("{name} is given twice.", name=name)
         found[name] = _literal(word)
     return found
 
@@ -149,9 +149,11 @@ def _literal(word: str) -> Any:
         return {"true": True, "false": False, "none": None}.get(word.lower(), word)
 
 
-def _kernel_parameters(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """gamma, sigma and degree make a kernel: RBF or polynomial."""
+def _made_of_parts(name: str, given: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """gamma, sigma and degree make a kernel, RBF or polynomial; depth makes a tree."""
     values = dict(given)
+    if "weak_learner" in known and "weak_learner" not in values and "depth" in values:
+        values["weak_learner"] = cotas.Tree(values.pop("depth"))
     if not name.startswith("kernel-"):
         return values
     shape = {key: values.pop(key) for key in _OF_KERNELS if key in values}
@@ -160,18 +162,54 @@ def _kernel_parameters(name: str, given: dict[str, Any]) -> dict[str, Any]:
     kernel = cotas.kernels.Polynomial if "degree" in shape else cotas.kernels.RBF
     if "kernel" in values and values["kernel"] not in ("rbf", "poly"):
         raise UsageError(
-            say(
-                "{names} do not belong to the kernel {value!r}.",
-                names=", ".join(shape),
-                value=values["kernel"],
-            )
+            "{names} do not belong to the kernel {value!r}.",
+            names=", ".join(shape),
+            value=values["kernel"],
         )
     try:
         values["kernel"] = kernel(**shape)
     except TypeError:
         raise UsageError(
-            say("{name} cannot be made of {names}.", name=kernel.__name__, names=", ".join(shape))
+            "{name} cannot be made of {names}.", name=kernel.__name__, names=", ".join(shape)
         ) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
     return values
+
+
+# A blend as it is typed: 0.3*logistic(lam=0.01) + 0.7*logitboost(depth=2, n_estimators=50).
+TIMES, _PART = "*", re.compile(r"\s*([^*()+]+)\*\s*([\w-]+)\s*\(([^()]*)\)\s*")
+
+
+def blend_as_typed(parts: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:
+    """What `--model` takes for a blend of these models with these weights."""
+    words = (
+        f"{weight!r}{TIMES}{name}({', '.join(f'{key}={value}' for key, value in told.items())})"
+        for name, told, weight in parts
+    )
+    return " + ".join(words)
+
+
+def blend_in_parts(typed: str) -> list[tuple[str, dict[str, Any], float]]:
+    """The models, parameters and weights of a blend; all are for the same task."""
+    found = []
+    for piece in re.split(r"(?<=\))\s*\+", typed):
+        part = _PART.fullmatch(piece)
+        weight = None if part is None else _literal(part[1].strip())
+        if part is None or not isinstance(weight, float | int):
+            words = "--model takes a blend as weight*model(parameters) + …, not {piece!r}."
+            raise UsageError(words, piece=piece.strip())
+        given = parameters(pair.strip() for pair in part[3].split(",") if pair.strip())
+        found.append((part[2], given, float(weight)))
+    if len({task_of(name) for name, _, _ in found}) > 1:
+        raise UsageError("a blend has models for classes or for numbers, not for both.")
+    return found
+
+
+def blend_of(typed: str, y: AnyArray, seed: int) -> Any:
+    """The blend that was typed, its models called as in the leaderboard of --model auto."""
+    from cotas.selection.blend import Blend
+
+    parts = blend_in_parts(typed)
+    pairs = [(label(name, told), build(name, y, seed, told)[0]) for name, told, _ in parts]
+    return Blend(pairs, np.array([weight for _, _, weight in parts]))

@@ -35,6 +35,14 @@ Group = Annotated[
     str | None,
     typer.Option("--group", help="Rows with the same value here are on one side of the split."),
 ]
+EqualRows = Annotated[
+    str,
+    typer.Option(
+        "--equal-rows",
+        help="copies: rows that occur more than once are kept on one side, and future rows have no "
+        "bound. independent: each is an observation of its own, equal by chance.",
+    ),
+]
 Param = Annotated[
     list[str] | None, typer.Option("--param", "-p", help="Any other parameter: name=value.")
 ]

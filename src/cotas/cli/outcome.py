@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cotas.certificates import Certificate
+from cotas.certificates.presentation import at_most
 from cotas.cli.exits import InterruptedEarlyError, ProofFailedError
 from cotas.cli.judging import proofs, short_of, show_calibration, show_classes, tol_of
 from cotas.cli.options import NO_WISHES, TextOptions
@@ -14,8 +15,9 @@ from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, writing
 from cotas.preparation.quality import Quality
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.record import FitRecord, short, telling_parameters
-from cotas.report.figures import alarms_of, quality_lines, span, upwards
+from cotas.preparation.record import FitRecord
+from cotas.preparation.telling import called, short, telling_parameters
+from cotas.report.figures import DIGITS, alarms_of, quality_lines, span
 from cotas.selection.blend import Blend
 from cotas.stops import Stop
 from cotas.words import in_one, say
@@ -144,8 +146,8 @@ def told(
         lines += quality_lines(quality)[: None if apart is not None else 1]
     if bound is not None:
         words = say(
-            "at most {bound:.4g} with {confidence:.0f}% confidence",
-            bound=upwards(bound.upper),
+            "at most {bound} with {confidence:.4g}% confidence",
+            bound=at_most(bound.upper, DIGITS),
             confidence=100 * bound.figures["confidence"],
         )
         lines.append((say("error on future rows"), words))
@@ -169,9 +171,9 @@ def model_lines(name: str, estimator: Any) -> list[tuple[str, str]]:
     """The model with its parameters; of a blend a line for each model, with its weight."""
     if not isinstance(estimator, Blend):
         return [(say("model"), f"{name} ({shown_parameters(estimator)})")]
-    shares = zip(estimator.weights_, estimator.names_, strict=True)
-    count = say("blend of {count} models", count=len(estimator.names_))
-    return [(say("model"), count), *(("", f"{weight:.3f}·{one}") for weight, one in shares)]
+    shares = telling_parameters(estimator, ()).items()
+    head = (say("model"), called(name, estimator))
+    return [head, *(("", f"{weight}·{one}") for one, weight in shares)]
 
 
 def _error(found: Mapping[str, Any], quality: Quality | None) -> str:
@@ -198,10 +200,10 @@ def finish(whole: Certificate, estimator: Any, strict: bool, interrupted: bool =
     broken = [c for c in whole.singles if c.kind != "none" and not c.holds]
     if broken:
         raise ProofFailedError(
-            say("the certificate does not hold: {objection}", objection=broken[0].objection)
+            "the certificate does not hold: {objection}", objection=broken[0].objection
         )
     if interrupted or estimator.stop_ is Stop.INTERRUPTED:
-        raise InterruptedEarlyError(say("the fit was ended early; this is the best so far."))
+        raise InterruptedEarlyError("the fit was ended early; this is the best so far.")
     for part in whole.singles if strict else ():
         for words in short_of(part, tol_of(part, estimator)):
             raise ProofFailedError(words)

@@ -9,7 +9,6 @@ from cotas.cli.data import writable
 from cotas.cli.exits import UsageError
 from cotas.cli.streams import writing
 from cotas.files.atomic import replacing
-from cotas.words import say
 
 
 def drawable(picture: Path | None, data: str) -> None:
@@ -20,7 +19,7 @@ def drawable(picture: Path | None, data: str) -> None:
     from matplotlib.backend_bases import FigureCanvasBase
 
     if _ending(picture) not in FigureCanvasBase.filetypes:
-        raise UsageError(say("--picture cannot be {ending}; name a .png.", ending=picture.suffix))
+        raise UsageError("--picture cannot be {ending}; name a .png.", ending=picture.suffix)
 
 
 def save_picture(figure: Any, picture: Path) -> None:

@@ -6,10 +6,8 @@ import gzip
 import io
 import re
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,16 +18,18 @@ from cotas.arrays import AnyArray
 from cotas.cli.data import builtin, refuse_reading, writable
 from cotas.cli.exits import UsageError, refuse
 from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
-from cotas.cli.saved import Saved, TrainedOn, open_model
+from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.cli.streams import STANDARD_OUTPUT, writing
+from cotas.cli.tally import PredictionTally
+from cotas.files.as_given import AsGiven, Block
 from cotas.files.atomic import replacing
-from cotas.files.cells import words_for_missing
+from cotas.files.cells import MONEY, words_for_missing
 from cotas.files.frames import polars, polars_errors
 from cotas.files.names import some
 from cotas.files.problems import DataFileError
 from cotas.files.tables import Table, batches
-from cotas.preparation.columns import ColumnWarning, numbers_of
+from cotas.preparation.columns import numbers_of
 from cotas.preparation.given import as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
@@ -37,6 +37,7 @@ from cotas.preparation.targets import as_target
 from cotas.words import say
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")]
+_IN_COLUMNS = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 
 
 def predict(
@@ -84,120 +85,26 @@ def predict(
     saved = open_model(model, trust_pickle)
     if probabilities and not saved.tells_probabilities:
         raise UsageError(
-            say(
-                "{model} tells no probabilities: make it with cotas fit --probabilities, which "
-                "learns them on folds of the training rows.",
-                model=model,
-            )
+            "{model} tells no probabilities: make it with cotas fit --probabilities, which "
+            "learns them on folds of the training rows.",
+            model=model,
         )
     tally = PredictionTally(saved.seen_before())
     parts = _parts(session, saved, data, rows, text)
-    frames = (predicted(saved, table, tally, only) for table in parts)
+    answers = (predicted(saved, table, tally, only) for table in parts)
     if session.json and out is None:
-        rows_of = [row for frame in frames for row in frame.to_dicts()]
+        rows_of = [row for answer in answers for row in answer.frame.to_dicts()]
         session.document({"predictions": rows_of, **tally.to_dict()})
         return
-    write(map(without_formulas, frames) if safe_csv and not no_csv else frames, out)
+    write(answers, out, safe_csv)
     if out is not None:
         session.say(say("{rows} rows predicted: {out}", rows=tally.rows, out=out))
     session.note(*tally.notes())
     session.document({"out": str(out), **tally.to_dict()})
 
 
-class PredictionTally:
-    """What was counted while the rows went by."""
-
-    def __init__(self, trained: TrainedOn | None) -> None:
-        self.rows = self.certified = self.judged = self.wrong = 0
-        self.squares = 0.0
-        self.certifies = self.classifies = False
-        self.odd: list[str] = []
-        self.trained = trained
-
-    def to_dict(self) -> dict[str, Any]:
-        """In plain types."""
-        return {
-            "rows": self.rows,
-            "certified": self.certified if self.certifies else None,
-            "test_error": self.error,  # "error" is what went wrong, in every document
-            "odd_cells": self.odd,
-            "rows_trained_on": None if self.trained is None else self.trained.count,
-            "rows_trained_on_told": self.trained is not None and self.trained.told,
-        }
-
-    @property
-    def error(self) -> float | None:
-        """The share of wrong rows, or the root mean square; None without the truth."""
-        if not self.judged:
-            return None
-        if self.classifies:
-            return self.wrong / self.judged
-        return float(np.sqrt(self.squares / self.judged))
-
-    def prepared(self, saved: Saved, table: Table) -> Any:
-        """What the model takes; cells that are not what it expects are kept for the notes."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ColumnWarning)
-            X = saved.input_of(_as_numbers(saved, table))
-        later = say(" Rows are counted from row {row} on.", row=self.rows + 1) if self.rows else ""
-        self.odd += [f"{warning.message}{later}" for warning in caught]
-        return X
-
-    def judge(self, predictions: AnyArray, truth: AnyArray) -> None:
-        """Compare with what the table says."""
-        self.judged += len(truth)
-        if self.classifies:
-            self.wrong += int((predictions.astype(str) != truth.astype(str)).sum())
-        else:
-            self.squares += float(((predictions - truth.astype(np.float64)) ** 2).sum())
-
-    def notes(self) -> list[str]:
-        """In words."""
-        lines = [f"{say('Note')}: {words}" for words in self.odd]
-        if self.certifies and self.rows:
-            lines.append(
-                say(
-                    "Certified: {count} of {rows} predictions.",
-                    count=self.certified,
-                    rows=self.rows,
-                )
-            )
-        if self.error is not None:
-            lines.append(
-                say(
-                    "The table has the target: wrong predictions {error:.4g}."
-                    if self.classifies
-                    else "The table has the target: root mean square error {error:.4g}.",
-                    error=self.error,
-                )
-            )
-        count = None if self.trained is None else self.trained.count
-        if count:
-            lines.append(
-                say(
-                    "{count} of these {rows} rows were trained on: their error says little "
-                    "about new ones.",
-                    count=count,
-                    rows=self.rows,
-                )
-            )
-        if self.trained is not None and not self.trained.told:
-            lines.append(
-                say(
-                    "Whether these rows were trained on cannot be told of sparse rows in several "
-                    "batches: hold all in memory (--rows {rows}).",
-                    rows=self.rows,
-                )
-            )
-        return lines
-
-
 def _parts(
-    session: Session,
-    saved: Saved,
-    data: str,
-    rows: int,
-    text: TextOptions,
+    session: Session, saved: Saved, data: str, rows: int, text: TextOptions
 ) -> Iterator[Table]:
     """The table in batches, after its columns were compared with the model's."""
     recipe = saved.recipe
@@ -223,17 +130,14 @@ def _parts(
             target = [] if recipe is None or recipe.target is None else [recipe.target]
             frame = as_frame(table)
             known = table if frame is None else frame.drop(target, strict=False)
-            before = say("Note")
-            session.note(*(f"{before}: {n}" for n in saved.model.preparation_.compare(known)))
+            session.remark(*saved.model.preparation_.compare(known))
             if table.format == "csv":
-                kept = text.not_missing or ()
-                lost = _never_read(saved.model.preparation_, kept)
-                session.note(*(f"{before}: {n}" for n in lost))
+                session.remark(*_never_read(saved.model.preparation_, text.not_missing or ()))
         if table.format == "csv":
             session.remark(*table.remarks)
         yield table
     if number < 0:
-        raise DataFileError(say("it holds no rows."), data)
+        raise DataFileError("it holds no rows.", data)
 
 
 def _spelled_target(saved: Saved) -> list[str]:
@@ -257,10 +161,10 @@ def _never_read(preparation: Preparation, kept: Sequence[str]) -> Iterator[str]:
             )
 
 
-def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) -> Any:
-    """A frame with the columns of the table and those of the predictions."""
+def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) -> Answers:
+    """The cells of the table as they came, and the columns of the predictions."""
     pl = polars()
-    X, model = tally.prepared(saved, table), saved.estimator
+    X, model = tally.prepared(saved, _as_numbers(saved, table)), saved.estimator
     found: dict[str, Any] = {}
     labels = np.asarray(model.predict(X))
     found["prediction"] = labels
@@ -280,10 +184,11 @@ def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) ->
     if truth is not None:
         tally.judge(labels, truth)
     if only or not table.has_names:
-        return pl.DataFrame(found)
-    taken = set(table.names)
+        return Answers(None, pl.DataFrame(found), table.source)
+    given = table.given or AsGiven(table.features)
+    taken = set(given.cells.columns)
     named = {name if name not in taken else f"model_{name}": v for name, v in found.items()}
-    return table.features.with_columns(pl.Series(name, v) for name, v in named.items())
+    return Answers(given, pl.DataFrame(named), table.source)
 
 
 def _as_numbers(saved: Saved, table: Table) -> Table:
@@ -336,29 +241,117 @@ def _truth(saved: Saved, table: Table) -> AnyArray | None:
 
 def _refuse_unknown_ending(out: Path | None) -> None:
     """A file must be what its name says."""
-    if out is not None and out.suffix not in ("", ".csv", ".txt", *_WRITERS):
+    if out is not None and out.suffix not in ("", ".csv", ".txt", ".gz", *_IN_COLUMNS):
         raise UsageError(
-            say(
-                "--out cannot be {suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather.",
-                suffix=out.suffix,
-            )
+            "--out cannot be {suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather.",
+            suffix=out.suffix,
         )
 
 
-def write(frames: Iterator[Any], out: Path | None) -> None:
-    """The frames one after the other into one file, which is there whole or not at all."""
+@dataclass(frozen=True)
+class Answers:
+    """Rows as they came, unless only the predictions are wanted, and what is added to them."""
+
+    given: AsGiven | None
+    found: Any
+    source: str
+
+    @property
+    def frame(self) -> Any:
+        """All columns side by side."""
+        return self.found if self.given is None else self.given.cells.hstack(self.found)
+
+    def like(self, first: Answers) -> Any:
+        """All columns in the order of the first part, of which this may be another file."""
+        names, own = first.frame.columns, self.frame
+        odd = sorted(set(names) ^ set(own.columns))
+        if odd:
+            words = "its columns are not those of {first}: {odd}."
+            raise DataFileError(words, self.source, first=first.source, odd=odd)
+        return own.select(names)
+
+    def own_lines(self, block: Block, names: list[str]) -> list[bytes] | None:
+        """The rows of a text table as they are written, if they are as those of the block."""
+        if self.given is None or self.given.block is None or self.frame.columns != names:
+            return None
+        same = self.given.block.dialect.separator == block.dialect.separator
+        return self.given.lines if same else None
+
+
+def in_csv(answers: Iterator[Answers], safe: bool) -> Iterator[bytes]:
+    """The answers part by part; rows of a text table in its own words and its own dialect."""
+    harmless = without_formulas if safe else (lambda frame: frame)
+    first: Answers | None = None
+    for answer in answers:
+        begins, first = first is None, first or answer
+        frame, given = answer.like(first), first.given
+        block = None if given is None else given.block
+        if given is None or block is None:
+            yield harmless(frame).write_csv(include_header=begins).encode()
+            continue
+        own = answer.own_lines(block, frame.columns)
+        if own is None:
+            lines = block.written(harmless(frame))[1:]
+        else:
+            names, *added = block.written(harmless(answer.found))
+            between = block.dialect.separator.encode()
+            lines = [row + between + more for row, more in zip(own, added, strict=True)]
+            running = np.flatnonzero(_runs(frame[:, : -answer.found.width]) & safe)
+            for k, line in zip(running, block.written(harmless(frame[running]))[1:], strict=True):
+                lines[k] = line
+        if begins:
+            shown = harmless(frame.clear())
+            same = own is not None and shown.columns == frame.columns
+            typed = given.names if same else None
+            head = block.written(shown)[0] if typed is None else typed + between + names
+            lines.insert(0, head)
+        yield b"".join(line + block.line_end for line in lines)
+
+
+def write(answers: Iterator[Answers], out: Path | None, safe: bool = True) -> None:
+    """The answers one after the other into one file, which is there whole or not at all."""
     if out is None or str(out) == "-":
         with writing(STANDARD_OUTPUT):
-            _write_csv(frames, sys.stdout.buffer)
+            _write_csv(answers, sys.stdout.buffer, safe)
         return
     with writing(out), replacing(out) as file:
-        writer = _WRITERS.get(out.suffix, _write_csv)
-        writer(frames, file)
+        if out.suffix in _IN_COLUMNS:
+            _to_columns((answer.frame for answer in answers), file, _IN_COLUMNS[out.suffix])
+        elif out.suffix == ".gz":
+            with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6) as stream:
+                _write_csv(answers, stream, safe)
+        else:
+            _write_csv(answers, file, safe)
 
 
-# What spreadsheets take for a formula, unless it is a number.
-_FORMULA = r"^[=+\-@\t\r]"
-_NUMBER = r"^[+\-]?(\d[\d.,_ ]*|[.,]\d+)([eE][+\-]?\d+)?\s*%?$|^-{1,2}$"
+def _write_csv(answers: Iterator[Answers], stream: Any, safe: bool) -> None:
+    for text in in_csv(answers, safe):
+        stream.write(text)
+    stream.flush()
+
+
+# What spreadsheets take for a formula, unless it is a number or an empty cell of somebody's.
+_FORMULA = r"^\s*[=+\-@\t\r]"
+_NUMBER = (
+    rf"^\s*[+\-]?\s*{MONEY}?\s*(\d[\d.,_'’ \x{{a0}}\x{{202f}}]*|[.,]\d+)([eE][+\-]?\d+)?"
+    rf"\s*({MONEY}|%)?\s*$|^\s*-{{1,2}}\s*$"
+)
+
+
+def _would_run(name: str) -> Any:
+    cell = polars().col(name)
+    return cell.str.contains(_FORMULA) & ~cell.str.contains(_NUMBER)
+
+
+def _words_of(frame: Any) -> list[str]:
+    return [name for name, kind in frame.schema.items() if kind == polars().String]
+
+
+def _runs(frame: Any) -> AnyArray:
+    """Which rows have a cell that a spreadsheet would run."""
+    cells = [_would_run(name).fill_null(False) for name in _words_of(frame)]
+    found = frame.select(runs=polars().any_horizontal(cells)) if cells else None
+    return np.zeros(frame.height, np.bool_) if found is None else found["runs"].to_numpy()
 
 
 def without_formulas(frame: Any) -> Any:
@@ -367,27 +360,12 @@ def without_formulas(frame: Any) -> Any:
     `=HYPERLINK(…)` in a cell of somebody else's table would run when the answers are opened.
     """
     pl = polars()
-    words = [name for name, kind in frame.schema.items() if kind == pl.String]
     marked = (
-        pl.when(pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER))
-        .then("'" + pl.col(name))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in words
+        pl.when(_would_run(name)).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
+        for name in _words_of(frame)
     )
     odd = [name for name in frame.columns if re.match(_FORMULA, name)]
     return frame.with_columns(marked).rename({name: f"'{name}" for name in odd})
-
-
-def _write_csv(frames: Iterator[Any], stream: Any) -> None:
-    for number, frame in enumerate(frames):
-        stream.write(frame.write_csv(include_header=number == 0).encode())
-    stream.flush()
-
-
-def _to_gzip(frames: Iterator[Any], file: Any) -> None:
-    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6) as stream:
-        _write_csv(frames, stream)
 
 
 def _to_columns(frames: Iterator[Any], file: Any, kind: str) -> None:
@@ -430,10 +408,3 @@ class Sink(io.RawIOBase):
             self.error = error
             raise
         return written
-
-
-_IN_COLUMNS = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
-_WRITERS: dict[str, Callable[[Iterator[Any], Any], None]] = {
-    ".gz": _to_gzip,
-    **{ending: partial(_to_columns, kind=kind) for ending, kind in _IN_COLUMNS.items()},
-}

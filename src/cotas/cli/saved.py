@@ -86,7 +86,7 @@ class Saved:
             gone = [name for name in names if name not in frame.columns]
             if gone:
                 raise ModelFileError(
-                    say("the model needs the columns {names}.", names=", ".join(map(repr, gone)))
+                    "the model needs the columns {names}.", names=", ".join(map(repr, gone))
                 )
             frame = frame.select(list(names))
         if all(dtype.is_numeric() or dtype == polars().Boolean for dtype in frame.dtypes):
@@ -100,11 +100,9 @@ class Saved:
         width = getattr(self.model, "n_features_in_", X.shape[1])
         if X.shape[1] != width:
             raise ModelFileError(
-                say(
-                    "the model takes {width} columns; these data have {value}.",
-                    width=width,
-                    value=X.shape[1],
-                )
+                "the model takes {width} columns; these data have {value}.",
+                width=width,
+                value=X.shape[1],
             )
         return X
 
@@ -167,10 +165,10 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
         with path.open("rb") as file:
             head = file.read(4096)
     except FileNotFoundError:
-        raise ModelFileError(say("{path}: there is no such file.", path=path)) from None
+        raise ModelFileError("{path}: there is no such file.", path=path) from None
     except OSError as error:
         raise ModelFileError(
-            say("{path} cannot be read ({strerror}).", path=path, strerror=error.strerror)
+            "{path} cannot be read ({strerror}).", path=path, strerror=error.strerror
         ) from None
     if is_a_model(head) and int.from_bytes(head[:8], "little") <= path.stat().st_size:
         return _our_own(path)
@@ -180,9 +178,9 @@ def open_model(path: Path, trust_pickle: bool = False) -> Saved:
         return Saved(str(path), _checked(_from_pickle(path, trust_pickle), path), None, ours=False)
     if is_a_table(head):
         raise ModelFileError(
-            say("{path} is no model file: it is a table. cotas fit --out writes models.", path=path)
+            "{path} is no model file: it is a table. cotas fit --out writes models.", path=path
         )
-    raise ModelFileError(say("{path} is no model file, such as cotas fit --out writes.", path=path))
+    raise ModelFileError("{path} is no model file, such as cotas fit --out writes.", path=path)
 
 
 def _our_own(path: Path) -> Saved:
@@ -202,30 +200,26 @@ def _from_skops(path: Path) -> Any:
         unknown = io.get_untrusted_types(file=path)
         if unknown:
             raise ModelFileError(
-                say(
-                    "{path} holds types that are not known to be harmless: {names}.",
-                    path=path,
-                    names=", ".join(unknown),
-                )
+                "{path} holds types that are not known to be harmless: {names}.",
+                path=path,
+                names=", ".join(unknown),
             )
         return io.load(path, trusted=[])
     except ModelFileError:
         raise
     except Exception as error:
         raise ModelFileError(
-            say("{path} is no sound skops file ({error}).", path=path, error=error)
+            "{path} is no sound skops file ({error}).", path=path, error=error
         ) from error
 
 
 def _from_pickle(path: Path, trusted: bool) -> Any:
     if not trusted:
         raise ModelFileError(
-            say(
-                "{path} is a pickle, which can run any program when it is opened. Save "
-                "the model with skops instead, or pass --trust-pickle if you made the "
-                "file yourself.",
-                path=path,
-            )
+            "{path} is a pickle, which can run any program when it is opened. Save "
+            "the model with skops instead, or pass --trust-pickle if you made the "
+            "file yourself.",
+            path=path,
         )
     import joblib
 
@@ -233,18 +227,14 @@ def _from_pickle(path: Path, trusted: bool) -> Any:
         return joblib.load(path)
     except Exception as error:
         raise ModelFileError(
-            say("{path} cannot be opened ({error}).", path=path, error=error)
+            "{path} cannot be opened ({error}).", path=path, error=error
         ) from error
 
 
 def _checked(model: Any, path: Path) -> Any:
     if not (is_classifier(model) or is_regressor(model)) or not hasattr(model, "predict"):
         raise ModelFileError(
-            say(
-                "{path} holds {name}, which is no fitted model.",
-                path=path,
-                name=type(model).__name__,
-            )
+            "{path} holds {name}, which is no fitted model.", path=path, name=type(model).__name__
         )
     return model
 
@@ -253,9 +243,7 @@ def refuse_foreign(saved: Saved, command: str) -> None:
     """For commands that need what only our files carry."""
     if not saved.ours:
         raise UsageError(
-            say(
-                "cotas {command} needs a model of cotas; {path} is another's.",
-                command=command,
-                path=saved.path,
-            )
+            "cotas {command} needs a model of cotas; {path} is another's.",
+            command=command,
+            path=saved.path,
         )

@@ -62,5 +62,5 @@ def _against_the_rest(y: AnyArray, of: str | None) -> AnyArray:
         text = "no class {of!r}: --class takes one of {there}."
         if of is None:
             text = "which of the classes, against the rest? --class takes one of {there}."
-        raise UsageError(say(text, of=of, there=there))
+        raise UsageError(text, of=of, there=there)
     return np.where(labels == of, str(of), "the rest")

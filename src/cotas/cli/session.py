@@ -7,6 +7,7 @@ import math
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,8 +60,8 @@ class Session:
             for line in lines:
                 self.err.print(line, markup=False)
 
-    def remark(self, *remarks: Remark) -> None:
-        """What was decided about a table for its reader, each as a note."""
+    def remark(self, *remarks: Remark | str) -> None:
+        """What was decided for the reader, about a table or a model, each as a note."""
         self.note(*(f"{say('Note')}: {remark}" for remark in remarks))
 
     def passing(self, line: str) -> None:
@@ -135,3 +136,25 @@ def _without_folder(word: str) -> str:
     option, equals, path = word.partition("=") if word.startswith("--") else ("", "", word)
     inside = os.path.dirname(path)
     return f"{option}{equals}{os.path.basename(path)}" if os.path.isdir(inside) else word
+
+
+# Options of `cotas fit` that say how to choose or where to put things, by whether they have a value
+_OF_THE_CHOICE = {
+    **dict.fromkeys(("--model", "-m", "--time", "--trials", "--out", "-o", "--report"), True),
+    **dict.fromkeys(("--single", "--json", "--quiet", "-q", "--debug"), False),
+}
+
+
+def trained_by(command: str, model: str, parameters: Mapping[str, Any]) -> str:
+    """A command of `fit` with another model, and without how one was to be chosen."""
+    words, kept = iter(shlex.split(command)), list[str]()
+    for word in words:
+        option, equals, _ = word.partition("=")
+        if option not in _OF_THE_CHOICE:
+            kept.append(word)
+        elif _OF_THE_CHOICE[option] and not equals:
+            next(words, None)
+    for name, value in parameters.items():
+        kept += ["--lam", str(value)] if name == "lam" else ["--param", f"{name}={value}"]
+    place = next((k for k, word in enumerate(kept) if word.startswith("--") and k > 2), len(kept))
+    return shlex.join([*kept[:place], "--model", model, *kept[place:]])

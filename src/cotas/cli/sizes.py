@@ -33,13 +33,11 @@ def parse_size(words: str) -> int:
     """
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", words.lower())
     if found is None:
-        raise UsageError(
-            say("--memory takes a size such as 2GB or 800MB, not {words!r}.", words=words)
-        )
+        raise UsageError("--memory takes a size such as 2GB or 800MB, not {words!r}.", words=words)
     size = int(float(found[1]) * UNITS[found[2].upper()])
     if found[1] == words.strip() and size < LEAST_MEMORY:  # as bytes it would be nothing
         text = "--memory {size} has no unit: write {size}GB or {size}MB."
-        raise UsageError(say(text, size=found[1]))
+        raise UsageError(text, size=found[1])
     return size
 
 
@@ -87,12 +85,10 @@ def too_big(data: str, memory: str | None) -> TooBig | None:
     given = None if memory is None else parse_size(memory)
     if given is not None and given < LEAST_MEMORY:
         raise UsageError(
-            say(
-                "--memory {memory} is too little: cotas and its libraries need {least:g} GB "
-                "whatever the table.",
-                memory=memory,
-                least=LEAST_MEMORY / 1e9,
-            )
+            "--memory {memory} is too little: cotas and its libraries need {least:g} GB "
+            "whatever the table.",
+            memory=memory,
+            least=LEAST_MEMORY / 1e9,
         )
     if data.removeprefix("builtin:") in BUILTIN:
         return None
@@ -132,14 +128,12 @@ def too_big(data: str, memory: str | None) -> TooBig | None:
     found = TooBig(files, needed, allowed, max(pieces, default=0.0))
     if given is not None and given < found.least:
         raise UsageError(
-            say(
-                "--memory {memory} is too little for this file: a row group of it, which is read "
-                "in one piece, takes {piece:.1f} GB, and {least:.1f} GB are needed. "
-                "Give as much, or write the file with fewer rows in a group.",
-                memory=memory,
-                piece=found.piece / 1e9,
-                least=found.least / 1e9,
-            )
+            "--memory {memory} is too little for this file: a row group of it, which is read "
+            "in one piece, takes {piece:.1f} GB, and {least:.1f} GB are needed. "
+            "Give as much, or write the file with fewer rows in a group.",
+            memory=memory,
+            piece=found.piece / 1e9,
+            least=found.least / 1e9,
         )
     return found
 
@@ -148,7 +142,7 @@ def _refuse_memory(given: int | None) -> None:
     """Raise if a limit was given for what cannot be read from pages."""
     if given is not None:
         raise UsageError(
-            say("--memory is for files of CSV, Parquet, Arrow or LibSVM: they become pages.")
+            "--memory is for files of CSV, Parquet, Arrow or LibSVM: they become pages."
         )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import cotas
 from cotas.arrays import AnyArray, BoolArray, IntArray
 from cotas.certificates import Certificate
 from cotas.cli.exits import UsageError
@@ -15,6 +14,7 @@ from cotas.cli.session import Session
 from cotas.files.coding import coded
 from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import Table
+from cotas.preparation.future import CLASS_BY_CLASS, DECLARED, bound_of
 from cotas.preparation.inspection import copies, inspect_table, numbered
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.targets import hold_out_rows
@@ -22,13 +22,6 @@ from cotas.words import say
 
 # Fewer rows than this are all needed for training.
 FEWEST_TO_SPLIT = 30
-
-
-# For a sum of independent mistakes of unequal chances the binomial tail is the larger one.
-CLASS_BY_CLASS = (
-    "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
-    "this table (Hoeffding 1956)."
-)
 
 
 @dataclass(frozen=True)
@@ -50,6 +43,7 @@ class Settings:
     trials: int | None = None
     single: bool = False
     probabilities: bool = False
+    equal_rows: str = "copies"
 
 
 @dataclass(frozen=True)
@@ -86,7 +80,7 @@ def check_share(share: float) -> None:
     """Raise unless it is a share of the rows to hold out."""
     if not 0 <= share < 1:
         raise UsageError(
-            say("--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share)
+            "--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share
         )
 
 
@@ -111,10 +105,17 @@ def grouped(
 ) -> tuple[Table, AnyArray | None, list[Remark]]:
     """What must stay on one side: the groups of a column, which is then no feature, or copies."""
     if settings.group is None:
-        return table, *copies(table, y)
+        found, said = copies(table, y)
+        if settings.equal_rows == "independent" and found is not None:
+            words = say(
+                "{count} rows occur more than once; each counts as a draw of its own.",
+                count=int((np.bincount(found)[found] > 1).sum()),
+            )
+            return table, None, [Remark("duplicates", None, words)]
+        return table, found, said
     table.refuse_names("group", [settings.group])
     if settings.group not in table.names:
-        raise UsageError(say("--group: there is no column {group!r}.", group=settings.group))
+        raise UsageError("--group: there is no column {group!r}.", group=settings.group)
     column = table.features[settings.group].cast(str).fill_null("")
     groups = numbered(column.to_numpy())
     words = "Rows with the same {name!r} are on one side of the split; it is left out."
@@ -127,13 +128,9 @@ def grouped(
     return table.without([settings.group]), groups, [remark]
 
 
-def bound_of(
-    wrong: BoolArray, groups: AnyArray | None, confidence: float, tried: int = 1
+def bound_on_future_rows(
+    wrong: BoolArray, rows: SplitTable, settings: Settings, tried: int = 1
 ) -> Certificate | None:
-    """The bound for the error on future rows; none where rows of the table belong together.
-
-    Those that are set aside are then no sample of rows to come, even if each is alone there.
-    """
-    if groups is not None and len(np.unique(groups)) < len(groups):
-        return None
-    return cotas.hold_out_bound(wrong, None, confidence, tried).noted(say(CLASS_BY_CLASS))
+    """The bound that mistakes on the rows held out prove; None where rows belong together."""
+    notes = (CLASS_BY_CLASS, *[DECLARED] * (settings.equal_rows == "independent"))
+    return bound_of(wrong, rows.groups, settings.confidence, tried, notes)

@@ -19,10 +19,10 @@ from cotas.arrays import AnyArray, IntArray
 from cotas.certificates import Certificate
 from cotas.cli.codes import UNEXPECTED
 from cotas.cli.exits import UsageError, code_of
-from cotas.cli.models import DEFAULTS, build, sensible, task_of
+from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
-from cotas.cli.splitting import Settings, SplitTable, bound_of, split_and_told
+from cotas.cli.splitting import Settings, SplitTable, bound_on_future_rows, split_and_told
 from cotas.files.models import versions
 from cotas.files.names import meant
 from cotas.files.remarks import Remark, gathered
@@ -32,7 +32,7 @@ from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
-from cotas.selection.blend import members_of
+from cotas.selection.blend import BLEND, members_of
 from cotas.stops import Stop
 from cotas.words import say
 
@@ -65,15 +65,19 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
         if task_of(name) != settings.task:
             fit = ", ".join(sensible(settings.task, rows.table.n_rows, rows.table.n_columns))
             task = say(settings.task)
-            raise UsageError(
-                say("{name} is not for {task}; {fit} are.", name=name, task=task, fit=fit)
-            )
-        best = train_one(session, name, rows, settings)
+            raise UsageError("{name} is not for {task}; {fit} are.", name=name, task=task, fit=fit)
+        made = None
+        if TIMES in name:
+            if settings.given or settings.select:
+                words = "a blend takes no --lam, --tol, --param or --select: its models differ."
+                raise UsageError(words)
+            name, made = BLEND, blend_of(name, rows.y[rows.train], settings.seed)
+        best = train_one(session, name, rows, settings, made)
     rare = gathered(without_frequent_values(best.model.preparation_, seen))
-    session.note(*(f"{say('Note')}: {remark}" for remark in rare))
+    session.remark(*rare)
     remarks += rare
     record = replace(_record(rows, best, settings, remarks), rivals=tuple(rivals))
-    return measured(record, rows, settings.confidence)
+    return measured(record, rows, settings)
 
 
 def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Iterator[Remark]:
@@ -86,11 +90,7 @@ def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Ite
 
 
 def train_one(
-    session: Session,
-    name: str,
-    rows: SplitTable,
-    settings: Settings,
-    made: Any = None,
+    session: Session, name: str, rows: SplitTable, settings: Settings, made: Any = None
 ) -> Trained:
     """One model on the training rows, with λ chosen on some of them if that was asked for.
 
@@ -102,7 +102,7 @@ def train_one(
         if made is None:
             given = (settings.seed, _timed(settings), callback, settings.select)
             estimator, notes = build(name, y, *given)
-            session.note(*(f"{say('Note')}: {note}" for note in notes))
+            session.remark(*notes)
         else:
             estimator = _watched(made, callback, settings.max_time)
         try:
@@ -192,12 +192,10 @@ def _chosen(
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
         raise UsageError(
-            say(
-                "{name} has no {parameter!r} to select.{advice}",
-                name=type(estimator).__name__,
-                parameter=parameter,
-                advice=meant(parameter, list(estimator.get_params())),
-            )
+            "{name} has no {parameter!r} to select.{advice}",
+            name=type(estimator).__name__,
+            parameter=parameter,
+            advice=meant(parameter, list(estimator.get_params())),
         )
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
     plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)
@@ -256,8 +254,9 @@ def _record(rows: SplitTable, one: Trained, settings: Settings, remarks: list[Re
     )
 
 
-def measured(record: FitRecord, rows: SplitTable, confidence: float) -> FitRecord:
+def measured(record: FitRecord, rows: SplitTable, settings: Settings) -> FitRecord:
     """The record with what the rows held out say, and the bound that they prove."""
+    confidence = settings.confidence
     if len(rows.test) == 0:
         groups = rows.groups_of_training()
         return replace(record, quality=_quality(record, record.training, confidence, groups))
@@ -268,7 +267,7 @@ def measured(record: FitRecord, rows: SplitTable, confidence: float) -> FitRecor
     bound: Certificate | None = None
     if record.task == "classification":
         wrong = sample.predictions != sample.truth
-        bound = bound_of(wrong, rows.groups, confidence)
+        bound = bound_on_future_rows(wrong, rows, settings)
     quality = _quality(record, sample, confidence, groups)
     return replace(record, hold_out=sample, bound=bound, quality=quality)
 

@@ -39,7 +39,7 @@ SOME_VALUES = 1000
 SHOWN = 5
 
 _MINUS = "[\u2212\ufe63\uff0d\u2013]"
-_MONEY = r"(?:[$€£¥₹₩₽]|US\$|USD|EUR|GBP)"
+MONEY = r"(?:[$€£¥₹₩₽]|US\$|USD|EUR|GBP)"
 _SPACES = r" \x{a0}\x{202f}'’"
 _ONE_SPACE = f"[{_SPACES}]"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
@@ -74,8 +74,8 @@ SURE_COMMA = _SURE.format(d=",", t=r"\.")
 SURE_POINT = _SURE.format(d=r"\.", t=",")
 _WITH_POINT, _WITH_COMMA = _pattern(",", "."), _pattern(".", ",")
 _EITHER = re.compile(
-    rf"\(?\s*[+\-−–]?\s*{_MONEY}?\s*[+\-−–]?(?:\d[\d.,_ '’\u00a0\u202f]*|[.,]\d+){_EXPONENT}"
-    rf"\s*(?:{_MONEY}|%)?\s*\)?"
+    rf"\(?\s*[+\-−–]?\s*{MONEY}?\s*[+\-−–]?(?:\d[\d.,_ '’\u00a0\u202f]*|[.,]\d+){_EXPONENT}"
+    rf"\s*(?:{MONEY}|%)?\s*\)?"
 )
 
 
@@ -92,8 +92,8 @@ def plain_numbers(words: Any, comma: bool) -> Any:
     if words.str.contains(_FOREIGN_DIGIT).any():
         cell = cell.str.replace_many(list(_digits()), list(_digits().values()))
     cell = cell.str.replace(r"^\((\d.*|[$€£¥].*)\)$", "-${1}")
-    cell = cell.str.replace(rf"^([+-]?)\s*{_MONEY}\s*([+-]?)", "${1}${2}")
-    cell = cell.str.replace(rf"\s*(?:{_MONEY}|%)$", "")
+    cell = cell.str.replace(rf"^([+-]?)\s*{MONEY}\s*([+-]?)", "${1}${2}")
+    cell = cell.str.replace(rf"\s*(?:{MONEY}|%)$", "")
     sound = cell.str.contains(_WITH_COMMA if comma else _WITH_POINT)
     groups = rf"[._{_SPACES}]" if comma else rf"[,_{_SPACES}]"
     bare = cell.str.replace_all(groups, "")
@@ -250,20 +250,18 @@ class Understood(NamedTuple):
     remarks : on cells that are no numbers
     commas : the columns of numbers that were written with a decimal comma
     written : by name, what was written of a few numbers or truth values, such as "$5" or "TRUE"
+    cells : the frame before, where somebody wants it
     """
 
     frame: Any
     remarks: list[Remark]
     commas: tuple[str, ...]
     written: dict[str, Any]
+    cells: Any = None
 
 
 def understood(
-    frame: Any,
-    comma: bool,
-    source: str,
-    gone: Sequence[str] = MISSING,
-    words: Sequence[str] = (),
+    frame: Any, comma: bool, source: str, gone: Sequence[str] = MISSING, words: Sequence[str] = ()
 ) -> Understood:
     """The frame with its columns of text read as numbers where they are, and remarks on cells.
 

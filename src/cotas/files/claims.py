@@ -156,7 +156,9 @@ def refuse_false_claims(place: Path | io.BytesIO, source: str, limits: Limits = 
 
 
 def _damaged(how: str, source: str) -> DataFileError:
-    return DataFileError("it is damaged ({error}).", source, error=how)
+    return DataFileError(
+        "it is damaged or breaks off ({error}); get it again, whole.", source, error=how
+    )
 
 
 def _check(data: Any, source: str, limits: Limits) -> None:

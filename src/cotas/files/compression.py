@@ -26,6 +26,7 @@ UNSUSPICIOUS_BYTES, MAX_RATIO = 256 << 20, 200
 
 GZIP, ZSTANDARD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 STANDARD_INPUT = "standard input"
+DAMAGED = "the compressed data are damaged or break off ({error}); get the file again, whole."
 
 
 class CountedBytes(io.RawIOBase):
@@ -50,7 +51,7 @@ class CountedBytes(io.RawIOBase):
             damage = (EOFError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError)
             if not isinstance(error, (*damage, _zstandard_error())):
                 raise
-            message = say("the compressed data are damaged ({error}).", error=error)
+            message = say(DAMAGED, error=error)
             raise DataFileError(message, self._source) from None
         view[: len(piece)] = piece
         self._came += len(piece)
@@ -162,15 +163,16 @@ def _member_of(raw: io.BufferedReader, source: str) -> IO[bytes] | None:
         if len(held) != 1:
             some = ", ".join(held[:5])
             raise DataFileError(
-                "it holds {count} files, not one ({some}).", source, count=len(held), some=some
+                "it holds {count} files, not one ({some}); take out the one to be read.",
+                source,
+                count=len(held),
+                some=some,
             )
         return archive.open(held[0])
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         if isinstance(error, DataFileError):
             raise
-        raise DataFileError(
-            "the compressed data are damaged ({error}).", source, error=error
-        ) from None
+        raise DataFileError(DAMAGED, source, error=error) from None
 
 
 def is_compressed(path: Place) -> bool:
@@ -210,7 +212,10 @@ def _raw(path: Place, source: str) -> Iterator[io.BufferedReader]:
     except FileNotFoundError:
         raise DataFileError("there is no such file.", source) from None
     except IsADirectoryError:
-        raise DataFileError("this is a folder, not a file.", source) from None
+        raise DataFileError(
+            "this is a folder, not a file; name a file in it, or all of a kind ('folder/*.csv').",
+            source,
+        ) from None
     except OSError as error:
         raise DataFileError("it cannot be read ({error}).", source, error=error.strerror) from None
     with file:

@@ -79,13 +79,13 @@ def detect(
     text = decoded(sample, encoding, "ignore")
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
     if not lines:
-        raise DataFileError("it is empty.", source)
+        raise DataFileError("it is empty; was it saved or downloaded to the end?", source)
     if is_a_model(sample) and "\0" in text:
         raise DataFileError("it is a model file; a table is needed here.", source)
     if "\0" in text:
         raise DataFileError(
             "it is neither text nor a format known here (CSV, JSON, Parquet, Arrow, "
-            "Excel, SQLite, LibSVM, npz).",
+            "Excel, SQLite, LibSVM, npz). Save the table as one of these.",
             source,
         )
     quote = _quote(text)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import IntArray
+from cotas.files.as_given import AsGiven, Block
 from cotas.files.asking import asked
 from cotas.files.cells import (
     Reading,
@@ -29,13 +30,7 @@ from cotas.files.cells import (
     words_for_missing,
 )
 from cotas.files.coding import coded
-from cotas.files.compression import (
-    Place,
-    is_compressed,
-    on_disk,
-    open_bytes,
-    source_name,
-)
+from cotas.files.compression import Place, is_compressed, on_disk, open_bytes, source_name
 from cotas.files.csv_dialect import (
     MIXED,
     SAMPLE_BYTES,
@@ -48,13 +43,7 @@ from cotas.files.csv_dialect import (
 )
 from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import USUAL, Limits
-from cotas.files.lines import (
-    Untidy,
-    about_titles,
-    blocks_of_lines,
-    tell_untidy,
-    with_the_last,
-)
+from cotas.files.lines import Untidy, about_titles, blocks_of_lines, tell_untidy, with_the_last
 from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError, UnusedWishError
 from cotas.files.remarks import Remark
@@ -101,7 +90,7 @@ class Wishes:
             words = "{how} cannot be: an empty cell is a missing value."
             if both[0].strip():
                 words = "{how} cannot be: the same word is given as missing."
-            raise UnusedWishError(say(words, how=asked("not-missing", both[0])), source)
+            raise UnusedWishError(words, source, how=asked("not-missing", both[0]))
         matrix = kind in ("libsvm", "npz")
         unused = {
             "separator": self.separator is not None and kind != "csv",
@@ -112,7 +101,7 @@ class Wishes:
         }
         for name in (name for name, given in unused.items() if given):
             words = "{how} is about tables of text; this is one of the kind {kind}."
-            raise UnusedWishError(say(words, how=asked(name), kind=kind), source)
+            raise UnusedWishError(words, source, how=asked(name), kind=kind)
 
     def dialect_of(self, sample: bytes, source: str) -> Dialect:
         """The dialect of a table that begins so."""
@@ -191,10 +180,11 @@ def csv_batches(
     *,
     source: str = "",
     limits: Limits = USUAL,
-) -> Iterator[tuple[Any, tuple[str, ...], list[Remark]]]:
+) -> Iterator[tuple[Any, tuple[str, ...], list[Remark], AsGiven]]:
     """Frames of at most `rows` rows, in order, read with the types given for their columns.
 
-    With each come the columns of numbers that are written with a decimal comma, and remarks.
+    With each come the columns of numbers that are written with a decimal comma, remarks, and the
+    rows as they are written.
 
     Columns without a type are text: what the types are must not depend on the batch. Numbers in
     them are written as programs write them, as the first block shows how they were written.
@@ -219,10 +209,13 @@ def csv_batches(
         skip = first and dialect.header
         if skip and text.count(b"\n") <= 1 and not text.partition(b"\n")[2].strip():
             continue
-        frame = _parse(text, dialect, source, wishes, dialect.names, skip_header=skip)
+        # Words for a missing value stay for whoever wants the cells as they are.
+        whole = Wishes(not_missing=dialect.missing)
+        frame = _parse(text, dialect, source, whole, dialect.names, skip_header=skip)
         _refuse_short_rows(frame, text, dialect, source)
         limits.check_shape(min(rows, frame.height), frame.width, source)
         frame = _without_blank_lines(frame, text)
+        given = AsGiven(frame, Block(text, dialect, skip))
         frame = without_missing(frame, frame.columns, wishes.gone)
         frame, said = without_totals(frame, before) if is_last else (frame, [])
         before += frame.height
@@ -231,8 +224,9 @@ def csv_batches(
             readings = tell_readings(told, dialect.decimal_comma, wishes.decimal_commas)
         frame = _cast(in_plain_numbers(frame, readings), types or {}, source)
         commas = with_commas(readings)
-        for part in frame.iter_slices(rows):
-            yield part, commas, said
+        for start in range(0, frame.height, rows):
+            part = frame[start : start + rows]
+            yield part, commas, said, given.span(start, part.height)
             said = []
 
 
@@ -272,9 +266,10 @@ def _decoded(data: bytes, dialect: Dialect, source: str) -> bytes:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataFileError(
-            say("it is written neither in UTF-8 nor in {encoding}.", encoding=dialect.encoding),
+            "it is written neither in UTF-8 nor in {encoding}.",
             source,
             line,
+            encoding=dialect.encoding,
         ) from None
 
 
@@ -308,7 +303,7 @@ def _parse(
         # Columns in one piece are worked with several times as fast.
         return pl.read_csv(text, infer_schema_length=ROWS_FOR_TYPES, **options).rechunk()
     except pl.exceptions.NoDataError:
-        raise DataFileError(say("it holds no rows."), source) from None
+        raise DataFileError("it holds no rows.", source) from None
     except polars_errors():
         return _parse_after_all(text, options | {"null_values": [*wishes.gone]}, dialect, source)
 
@@ -363,13 +358,11 @@ def _parse_after_all(
     stray = _stray_quote(text, dialect)
     if stray is not None:
         raise DataFileError(
-            say(
-                "a quote ({quote}) stands inside a cell. Put the cell between quotes "
-                "and write the quote in it twice.",
-                quote=dialect.quote,
-            ),
+            "a quote ({quote}) stands inside a cell. Put the cell between quotes "
+            "and write the quote in it twice.",
             source,
             stray,
+            quote=dialect.quote,
         )
     try:
         return pl.read_csv(text, infer_schema_length=None, **options).rechunk()
@@ -401,12 +394,10 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
         if cast[name].null_count() > frame[name].null_count():
             lost = frame[name].filter(cast[name].is_null() & frame[name].is_not_null())[0]
             raise DataFileError(
-                say(
-                    "column {name!r} holds {lost!r}, where the model expects numbers.",
-                    name=name,
-                    lost=lost,
-                ),
+                "column {name!r} holds {lost!r}, where the model expects numbers.",
                 source,
+                name=name,
+                lost=lost,
             )
     return cast
 
@@ -446,14 +437,12 @@ def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> N
     open_quote = say(" A quote ({quote}) is left open in it.", quote=dialect.quote)
     advice = open_quote if left_open else ""
     raise DataFileError(
-        say(
-            "it has {fields} fields, and the first line has {expected}.{advice}",
-            fields=fields,
-            expected=len(dialect.names),
-            advice=advice,
-        ),
+        "it has {fields} fields, and the first line has {expected}.{advice}",
         source,
         line,
+        fields=fields,
+        expected=len(dialect.names),
+        advice=advice,
     )
 
 

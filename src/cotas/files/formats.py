@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from pathlib import Path
@@ -17,6 +18,25 @@ _SIGNS = {
     b"\xd0\xcf\x11\xe0": "excel",
     b"PK\x03\x04": "npz",
 }
+# What is often taken for a table and is none, by how it begins, and what to do with it.
+_NO_TABLES = (
+    (rb"%PDF", "it is a PDF; take the table out of it, as CSV or a spreadsheet."),
+    (rb"\{\\rtf", "it is a text document; save its table as CSV or a spreadsheet."),
+    (
+        rb"\x89PNG|\xff\xd8\xff|GIF8|II\*\0|MM\0\*",
+        "it is a picture; type its table in, or get the data.",
+    ),
+    (
+        rb"Rar!|7z\xbc\xaf|BZh\d|\xfd7zXZ",
+        "it is packed in a way not read here; unpack it first, or use zip or gzip.",
+    ),
+    (
+        rb"(?i)\s*(<!doctype html|<html|<head)",
+        "it is a page for a browser, such as one that asks to sign in; get the data itself, "
+        "as CSV.",
+    ),
+    (rb"\s*<\?xml", "it is XML; save the table as CSV, JSON or a spreadsheet."),
+)
 _JSON = re.compile(rb'\s*(\{\s*["}]|\[\s*[{\]])')
 # A label is a number, or several with commas, and a value has no second colon: the rest are cells
 # of a CSV that ends in a date and an hour.
@@ -33,7 +53,7 @@ def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str
         raise ValueError(f"format must be one of {FORMATS}, not {wanted!r}.")
     head = stream.peek(4096)[:4096]
     if not head:
-        raise DataFileError("it is empty.", source)
+        raise DataFileError("it is empty; was it saved or downloaded to the end?", source)
     signed = _SIGNS.get(head[:4])
     if signed == "npz" and not _first_name(head).endswith(b".npy"):
         signed = "excel"
@@ -47,9 +67,15 @@ def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str
             "table as Parquet, CSV or .npz.",
             source,
         )
+    bare = head.removeprefix(codecs.BOM_UTF8)
+    for sign, words in _NO_TABLES:
+        if re.match(sign, bare):
+            raise DataFileError(words, source)
     if _JSON.match(head):
         return "json"
     name = re.sub(r"\.(gz|zst|zip)$", "", str(path)) if on_disk(path) else ""
+    if Path(name).suffix in (".json", ".jsonl", ".ndjson"):
+        return "json"
     return "libsvm" if Path(name).suffix in _ENDINGS or _looks_like_libsvm(head) else "csv"
 
 

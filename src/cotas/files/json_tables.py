@@ -14,7 +14,6 @@ from cotas.files.frames import first_line, polars, polars_errors
 from cotas.files.limits import Limits
 from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError
-from cotas.words import say
 
 DEEPEST = 64
 _WORDS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -27,19 +26,19 @@ def read_json(path: Place, source: str, limits: Limits) -> Any:
     lines = _has_lines(text)
     if max(map(_deepest, text.splitlines() if lines else [text]), default=0) > DEEPEST:
         words = "it holds objects within objects, more than {most} deep."
-        raise DataFileError(say(words, most=DEEPEST), source)
+        raise DataFileError(words, source, most=DEEPEST)
     pl = polars()
     try:
         if lines:
             return _flat(pl.read_ndjson(io.BytesIO(text), infer_schema_length=None))
         return _flat(_frame(json.loads(text)))
     except polars_errors() as error:
-        raise DataFileError(
-            say("it is no table ({error}).", error=first_line(error)), source
-        ) from None
+        raise DataFileError("it is no table ({error}).", source, error=first_line(error)) from None
     except (ValueError, TypeError, RecursionError) as error:
         raise DataFileError(
-            say("it is no sound JSON ({error}).", error=first_line(error)), source
+            "it is no sound JSON ({error}); correct it, or get it again if it breaks off.",
+            source,
+            error=first_line(error),
         ) from None
 
 

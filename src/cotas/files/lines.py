@@ -143,10 +143,7 @@ def _is_aligned(text: bytes) -> bool:
 
 
 def blocks_of_lines(
-    stream: io.BufferedReader,
-    source: str,
-    size: int = BLOCK_BYTES,
-    quote: bytes | None = None,
+    stream: io.BufferedReader, source: str, size: int = BLOCK_BYTES, quote: bytes | None = None
 ) -> Iterator[bytes]:
     """Blocks of about `size` bytes that end where a line ends; the last may lack its newline.
 

@@ -10,9 +10,7 @@ from cotas.files.remarks import Remark
 from cotas.words import say
 
 
-def without_twins(
-    wanted: Sequence[str],
-) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
+def without_twins(wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
     """The names, later ones of the same numbered, and the position and name of those.
 
     >>> without_twins(["a", "b", "a"])

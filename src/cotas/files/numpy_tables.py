@@ -74,7 +74,9 @@ def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray
             limits.check_columns(X.shape[1], source, MOST_SPARSE_COLUMNS)
             return X, _target(arrays["y"], X, source) if "y" in arrays.files else None
     except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise DataFileError("it is damaged ({error}).", source, error=error) from None
+        raise DataFileError(
+            "it is damaged or breaks off ({error}); get it again, whole.", source, error=error
+        ) from None
     except ValueError as error:
         if isinstance(error, DataFileError):
             raise

@@ -15,6 +15,9 @@ from cotas.files.lines import MOST_TITLES, SOME_LINES, titles_above
 from cotas.files.problems import DataFileError
 from cotas.words import say
 
+# A stream in the place of the sheets, in the letters of its format.
+_LOCKED = "EncryptedPackage".encode("utf-16-le")
+
 
 def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> tuple[Any, int]:
     """The sheet with this name, or the first, and how many rows stand above the names in it."""
@@ -30,8 +33,14 @@ def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> tu
         titles = titles_above(_first_rows(frame))
         return (read(read_options={"header_row": titles}) if titles else frame), titles
     except Exception as error:  # each reader of polars has errors of its own
+        if _LOCKED in content.getvalue():
+            words = "it is protected by a password; save it without one."
+            raise DataFileError(words, source) from None
         raise DataFileError(
-            "its sheet cannot be read ({error}).", source, error=first_line(error)
+            "its sheet cannot be read ({error}); open it in a spreadsheet program and save it as "
+            ".xlsx or CSV.",
+            source,
+            error=first_line(error),
         ) from None
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
+from cotas.files.as_given import AsGiven
 from cotas.files.asking import asked
 from cotas.files.cells import Understood, as_spelled, understood, without_totals
 from cotas.files.claims import refuse_false_claims
@@ -54,6 +55,8 @@ class Table:
         The columns of numbers that were written with a decimal comma.
     written : dict
         By name, what was written of a few numbers or truth values, such as "$5" or "TRUE".
+    given : AsGiven or None
+        Of a batch, its rows before anything in them was understood.
     """
 
     features: Any
@@ -65,6 +68,7 @@ class Table:
     remarks: tuple[Remark, ...] = ()
     decimal_commas: tuple[str, ...] = ()
     written: dict[str, Any] = field(default_factory=dict, repr=False)
+    given: AsGiven | None = field(default=None, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -112,28 +116,20 @@ class Table:
         if name is None or not self.has_names:
             if self.target is None:
                 raise DataFileError(
-                    say(
-                        "which column is to be predicted? Name it as the target; there are "
-                        "{names}.",
-                        names=some(self.names),
-                    ),
+                    "which column is to be predicted? Name it as the target; there are {names}.",
                     self.source,
+                    names=some(self.names),
                 )
             if name is not None and name != self.target_name:
                 raise DataFileError(
-                    say(
-                        "there is no column {name!r}: this kind of file carries its labels "
-                        "itself, so leave the target out.",
-                        name=name,
-                    ),
+                    "there is no column {name!r}: this kind of file carries its labels "
+                    "itself, so leave the target out.",
                     self.source,
+                    name=name,
                 )
             return self
         if name not in self.features.columns:
-            raise DataFileError(
-                no_column(name, self.names),
-                self.source,
-            )
+            raise DataFileError(no_column(name, self.names), self.source)
         whole, remarks = self._with_targets_only(name, without)
         written = {name: self.written[name]} if name in self.written else {}
         if written and whole.height < self.n_rows:
@@ -169,18 +165,16 @@ class Table:
         row = int(missing.arg_true()[0]) + 1
         if without == "error" or count == self.n_rows:
             raise DataFileError(
-                say(
-                    "the target {name!r} is missing in {count} of {rows} rows, first in row "
-                    "{row}. Leave those rows out ({how})."
-                    if count < self.n_rows
-                    else "the target {name!r} is missing in all {rows} rows.",
-                    how=asked("rows-without-target", "drop"),
-                    name=name,
-                    count=count,
-                    rows=self.n_rows,
-                    row=row,
-                ),
+                "the target {name!r} is missing in {count} of {rows} rows, first in row "
+                "{row}. Leave those rows out ({how})."
+                if count < self.n_rows
+                else "the target {name!r} is missing in all {rows} rows.",
                 self.source,
+                how=asked("rows-without-target", "drop"),
+                name=name,
+                count=count,
+                rows=self.n_rows,
+                row=row,
             )
         words = say(
             "The target {name!r} is missing in {count} of {rows} rows, first in row {row}; they "
@@ -210,7 +204,7 @@ class Table:
         """The same table without these columns; "a,b" are two."""
         if not self.has_names:
             raise DataFileError(
-                say("it has no column {name!r}: it is a matrix.", name=names[0]), self.source
+                "it has no column {name!r}: it is a matrix.", self.source, name=names[0]
             )
         names = names_among(names, self.names, self.source)
         stays = tuple(remark for remark in self.remarks if remark.column not in names)
@@ -332,7 +326,7 @@ def read_coded(
     else:
         table = _read(path, wishes, format, limits, n_features, zero_based)
     if table.n_rows == 0:
-        raise DataFileError(say("it holds no rows."), table.source)
+        raise DataFileError("it holds no rows.", table.source)
     return table
 
 
@@ -342,7 +336,7 @@ def files_of(path: str | Path) -> list[str]:
         return []
     found = sorted(glob.glob(str(path), recursive=True))
     if not found:
-        raise DataFileError(say("no file is called like this."), str(path))
+        raise DataFileError("no file is called like this.", str(path))
     return found
 
 
@@ -351,19 +345,21 @@ def _joined(tables: list[Table], source: str) -> Table:
     first = tables[0]
     for table in tables[1:]:
         if not (first.has_names and table.has_names):
-            raise DataFileError(say("only tables with named columns can be joined."), source)
+            raise DataFileError("only tables with named columns can be joined.", source)
         if set(table.names) != set(first.names):
             odd = sorted(set(table.names) ^ set(first.names))
             raise DataFileError(
-                say("its columns are not those of {first}: {odd}.", first=first.source, odd=odd),
+                "its columns are not those of {first}: {odd}.",
                 table.source,
+                first=first.source,
+                odd=odd,
             )
     pl = polars()
     try:
         frame = pl.concat([t.features.select(first.names) for t in tables], how="vertical_relaxed")
     except polars_errors():
         raise DataFileError(
-            say("a column holds numbers in one file and words in another."), source
+            "a column holds numbers in one file and words in another.", source
         ) from None
     remarks = tuple(remark for table in tables for remark in table.remarks)
     commas = dict.fromkeys(name for table in tables for name in table.decimal_commas)
@@ -400,7 +396,7 @@ def _read(
     wishes.refuse_unused(kind, source)
     if name is not None and kind not in ("sqlite", "excel"):
         raise DataFileError(
-            say("only databases and spreadsheets have parts such as {name!r}.", name=name), source
+            "only databases and spreadsheets have parts such as {name!r}.", source, name=name
         )
     # What only matrices need is loaded for them alone.
     if kind == "libsvm":
@@ -421,12 +417,12 @@ def _read(
         found = Understood(frame, [], (), {})
     else:
         found = _loose(place, kind, name, source, wishes, limits)
-    frame, remarks, commas, written = found
     return Table(
-        *(frame, None, source, kind),
-        remarks=tuple(remarks),
-        decimal_commas=commas,
-        written=written,
+        *(found.frame, None, source, kind),
+        remarks=tuple(found.remarks),
+        decimal_commas=found.commas,
+        written=found.written,
+        given=None if found.cells is None else AsGiven(found.cells),
     )
 
 
@@ -442,16 +438,16 @@ def _loose(
     elif on_disk(place):
         frame = read_sqlite(Path(str(place)), name, source)
     else:
-        raise DataFileError(say("a database is read from its file only."), source)
+        raise DataFileError("a database is read from its file only.", source)
     limits.check_shape(frame.height, frame.width, source)
     called = [name.strip() or f"column_{j}" for j, name in enumerate(frame.columns, 1)]
     names, renamed = without_twins(called)
     words = names_among(wishes.words, names, source)
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
-    frame, said = without_totals(_without(frame, wishes.missing))
-    found = understood(frame, False, source, wishes.gone, words)
+    known, said = without_totals(_without(frame, wishes.missing))
+    found = understood(known, False, source, wishes.gone, words)
     noted = [*about_titles(titles), *twins_in_words(names, renamed), *said]
-    return found._replace(remarks=[*noted, *found.remarks])
+    return found._replace(remarks=[*noted, *found.remarks], cells=frame.head(known.height))
 
 
 def _as_text(frame: Any, names: list[str]) -> Any:
@@ -489,7 +485,9 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         return lazy.collect()
     except polars_errors() as error:
         raise DataFileError(
-            say("it is damaged ({error}).", error=first_line(error)), source
+            "it is damaged or breaks off ({error}); get it again, whole.",
+            source,
+            error=first_line(error),
         ) from None
 
 
@@ -576,18 +574,21 @@ def _batches(
             return
         if kind == "csv":
             read = csv_batches(stream, rows, types, wishes, source=source, limits=limits)
-            for frame, commas, said in read:
-                yield Table(frame, None, source, kind, remarks=(*said,), decimal_commas=commas)
+            for frame, commas, said, given in read:
+                how: dict[str, Any] = {"decimal_commas": commas, "given": given}
+                yield Table(frame, None, source, kind, remarks=(*said,), **how)
             return
     if kind in ("parquet", "arrow") and on_disk(file):
         for table in _columnar_batches(Path(file), kind, source, rows, limits):
-            yield replace(table, features=_without(table.features, wishes.missing))
+            kept = _without(table.features, wishes.missing)
+            yield replace(table, features=kept, given=AsGiven(table.features))
         return
     whole = _read(path, wishes, kind, limits)
     for start in range(0, whole.n_rows, rows):
         span = slice(start, start + rows)
         labels = None if whole.target is None else whole.target[span]
-        yield replace(whole, features=whole.features[span], target=labels)
+        cells = None if whole.given is None else whole.given.span(start, rows)
+        yield replace(whole, features=whole.features[span], target=labels, given=cells)
 
 
 def scanned(place: Path | io.BytesIO, kind: str, source: str, limits: Limits = USUAL) -> Any:
@@ -609,5 +610,7 @@ def _columnar_batches(
             yield Table(frame, None, source, kind)
     except polars_errors() as error:
         raise DataFileError(
-            say("it is damaged ({error}).", error=first_line(error)), source
+            "it is damaged or breaks off ({error}); get it again, whole.",
+            source,
+            error=first_line(error),
         ) from None

@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.problems import DataFileError
-from cotas.words import say
 
 MOST_FOLDS = 5
 
@@ -88,11 +87,9 @@ def calibrated(
     folds = min(MOST_FOLDS, int(np.bincount(alike)[rarest]))
     if folds < 2:
         raise DataFileError(
-            say(
-                "probabilities are learned on folds, and class {label} has a single row "
-                "or group to train on: leave it out, or do without them.",
-                label=repr(classes[rarest].item()),
-            )
+            "probabilities are learned on folds, and class {label} has a single row "
+            "or group to train on: leave it out, or do without them.",
+            label=repr(classes[rarest].item()),
         )
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     cv = kind(folds, shuffle=True, random_state=0)

@@ -91,11 +91,9 @@ def roles_of(
     unknown = [name for name in (*keep, *unix_seconds) if name not in frame.columns]
     if unknown:
         raise ColumnError(
-            say(
-                "there is no column {name!r} among {names}.",
-                name=unknown[0],
-                names=", ".join(frame.columns),
-            )
+            "there is no column {name!r} among {names}.",
+            name=unknown[0],
+            names=", ".join(frame.columns),
         )
     different = cache(frame.n_unique)  # asked for where it decides
     roles = {
@@ -274,20 +272,14 @@ def _as_numbers(column: Any, name: str) -> FloatArray:
         refuse_odd_cells(column, cast, name, say("numbers"))
     else:
         raise ColumnError(
-            say(
-                "column {name!r} holds {type}; the model expects numbers.",
-                name=name,
-                type=column.dtype,
-            )
+            "column {name!r} holds {type}; the model expects numbers.", name=name, type=column.dtype
         )
     values = cast.to_numpy()
     if np.isinf(values).any():
         raise ColumnError(
-            say(
-                "column {name!r} holds an infinite number in row {value}.",
-                name=name,
-                value=_first(values),
-            )
+            "column {name!r} holds an infinite number in row {value}.",
+            name=name,
+            value=_first(values),
         )
     return np.asarray(values, dtype=np.float64)
 
@@ -305,16 +297,14 @@ def refuse_odd_cells(column: Any, found: Any, name: str, expected: str) -> None:
         warnings.warn(cells_in_words(name, count, some), ColumnWarning, stacklevel=outside())
         return
     raise ColumnError(
-        say(
-            "column {name!r} holds {value}, where the model expects {expected} "
-            "({count} of {there} cells; {some}).",
-            name=name,
-            value=repr(column[rows[0]]),
-            expected=expected,
-            count=count,
-            there=there,
-            some=some,
-        )
+        "column {name!r} holds {value}, where the model expects {expected} "
+        "({count} of {there} cells; {some}).",
+        name=name,
+        value=repr(column[rows[0]]),
+        expected=expected,
+        count=count,
+        there=there,
+        some=some,
     )
 
 
@@ -337,11 +327,9 @@ def words_of(column: Any, name: str) -> Any:
     """A column as text or as categories; whole numbers are written without a point."""
     if column.dtype.is_nested() or column.dtype.is_temporal():
         raise ColumnError(
-            say(
-                "column {name!r} holds {type}; the model expects categories.",
-                name=name,
-                type=column.dtype,
-            )
+            "column {name!r} holds {type}; the model expects categories.",
+            name=name,
+            type=column.dtype,
         )
     return column if is_category(column) else written(column)
 

@@ -10,13 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.files.cells import (
-    MISSING,
-    in_plain_numbers,
-    tell_readings,
-    understood,
-    without_missing,
-)
+from cotas.files.cells import MISSING, in_plain_numbers, tell_readings, understood, without_missing
 from cotas.files.coding import is_text, uncoded
 from cotas.files.frames import polars
 from cotas.files.names import twins_in_words, without_twins
@@ -78,10 +72,10 @@ def as_read(X: Any) -> Any:
     frame = None if isinstance(X, Table) else as_frame(X)
     if frame is None:
         return X
-    frame, remarks, commas, _ = understood(frame, False, "")
-    for remark in (*twins_in_words(*without_twins(_names(X) or [])), *remarks):
+    found = understood(frame, False, "")
+    for remark in (*twins_in_words(*without_twins(_names(X) or [])), *found.remarks):
         warnings.warn(str(remark), ColumnWarning, stacklevel=outside())
-    return Table(frame, None, "", "frame", decimal_commas=commas)
+    return Table(found.frame, None, "", "frame", decimal_commas=found.commas)
 
 
 def as_read_again(

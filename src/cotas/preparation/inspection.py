@@ -11,7 +11,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.files.asking import asked, leaving_out, parameter
-from cotas.files.coding import is_text, numbered_words
+from cotas.files.coding import is_text, numbered_words, uncoded
+from cotas.files.dates import parsed
 from cotas.files.frames import is_category, polars
 from cotas.files.names import some
 from cotas.files.remarks import Remark
@@ -107,6 +108,21 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
                     name=name,
                 ),
             )
+        elif role.kind == "date" and len(frame) < table.n_rows:
+            yield from _time_order(table.features[name], role.form)
+
+
+def _time_order(column: Any, form: str) -> Iterator[Remark]:
+    """A remark on rows that stand in the order of time, of which some were drawn to be held out."""
+    moments = column if column.dtype.is_temporal() else parsed(uncoded(column), form)
+    there = moments.drop_nulls()
+    ordered = there.is_sorted() or there.is_sorted(descending=True)
+    if form != "time" and ordered and there.n_unique() > ENOUGH_ROWS:
+        words = (
+            "The rows stand in the order of {name!r}, and those held out are of all its time: "
+            "their error tells how well gaps are filled. That of rows after the last may be larger."
+        )
+        yield Remark("time", column.name, say(words, name=column.name))
 
 
 def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
@@ -309,9 +325,11 @@ def copies(table: Table, y: AnyArray) -> tuple[IntArray | None, list[Remark]]:
     marks[alone] = len(counts) + np.arange(len(alone))
     words = (
         "{count} rows occur more than once; copies are kept on one side of the split, and nothing "
-        "is proved of future rows, of which they are no independent draws."
+        "is proved of future rows, of which they are no independent draws. If each is an "
+        "observation of its own, say so ({how})."
     )
-    return marks, [Remark("duplicates", None, say(words, count=several))]
+    how = asked("equal-rows", "independent")
+    return marks, [Remark("duplicates", None, say(words, count=several, how=how))]
 
 
 def _one_column_tells(table: Table, different: int) -> bool:

@@ -50,11 +50,9 @@ def _moments(column: Any, way: str) -> Any:
         seconds = numbers_of_words(column, comma=False) if dtype == pl.String else column
         if not seconds.dtype.is_numeric():
             raise ColumnError(
-                say(
-                    "column {name!r} holds {dtype}; the model expects Unix seconds.",
-                    name=name,
-                    dtype=dtype,
-                )
+                "column {name!r} holds {dtype}; the model expects Unix seconds.",
+                name=name,
+                dtype=dtype,
             )
         if dtype == pl.String:
             refuse_odd_cells(column, seconds, name, say("Unix seconds"))
@@ -67,7 +65,7 @@ def _moments(column: Any, way: str) -> Any:
         return column.dt.replace_time_zone(None)
     if dtype != pl.String:
         raise ColumnError(
-            say("column {name!r} holds {dtype}; the model expects dates.", name=name, dtype=dtype)
+            "column {name!r} holds {dtype}; the model expects dates.", name=name, dtype=dtype
         )
     found = parsed(column, way)
     refuse_odd_cells(column, found, name, say("dates" if way != "time" else "times"))

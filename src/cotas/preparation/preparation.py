@@ -47,13 +47,11 @@ def _refuse_overflow(moments: Moments, names: list[str]) -> None:
     if not sound.all():
         j = int(np.flatnonzero(~sound)[0])
         raise ColumnError(
-            say(
-                "column {name!r} holds numbers as large as {value:.3g}, whose deviation "
-                "overflows: measure it in a larger unit, or leave it out{drop}.",
-                drop=leaving_out(names[j]),
-                name=names[j],
-                value=moments.largest[j],
-            )
+            "column {name!r} holds numbers as large as {value:.3g}, whose deviation "
+            "overflows: measure it in a larger unit, or leave it out{drop}.",
+            drop=leaving_out(names[j]),
+            name=names[j],
+            value=moments.largest[j],
         )
 
 
@@ -186,7 +184,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         first = next(rest, None) if sample is None else None
         frame = as_frame(first if sample is None else sample)
         if frame is None:
-            raise ColumnError(say("batches must be tables with named columns, and one at least."))
+            raise ColumnError("batches must be tables with named columns, and one at least.")
         learned._fit_frame(frame, rest if first is None else chain([first], rest))
         return self._conclude(learned)
 
@@ -243,7 +241,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.asarray(frame.columns, dtype=object)
         self.n_features_in_ = frame.width
         if frame.height == 0:
-            raise ColumnError(say("the table holds no rows."))
+            raise ColumnError("the table holds no rows.")
         roles = roles_of(frame, self.keep, self.unix_seconds)
         if self.strict:
             _refuse_useless(roles)
@@ -276,13 +274,13 @@ class Preparation(TransformerMixin, BaseEstimator):
                 counted.add(words_of(frame[name], name))
             parts = [in_pairs(parts)] if len(parts) == BATCHES_TOGETHER else parts
         if not parts:
-            raise ColumnError(say("the table holds no rows."))
+            raise ColumnError("the table holds no rows.")
         return in_pairs(parts), counts
 
     def _same_columns(self, batch: Any) -> Any:
         frame = as_frame(batch)
         if frame is None or set(frame.columns) != set(self.feature_names_in_):
-            raise ColumnError(say("the batches must be tables with the same columns."))
+            raise ColumnError("the batches must be tables with the same columns.")
         return frame
 
     def _with_parts(self, frame: Any) -> Any:
@@ -516,24 +514,20 @@ class Preparation(TransformerMixin, BaseEstimator):
         frame = as_frame(X)
         if frame is None:
             raise ColumnError(
-                say("the model was fitted on a table with named columns; a matrix has no names.")
+                "the model was fitted on a table with named columns; a matrix has no names."
             )
         known = set(frame.columns)
         gone = [name for name in self.used_columns_ if name not in known]
         if gone:
             raise ColumnError(
-                say(
-                    "the model needs the columns {names}, which are missing.",
-                    names=", ".join(map(repr, gone)),
-                )
+                "the model needs the columns {names}, which are missing.",
+                names=", ".join(map(repr, gone)),
             )
         return frame
 
     def _read_matrix(self, X: Matrix, reset: bool) -> Matrix:
         if as_frame(X) is not None:
-            raise ColumnError(
-                say("the model was fitted on a matrix; a table with names was given.")
-            )
+            raise ColumnError("the model was fitted on a matrix; a table with names was given.")
         _refuse_words(X)
         return validate_data(
             self,
@@ -552,11 +546,9 @@ def _refuse_words(X: Any) -> None:
     for word in np.asarray(X).flat:
         if isinstance(word, str) and not _reads_as_number(word):
             raise ColumnError(
-                say(
-                    "the matrix holds words, such as {word!r}. Give a table whose columns have "
-                    "names, such as a DataFrame: words are categories there.",
-                    word=str(word),
-                )
+                "the matrix holds words, such as {word!r}. Give a table whose columns have "
+                "names, such as a DataFrame: words are categories there.",
+                word=str(word),
             )
 
 
@@ -594,14 +586,12 @@ def _refuse_useless(roles: dict[str, Role]) -> None:
         some = "; ".join(str(role.remark) for _, role in useless)
         names = ",".join(name for name, _ in useless)
         raise ColumnError(
-            say(
-                "{count} columns cannot be used as they are. {some} Drop them ({names}) "
-                "or keep them by name."
-                if len(useless) != 1
-                else "{count} column cannot be used as it is. {some} Drop it ({names}) "
-                "or keep it by name.",
-                count=len(useless),
-                some=some,
-                names=names,
-            )
+            "{count} columns cannot be used as they are. {some} Drop them ({names}) "
+            "or keep them by name."
+            if len(useless) != 1
+            else "{count} column cannot be used as it is. {some} Drop it ({names}) "
+            "or keep it by name.",
+            count=len(useless),
+            some=some,
+            names=names,
         )

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
-from cotas.certificates import Certificate
+from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.certificate import CHANGED
 from cotas.files.cells import MISSING, words_for_missing
 from cotas.files.coding import coded
@@ -25,15 +25,12 @@ from cotas.files.tables import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, ColumnWarning, left_out
+from cotas.preparation.future import DECLARED, OF_COPIES, bound_of, check_equal_rows
 from cotas.preparation.given import as_frame, as_matrix, as_read, as_read_again
+from cotas.preparation.inspection import copies
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.targets import (
-    read_target,
-    rows_left_out,
-    target_is_there,
-    targets_at,
-)
+from cotas.preparation.targets import read_target, rows_left_out, target_is_there, targets_at
 from cotas.words import say
 
 NO_COLUMN = "No column is left to learn from: all are constant, empty, or left out."
@@ -160,7 +157,7 @@ class PreparedModel(BaseEstimator):
         self.preparation_.fit(table).know_commas(getattr(X, "decimal_commas", ()))
         prepared = self.preparation_.transform(table)
         if prepared.shape[1] == 0:
-            raise ColumnError(say(NO_COLUMN))
+            raise ColumnError(NO_COLUMN)
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
         self.n_features_in_ = self.preparation_.n_features_in_
         if frame is not None:
@@ -253,6 +250,44 @@ class PreparedModel(BaseEstimator):
         """
         labels, certified = self.estimator_.certified_predict(self.prepare(X))
         return np.asarray(labels), np.asarray(certified) & (self._state() == self._seal)
+
+    def hold_out_bound(
+        self,
+        X: Any,
+        y: Any,
+        confidence: float = 0.95,
+        tried: int = 1,
+        *,
+        equal_rows: str = "copies",
+    ) -> Certificate:
+        """How often a classifier errs on future rows at most, from a table it was not trained on.
+
+        Parameters
+        ----------
+        X : a table of the kind it was fitted on, none of whose rows took part in anything
+        y : array of shape (n_samples,)
+        confidence, tried : as for `cotas.hold_out_bound`
+        equal_rows : {"copies", "independent"}
+            Rows that occur more than once may be copies of one; then they are no independent
+            draws, and nothing is proved. "independent" declares that each is an observation of its
+            own, equal to others because values are frequent.
+
+        Returns
+        -------
+        Certificate
+            Of kind "hold-out", or "none" with the reason.
+        """
+        check_equal_rows(equal_rows)
+        if self.task != "classification":
+            raise ValueError("hold_out_bound is for classifiers: an error of numbers has no limit.")
+        table, truth = as_read(X), self.target(y)
+        wrong = self.predict(X) != truth
+        known = table if isinstance(table, Table) else Table(as_matrix(table), None, "", "matrix")
+        groups = copies(known, truth)[0]
+        declared = equal_rows == "independent"
+        given = (wrong, None if declared else groups, confidence, tried)
+        found = bound_of(*given, (DECLARED,) * declared)
+        return no_certificate(say(OF_COPIES)) if found is None else found
 
     def score(self, X: Any, y: Any) -> float:
         """Accuracy of a classifier, R² of a regressor.
@@ -358,7 +393,7 @@ class PreparedModel(BaseEstimator):
         recipe = found.preparation
         if not isinstance(recipe, Recipe):
             raise ModelFileError(
-                say("{path} holds a model without a preparation; use cotas.load.", path=path)
+                "{path} holds a model without a preparation; use cotas.load.", path=path
             )
         whole: Self = recipe.around(found.model)
         return whole

@@ -282,11 +282,7 @@ def _balanced(truth: IntArray, predictions: IntArray) -> float:
 
 
 def _ranking(
-    truth: AnyArray,
-    scores: FloatArray | None,
-    classes: AnyArray,
-    rarer: int,
-    draws: Intervals,
+    truth: AnyArray, scores: FloatArray | None, classes: AnyArray, rarer: int, draws: Intervals
 ) -> dict[str, Measure]:
     """How well the scores put the rows of a class before the others; the mean over classes."""
     if scores is None or len(np.unique(truth)) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ OPTIMISTIC = (
     "The validation error of the first is optimistic, since it was chosen by it; that of rows held "
     "out is not."
 )
+AGAIN = "To train one of them again, in the same order:"
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Rival:
     """One of several models that were tried: how long it took and how it did.
 
     With folds, it was judged by so many of them, and trained on so many rows for each; `squares` is
-    the mean of its squared errors there, for classes Brier's score.
+    the mean of its squared errors there, for classes Brier's score. `command` trains it again.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Rival:
     folds: int | None = None
     rows: int | None = None
     squares: float | None = None
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -201,42 +203,6 @@ def _settings(estimator: Any) -> Iterator[dict[str, Any]]:
     given = estimator.get_params(deep=False)
     told = {name: value for name, value in given.items() if name not in ("callbacks", "progress")}
     yield {"class": type(estimator).__name__, "parameters": told}
-
-
-def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
-    """The parameters that differ from their defaults, and those that are always told.
-
-    What only watches the training says nothing about the model. A blend is told by its estimators,
-    with their weights.
-    """
-    if hasattr(estimator, "names_"):
-        each = zip(estimator.names_, estimator.weights_, estimator.estimators_, strict=True)
-        return {name: f"{weight:.3f}·{_in_words(one)}" for name, weight, one in each}
-    usual = type(estimator)().get_params(deep=False)
-    given = estimator.get_params(deep=False)
-    # λ follows from C where that is given.
-    silent = ("callbacks", "progress", *(("lam",) if given.get("C") is not None else ()))
-    return {
-        name: value
-        for name, value in given.items()
-        if name not in silent and (name in always or str(value) != str(usual[name]))
-    }
-
-
-def _in_words(estimator: Any) -> str:
-    told = telling_parameters(estimator, ("lam",))
-    words = [
-        f"{name}={short(value)}"
-        for name, value in told.items()
-        # The seed of all, what is not used, and a share of the seconds for all.
-        if name not in ("random_state", "n_iter_no_change", "max_time")
-    ]
-    return f"{type(estimator).__name__}({', '.join(words)})"
-
-
-def short(value: Any) -> str:
-    """A parameter, numbers in four digits."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def summarize(table: Table, most_columns: int = 500) -> TableSummary:

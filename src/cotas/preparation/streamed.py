@@ -17,7 +17,6 @@ from cotas.files.problems import DataFileError
 from cotas.files.tables import batches
 from cotas.scale.decoding import Reading, kind_of, without
 from cotas.scale.shuffling import Foremost, places, scattered
-from cotas.words import say
 
 # So many rows, drawn from all of them, are enough to tell what the columns are.
 SAMPLE_ROWS, BATCH_ROWS = 100_000, 50_000
@@ -87,12 +86,12 @@ def draw_rows(
                 kept = [_small_enough(part, halvings) for part in kept]
                 count = sum(part.height for part in kept)
     if not count:
-        raise DataFileError(say("it holds no rows."), str(files[0]))
+        raise DataFileError("it holds no rows.", str(files[0]))
     whole = pl.concat(kept, how="vertical_relaxed")
     if among is not None:
         whole = whole.filter(pl.Series(among(whole[ROW].to_numpy(), n_rows)))
         if not whole.height:
-            raise DataFileError(say("too few rows are left to train on."), str(files[0]))
+            raise DataFileError("too few rows are left to train on.", str(files[0]))
     whole = whole.drop(DRAW, ROW)
     if kind_of(files[0]) == "csv":
         # Words for missing values are gone already, those that are values here are not.

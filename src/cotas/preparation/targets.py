@@ -42,27 +42,23 @@ def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
     name = say("the target") if column is None else say("the target {column!r}", column=column)
     values = _plain(y)
     if values.dtype.kind in "mM":
-        raise DataFileError(
-            say("{name} holds dates or times, which are not predicted here.", name=name)
-        )
+        raise DataFileError("{name} holds dates or times, which are not predicted here.", name=name)
     if task == "regression":
         if values.dtype.kind not in "fiu":
-            raise DataFileError(say("{name} holds words; regression needs numbers.", name=name))
+            raise DataFileError("{name} holds words; regression needs numbers.", name=name)
         values = values.astype(np.float64)
         if not np.isfinite(values).all():
-            raise DataFileError(say("{name} holds NaN or an infinite number.", name=name))
+            raise DataFileError("{name} holds NaN or an infinite number.", name=name)
         _refuse_overflow(values, name)
         return values
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
-            raise DataFileError(say("{name} holds NaN or an infinite number.", name=name))
+            raise DataFileError("{name} holds NaN or an infinite number.", name=name)
         if not np.all(values == np.round(values)):
             raise DataFileError(
-                say(
-                    "{name} holds numbers with decimals, which are quantities and no "
-                    "classes; take a model and a task for regression.",
-                    name=name,
-                )
+                "{name} holds numbers with decimals, which are quantities and no "
+                "classes; take a model and a task for regression.",
+                name=name,
             )
         if np.abs(values).max(initial=0.0) < 2**53:
             values = values.astype(np.int64)
@@ -71,21 +67,17 @@ def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
     distinct = len(np.unique(values))
     if distinct < 2:
         raise DataFileError(
-            say(
-                "{name} has one value only ({label}); there is nothing to tell apart.",
-                name=name,
-                label=repr(values.tolist()[0]),
-            )
+            "{name} has one value only ({label}); there is nothing to tell apart.",
+            name=name,
+            label=repr(values.tolist()[0]),
         )
     if values.dtype.kind == "U" and distinct > max(MOST_LABELS, len(values) / 2):
         raise DataFileError(
-            say(
-                "{name} holds {distinct} different words in {rows} rows, which are "
-                "names and no classes; name another column as the target.",
-                name=name,
-                distinct=distinct,
-                rows=len(values),
-            )
+            "{name} holds {distinct} different words in {rows} rows, which are "
+            "names and no classes; name another column as the target.",
+            name=name,
+            distinct=distinct,
+            rows=len(values),
         )
     return values
 
@@ -138,7 +130,7 @@ def rows_left_out(y: Any, there: BoolArray) -> str:
     name, count, rows = str(getattr(y, "name", None) or "y"), int((~there).sum()), len(there)
     if count == rows:
         raise DataFileError(
-            say("the target {name!r} is missing in all {rows} rows.", name=name, rows=rows)
+            "the target {name!r} is missing in all {rows} rows.", name=name, rows=rows
         )
     return say(
         "The target {name!r} is missing in {count} of {rows} rows, first in row {row}; they are "
@@ -170,12 +162,10 @@ def _refuse_overflow(values: FloatArray, name: str) -> None:
         spread = np.square(values - values.mean()).sum() if len(values) else 0.0
     if not np.isfinite(spread):
         raise DataFileError(
-            say(
-                "{name} holds numbers as large as {value:.3g}, whose squares overflow: "
-                "measure it in a larger unit.",
-                name=name,
-                value=np.abs(values).max(),
-            )
+            "{name} holds numbers as large as {value:.3g}, whose squares overflow: "
+            "measure it in a larger unit.",
+            name=name,
+            value=np.abs(values).max(),
         )
 
 
@@ -203,7 +193,7 @@ def hold_out_rows(
         lost = np.setdiff1d(codes, codes[~held])
         held &= ~np.isin(labels, labels[np.isin(codes, lost)])
     if not held.any():
-        raise DataFileError(say("no split leaves rows to hold out: the groups are too large."))
+        raise DataFileError("no split leaves rows to hold out: the groups are too large.")
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
@@ -213,12 +203,10 @@ def _drawn(codes: IntArray, share: float, seed: int) -> BoolArray:
     count = round(share * n)
     if not 0 < share < 1 or not 0 < count < n:
         raise DataFileError(
-            say(
-                "holding out a share of {share} of {n} rows or groups leaves none to "
-                "train on, or none to hold out.",
-                share=repr(share),
-                n=n,
-            )
+            "holding out a share of {share} of {n} rows or groups leaves none to "
+            "train on, or none to hold out.",
+            share=repr(share),
+            n=n,
         )
     order = np.random.default_rng(seed).permutation(n)
     held = np.zeros(n, dtype=np.bool_)

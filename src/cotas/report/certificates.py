@@ -10,7 +10,6 @@ from cotas.certificates.presentation import (
     OPTIMIZATION,
     at_most,
     bounds_in_digits,
-    ends,
     lines,
     percent,
     remarks,
@@ -74,7 +73,8 @@ def in_words(certificate: Certificate) -> str:
             "This algorithm has no bound that holds for these data: {statement}",
             statement=certificate.statement,
         )
-    figures = {**ends(certificate.lower, certificate.upper), "gap": at_most(certificate.gap)}
+    lower, upper = bounds_in_digits(certificate)  # as the tables have them
+    figures = {"lower": lower, "upper": upper, "gap": at_most(certificate.gap)}
     if not has_gap(certificate):
         said = STATEMENTS.get(certificate.kind)
         return certificate.statement if said is None else say(said, **figures)

@@ -88,6 +88,7 @@ class Content:
     held_out: HeldOutFigures | None
     effects: Sequence[Effects]
     compared: Sequence[Sequence[str]] = ()  # the first row holds the headings
+    commands: Sequence[str] = ()  # by which each of them is trained again
     pictures: Sequence[Picture] = field(default_factory=tuple)
     command: str = ""
     seed: int | None = None

@@ -48,10 +48,7 @@ def _of_the_page(svg: str, name: str) -> str:
 
 # The title and the caption of each.
 PICTURES = {
-    "margins": (
-        "Margins",
-        "Below zero the prediction is wrong.",
-    ),
+    "margins": ("Margins", "Below zero the prediction is wrong."),
     "curve": (
         "Loss against c = 1/(λn)",
         "Left of the best c the model is too simple, right of it it follows the "
@@ -61,10 +58,7 @@ PICTURES = {
         "The proof while the training ran",
         "The relative gap that was proved, against time.",
     ),
-    "fit": (
-        "Predicted against true",
-        "On the line the prediction is exact.",
-    ),
+    "fit": ("Predicted against true", "On the line the prediction is exact."),
     "roc": (
         "ROC curve",
         "How many of a class are found against how many others are taken for it, "

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 from cotas.files.names import some
 from cotas.preparation.intervals import Measure
 from cotas.preparation.quality import ClassQuality, Quality
 from cotas.report.markup import number
 from cotas.words import say
 
+# A bound has so many, rounded up, here as in the certificate that it stands in.
+DIGITS = 4
 # What the measures are called.
 MEASURES = {
     "error": "share of wrong predictions",
@@ -21,11 +21,6 @@ MEASURES = {
     "average precision": "average precision",
     "Brier score": "Brier score",
 }
-
-
-def upwards(bound: float) -> float:
-    """An upper bound in the four decimals that are printed."""
-    return math.ceil(bound * 1e4) / 1e4
 
 
 def span(measure: Measure, confidence: float) -> str:

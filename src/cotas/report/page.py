@@ -6,23 +6,13 @@ from collections import Counter
 from pathlib import Path
 
 from cotas import words
-from cotas.certificates.presentation import percent
+from cotas.certificates.presentation import at_most, percent
 from cotas.files.atomic import write_atomically
-from cotas.preparation.record import OPTIMISTIC, FitRecord
+from cotas.preparation.record import AGAIN, OPTIMISTIC, FitRecord
 from cotas.report.certificates import STANDINGS, card, has_gap, overview, standing
 from cotas.report.content import Content, Effects, HeldOutFigures, Picture
-from cotas.report.figures import upwards
-from cotas.report.markup import (
-    bars,
-    details,
-    items,
-    number,
-    pairs,
-    paragraph,
-    section,
-    table,
-    text,
-)
+from cotas.report.figures import DIGITS
+from cotas.report.markup import bars, details, items, pairs, paragraph, section, table, text
 from cotas.report.record import content_of
 from cotas.report.style import STYLE
 from cotas.words import current, say
@@ -121,7 +111,7 @@ def _worst_gap(content: Content) -> str:
 
 def _data(content: Content) -> str:
     facts = {
-        say("rows"): f"{content.rows:,}".replace(",", " "),
+        say("rows"): content.rows,
         say("columns"): content.width,
         say("target"): content.target,
         say("task"): say(content.task),
@@ -231,17 +221,19 @@ def _bound_in_words(held_out: HeldOutFigures) -> str:
         "With a confidence of {confidence}%, the error on new rows that come "
         "like these is at most {bound}.",
         confidence=confidence,
-        bound=number(upwards(held_out.bound)),
+        bound=at_most(held_out.bound, DIGITS),
     )
 
 
 def _compared(content: Content) -> str:
     if not content.compared:
         return ""
+    again = f"<pre>{text(chr(10).join(content.commands))}</pre>"
     return section(
         say("The models compared"),
         table(content.compared[0], content.compared[1:]),
         paragraph(say(OPTIMISTIC)),
+        *([details(say(AGAIN), again)] if content.commands else []),
     )
 
 

@@ -13,12 +13,8 @@ from cotas.certificates.certificate import MEAN
 from cotas.preparation.doubt import doubts_of
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.quality import Quality
-from cotas.preparation.record import (
-    ColumnSummary,
-    FitRecord,
-    Rival,
-    telling_parameters,
-)
+from cotas.preparation.record import ColumnSummary, FitRecord, Rival
+from cotas.preparation.telling import called, telling_parameters
 from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures
 from cotas.report.drawings import pictures_of
 from cotas.report.figures import MEASURES, about_groups, alarms_of, found, span
@@ -51,7 +47,7 @@ def content_of(record: FitRecord) -> Content:
         task=record.task,
         classes=_classes(record),
         warnings=[*(str(remark) for remark in record.remarks), *record.warnings],
-        model=type(estimator).__name__,
+        model=called(record.model_name, estimator),
         parameters=_parameters(record),
         preparation=_preparation(record.model.preparation_)
         if unknown
@@ -59,9 +55,13 @@ def content_of(record: FitRecord) -> Content:
         certificates=list(zip(_labels(record), record.certificate.singles, strict=True)),
         held_out=_held_out(record),
         effects=list(_effects(record)),
-        compared=_compared(record.rivals),
+        compared=_compared(record.rivals, record.task),
+        commands=[rival.command for rival in record.rivals if rival.command],
         pictures=pictures_of(record),
-        command=record.command,
+        # What a search finds in its time need not be found again; the first of it can be typed.
+        command="\n".join(
+            [record.command, *(rival.command for rival in record.rivals[:1])]
+        ).strip(),
         seed=record.seed,
         versions=record.versions,
         interrupted=record.interrupted,
@@ -79,7 +79,7 @@ def _in_short(record: FitRecord) -> Iterator[str]:
         task=say(record.task),
         columns=len(record.model.preparation_.used_columns_) or table.n_columns,
         rows=table.n_rows,
-        model=type(record.model.estimator_).__name__,
+        model=called(record.model_name, record.model.estimator_),
     )
     if record.hold_out is not None and quality is not None:
         name = "error" if quality.classes else "RMSE"
@@ -103,7 +103,7 @@ def _in_short(record: FitRecord) -> Iterator[str]:
     if record.certificate.kind == MEAN:
         yield from record.certificate.notes[:1]
         yield say(
-            "It was chosen because the mean of the squared errors on rows kept out of training is "
+            "It was chosen because the mean of its squared errors on rows kept out of training is "
             "smaller than that of each of its models, by more than a standard error."
         )
 
@@ -237,12 +237,13 @@ def _confusion(quality: Quality) -> tuple[Sequence[str], Sequence[Sequence[str]]
     return headings, rows
 
 
-def _compared(rivals: Sequence[Rival]) -> list[list[str]]:
+def _compared(rivals: Sequence[Rival], task: str) -> list[list[str]]:
     if len(rivals) < 2:
         return []
+    squares = "Brier score" if task == "classification" else "mean square"
     names = [
-        *("model", "seconds", "relative gap", "certificate", "error on training rows"),
-        *("validation error", "mean square", "folds", "rows"),
+        *("model", "seconds", "relative gap", "certificate", "training error"),
+        *("validation error", squares, "folds", "rows"),
     ]
     noted = any(rival.note for rival in rivals)
     heading = [*map(say, names), *[say("note")] * noted]

@@ -22,18 +22,14 @@ from cotas.certificates.binding import OTHER_SCORES
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.verification import UNCHECKED, read_rows
 from cotas.files.state import digest
-from cotas.fitting.certified import (
-    INTERRUPTED,
-    NOT_PREDICTING,
-    OF_SCIKIT_LEARN,
-    Certified,
-    outside,
-)
+from cotas.fitting.certified import INTERRUPTED, NOT_PREDICTING, OF_SCIKIT_LEARN, Certified, outside
 from cotas.fitting.from_source import nameless
 from cotas.source import Source
 from cotas.stops import InterruptedWarning, Stop
 from cotas.words import again, say
 
+# What the command line calls it.
+BLEND = "blend"
 # Two ways to compute the same mean differ by less.
 ROUNDED = 1e-9
 
@@ -164,7 +160,7 @@ class Blend(Certified, BaseEstimator):
         self._claim = self._now()
         if self.stop_ is Stop.INTERRUPTED and len(fitted) < np.count_nonzero(weights):
             left = np.count_nonzero(weights) - len(fitted)
-            words = say("{left} of the estimators are not in the mean.", left=left)
+            words = say("{left} of the estimators are not in the blend.", left=left)
             warnings.warn(f"{say(INTERRUPTED)} {words}", InterruptedWarning, stacklevel=outside())
         return self._sealed()
 
@@ -390,7 +386,7 @@ class Blend(Certified, BaseEstimator):
     def _mean_in_words(self) -> str:
         shares = zip(np.ravel(self.weights_), self.names_, strict=False)
         return say(
-            "The model is the mean {mean}. Nothing is proved of its weights.",
+            "The model is the blend {mean}. Nothing is proved of its weights.",
             mean=" + ".join(f"{weight:.3f}·{name}" for weight, name in shares),
         )
 

@@ -259,12 +259,7 @@ class Fitter:
             raise KeyboardInterrupt
 
     def measured(
-        self,
-        value: Any,
-        model: Any,
-        part: Part,
-        seconds: float,
-        proved: Certificate | None = None,
+        self, value: Any, model: Any, part: Part, seconds: float, proved: Certificate | None = None
     ) -> Fit:
         """How the fitted model does on both sides of the split, and what is proved of it."""
         last = final_step(model)

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
-from cotas.selection.blend import Blend
+from cotas.selection.blend import BLEND, Blend
 from cotas.selection.judging import Judge
 from cotas.stops import Stop
 from cotas.words import say
@@ -23,7 +23,6 @@ from cotas.words import say
 SHARE, FEWEST = 3, 500
 # A setting that gains less is no better: the last digits of an error go on falling for ever.
 LEAST_GAIN = 1e-3
-BLEND = "blend"
 # So many times the rounds after which probabilities are best.
 MORE_ROUNDS = 3
 # No fit takes more than this part of the time that is left, nor do the finals.
@@ -360,7 +359,6 @@ def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
     model = Blend(pairs, np.array([weight for _, weight in used]))
     gaps = [trial.relative_gap for trial in trials]
     known = [gap for gap in gaps if gap is not None]
-    held = [trial.holds for trial in trials if trial.holds is not None]
     return Trial(
         Candidate(BLEND, model, say("blend of {count} models", count=len(trials))),
         model,
@@ -370,7 +368,7 @@ def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
         None,
         sum(trial.seconds for trial in trials),
         max(known) if len(known) == len(gaps) else None,  # of all, or none
-        all(held) if held else None,
+        None,  # each of them has its proof; of the blend itself there is none
     )
 
 

@@ -68,11 +68,7 @@ class Watch(Monitor):
 
 
 def fit_all(
-    fitter: Fitter,
-    values: Sequence[Any],
-    parts: Sequence[Part],
-    threads: int,
-    watch: Watch,
+    fitter: Fitter, values: Sequence[Any], parts: Sequence[Part], threads: int, watch: Watch
 ) -> dict[Key, Fit]:
     """Every value on every part; those that were finished, if it was interrupted."""
     together = len(values) if fitter.goes_by_prefixes else TOGETHER if fitter.starts_warm else 1

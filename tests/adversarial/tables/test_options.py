@@ -41,6 +41,7 @@ def place(tmp_path_factory):
     frame = frame.with_columns(pl.Series("number", np.random.default_rng(0).permutation(60)))
     frame = frame.with_columns(age=pl.when(pl.int_range(60) > 1).then(pl.col("age")))
     frame.write_csv(folder / "t.csv")
+    pl.concat([frame, frame.head(4)]).write_csv(folder / "twins.csv")
     frame.drop("bought").write_csv(folder / "n.csv")
     frame.drop("number").write_parquet(folder / "t.parquet")
     (folder / "semi.csv").write_text("a|b;y\n" + "1|2;no\n3|1;yes\n" * 20)
@@ -70,6 +71,7 @@ COLUMNS = {
     "target": (("t.csv", *T), ("-t", "member")),
     "task": (("t.csv", "-t", "rank"), ("--task", "regression")),
     "group": (("t.csv", *T), ("--group", "who")),
+    "equal_rows": (("twins.csv", *T), ("--equal-rows", "independent")),
     "hold_out": (("t.csv", *T), ("--hold-out", "0.4")),
     "seed": (("t.csv", *T), ("--seed", "3")),
     "param": (("t.csv", *T), ("-p", "loss=squared_hinge")),

@@ -283,3 +283,15 @@ def test_the_leaderboard_says_by_how_much_each_was_judged(tmp_path):
     said = cotas(*words).out
     for text in (said, page.read_text()):
         assert "folds" in text
+
+
+@pytest.mark.parametrize(("ordered", "said"), [(True, True), (False, False)])
+def test_rows_in_the_order_of_time_are_told_of(tmp_path, ordered, said):
+    """Rows held out are of the same days as those trained on; rows to come are not."""
+    random = np.random.default_rng(0)
+    days = np.arange(60) if ordered else random.permutation(60)
+    rows = [f"{np.datetime64('2024-01-01') + d},{random.normal():.3f},{d % 2}" for d in days]
+    (tmp_path / "t.csv").write_text("day,x,y\n" + "\n".join(rows) + "\n")
+    notes = cotas("fit", tmp_path / "t.csv").err
+    assert ("in the order of 'day'" in notes) == said
+    assert "in the order of" not in cotas("fit", tmp_path / "t.csv", "--hold-out", "0").err

@@ -102,9 +102,7 @@ for _place in (
 ):
     _record(_place)
 _record(
-    "theorems.combinations.Combination",
-    {"learners": Either((PLAIN_TREES, PLAIN_LINES))},
-    own=True,
+    "theorems.combinations.Combination", {"learners": Either((PLAIN_TREES, PLAIN_LINES))}, own=True
 )
 _record(
     "theorems.weak_learners.StumpClass",

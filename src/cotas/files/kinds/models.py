@@ -57,11 +57,7 @@ ONLINE: dict[str, Field] = {
 
 _REGION = Record(
     "cotas.certificates.consequences.prediction.Region",
-    {
-        "theta": Array("d"),
-        "radius": Number(0.0),
-        "centre": Array("d").or_none(),
-    },
+    {"theta": Array("d"), "radius": Number(0.0), "centre": Array("d").or_none()},
     finite=False,
 )
 _COUNTED = Array("s", "int64", low=0)
@@ -78,11 +74,7 @@ LINEAR_SVM: dict[str, Field] = {
     "ends": Each(ENDING).at("_ends").maybe(),
 }
 
-LOGISTIC: dict[str, Field] = {
-    **_LINEAR,
-    "lam": Number(0.0),
-    "multiclass": Text(("softmax", "ovr")),
-}
+LOGISTIC: dict[str, Field] = {**_LINEAR, "lam": Number(0.0), "multiclass": Text(("softmax", "ovr"))}
 
 _KERNEL_REGION = Record(
     "cotas.certificates.kernel.KernelRegion", {"radius": Number(0.0)}, finite=False

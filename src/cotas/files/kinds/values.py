@@ -7,16 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.files.records import Family, Known, Record
-from cotas.files.schema import (
-    LONGEST,
-    Array,
-    Each,
-    Either,
-    Field,
-    Mapped,
-    Whole,
-    require,
-)
+from cotas.files.schema import LONGEST, Array, Each, Either, Field, Mapped, Whole, require
 
 CODES = 256  # of the categories of a feature, one of them for those never seen
 DEEPEST_TREE = 8
@@ -138,10 +129,7 @@ CATEGORIES = Record(
         "place": Array("d", "int32", low=-1, below="c"),
     },
 )
-LINE = Record(
-    "cotas.solvers.weak_learners.LinearScore",
-    {"coef": Array("d")},
-)
+LINE = Record("cotas.solvers.weak_learners.LinearScore", {"coef": Array("d")})
 
 
 def _categories_fit(ensemble: Any) -> None:
@@ -162,11 +150,7 @@ def _count(functions: Any) -> int:
 
 ENSEMBLE = Record(
     "cotas.boosting.ensemble.Ensemble",
-    {
-        "functions": Either((TREES, Each(LINE))),
-        "steps": Array("r"),
-        "shrinks": Array("r"),
-    },
+    {"functions": Either((TREES, Each(LINE))), "steps": Array("r"), "shrinks": Array("r")},
     relation=_categories_fit,
 )
 
