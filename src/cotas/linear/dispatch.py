@@ -1,9 +1,8 @@
-"""One problem, several solvers: each yields its (θ, α) in the same form, and each is proved."""
+"""One class against the rest: several solvers, each of which yields its (θ, α), and one proof."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,8 @@ from scipy import sparse
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
-from cotas.certificates.sweep import Facts
+from cotas.certificates.core.rows import Rows
+from cotas.certificates.sweep import Facts, Sketch
 from cotas.design import as_design
 from cotas.design.blocks import times, times_transposed
 from cotas.fitting.data import Examples
@@ -35,8 +35,6 @@ WALK_ALONG_ROWS = ("newton", "dual-coordinate-ascent")
 NEAR = 0.01
 # So many Newton steps that do not halve the gap are a sign of a bad start.
 PATIENCE = 6
-
-
 # A dense matrix with fewer entries than this part, and rows this long, is read faster as CSR.
 MOSTLY_ZERO, LONG_ROWS = 0.25, 50
 
@@ -59,197 +57,149 @@ class Ending(NamedTuple):
     lam: float
 
 
-def serves(solver: str, certificate: Certificate | None) -> bool:
-    """Whether the solver can begin at an end that proves this in its problem.
+class Solution(NamedTuple):
+    """A model of one class against the rest, with its certificate."""
 
-    The interior point gains nothing from a start that is not near.
-    """
-    near = certificate is not None and certificate.relative_gap <= NEAR
-    return near or solver != "interior-point"
+    point: DualPoint | HardMarginPoint
+    certificate: Certificate
 
 
-@dataclass(frozen=True)
-class BinaryTask:
-    """One class against the rest, with sᵢ that sum to one, where to begin, and the gap to reach."""
+class Seen(NamedTuple):
+    """What a solver sees: the rows with a weight, y = ±1, sᵢ that sum to one, λ, and the bias."""
 
     X: Matrix
     signs: FloatArray
-    weights: FloatArray
+    shares: FloatArray
+    lam: float
+    bias: float
+
+
+class AgainstTheRest(NamedTuple):
+    """One class against the rest: what is minimized, on which rows, and how to go about it.
+
+    `shares` are the sᵢ of all rows, and `used` the rows with a weight where some have none; `near`
+    are the rows as solvers see them, `rows` as the core does.
+    """
+
+    examples: Examples
+    label: Any
     problem: RegularizedRisk
-    seed: int
-    start: Ending | None = None
+    shares: FloatArray
+    used: IntArray | None
+    near: Moved
+    rows: Rows
+    sketch: Sketch
     each: Each = map
     look: Look = AT_EACH
     tol: float = 0.0
+    seed: int = 0
 
-    @property
-    def lam(self) -> float:
-        """λ"""
-        return self.problem.lam
+    # ---- solved ------------------------------------------------------------------------------
 
-    @property
-    def bias(self) -> float:
-        """One if there is a bias, else zero."""
-        return float(self.problem.free_bias)
+    def iterates(self, solver: str, end: Ending | None = None) -> Iterator[Iterate]:
+        """θ and α from the solver, α over all the rows, with the gap that it believes to have."""
+        X, signs, shares = self.near.X, self.signs(), self.shares
+        if self.used is not None:
+            X, signs, shares = X[self.used], signs[self.used], shares[self.used]
+        seen = Seen(X, signs, shares, self.problem.lam, float(self.problem.free_bias))
+        start = None if end is None else self._start(end)
+        if start is not None and self.used is not None:
+            start = start._replace(alpha=start.alpha[self.used])
+        if isinstance(self.problem.loss, Hinge):
+            return map(self._iterate, self._found(solver, seen, start))
+        return self._smooth_newton(seen, start)
 
-    def start_from(self, end: Ending) -> Start:
+    def _found(self, solver: str, seen: Seen, start: Start | None) -> Iterator[PrimalDual]:
+        if solver == "interior-point":
+            return _interior_point(seen, start)
+        if solver == "newton":
+            return to_the_last_digit(*seen, start, self.each, self.look, self.tol)
+        random = np.random.RandomState(self.seed)
+        given = (as_design(seen.X), *seen[1:], random, 0.0, start, self.each, self.tol)
+        return (found for found, _ in dual_coordinate_ascent(*given))
+
+    def _smooth_newton(self, seen: Seen, known: Start | None) -> Iterator[Iterate]:
+        """Newton's method on the loss as it is; α are the slopes."""
+        loss = SMOOTH[self.problem.loss.name]
+        start = known and (known.theta, np.array([known.theta0 * seen.bias]))
+        if is_small(*seen.X.shape):
+            given = (as_design(seen.X), loss, *seen[1:])
+            points = newton_on_small_table(*given, start, self.look)
+        else:
+            risk = RowRisk(seen.signs, seen.shares, loss)
+            points = newton(seen.X, risk, seen.lam, bool(seen.bias), start)
+        for found in points:
+            believed = relative_gap(found.gap, found.objective)
+            alpha = self._over_all(-seen.signs * found.slopes[:, 0])
+            yield Iterate(found.theta[:, 0], alpha, believed, found.steps)
+
+    def _iterate(self, found: PrimalDual) -> Iterate:
+        believed = relative_gap(found.primal - found.dual, found.primal)
+        return Iterate(found.theta, self._over_all(found.alpha), believed, found.steps)
+
+    def _over_all(self, alpha: FloatArray) -> FloatArray:
+        """α with zeros for the rows that were left out."""
+        if self.used is None:
+            return alpha
+        whole = np.zeros(len(self.shares))
+        whole[self.used] = alpha
+        return whole
+
+    def signs(self) -> FloatArray:
+        """y as ±1."""
+        return np.where(self.examples.y == self.label, 1.0, -1.0)
+
+    # ---- where it begins ---------------------------------------------------------------------
+
+    def start(self) -> Iterate:
+        """θ = 0, where every solver begins."""
+        return Iterate(np.zeros(self.examples.X.shape[1]), np.zeros(len(self.shares)), steps=0)
+
+    def first(self, end: Ending) -> Iterate:
+        """Where the earlier fit ended, which may be good enough already."""
+        start = self._start(end)
+        if end.lam == self.problem.lam:
+            return Iterate(start.theta, start.alpha)
+        return Iterate(self._theta(start.alpha), start.alpha)
+
+    def _start(self, end: Ending) -> Start:
         """The dual point to begin with.
 
         Other weights or labels than those of the earlier fit may have put it out of balance:
         with a bias the heavier side is scaled down, so that Σ αᵢyᵢ = 0.
         """
-        alpha = np.clip(end.share, 0.0, self.problem.loss.steepest) * self.weights
-        if self.bias:
-            sides = np.array([alpha[self.signs > 0].sum(), alpha[self.signs < 0].sum()])
-            share = sides.min() / np.where(sides > 0, sides, 1.0)
-            alpha *= np.where(self.signs > 0, share[0], share[1])
-        theta = end.theta
-        if len(theta) != self.X.shape[1]:
-            theta = times_transposed(self.X, alpha * self.signs) / self.lam
-        return Start(alpha, end.theta0, theta)
-
-
-def first_iterate(task: BinaryTask, end: Ending) -> Iterate:
-    """Where the earlier fit ended, which may be good enough already."""
-    start = task.start_from(end)
-    theta = start.theta
-    if end.lam != task.lam:
-        theta = times_transposed(task.X, start.alpha * task.signs) / task.lam
-    return Iterate(theta, start.alpha)
-
-
-def iterates(solver: str, task: BinaryTask) -> Iterator[Iterate]:
-    """θ and α from the solver, α over all the rows, with the gap that it believes to have."""
-    return {
-        "newton": _newton if isinstance(task.problem.loss, Hinge) else _smooth_newton,
-        "interior-point": _interior_point,
-        "dual-coordinate-ascent": _dual_coordinate_ascent,
-    }[solver](task)
-
-
-def _dual_coordinate_ascent(task: BinaryTask) -> Iterator[Iterate]:
-    random = np.random.RandomState(task.seed)
-    problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
-    start = None if task.start is None else task.start_from(task.start)
-    rest = (0.0, start, task.each, task.tol)
-    for found, _ in dual_coordinate_ascent(*problem, random, *rest):
-        believed = relative_gap(found.primal - found.dual, found.primal)
-        yield Iterate(found.theta, found.alpha, believed)
-
-
-def _newton(task: BinaryTask) -> Iterator[Iterate]:
-    used = _Used(task)
-    rest = (used.start(task), task.each, task.look, task.tol)
-    found = to_the_last_digit(*used.problem, *rest)
-    return map(used.iterate, found)
-
-
-def _smooth_newton(task: BinaryTask) -> Iterator[Iterate]:
-    """Newton's method on the loss as it is; α are the slopes."""
-    end, loss = task.start, SMOOTH[task.problem.loss.name]
-    known = end is not None and len(end.theta) == task.X.shape[1]
-    start = (end.theta, np.array([end.theta0 * task.bias])) if end and known else None
-    if is_small(*task.X.shape):
-        given = (as_design(task.X), loss, task.signs, task.weights, task.lam, task.bias)
-        points = newton_on_small_table(*given, start, task.look)
-    else:
-        risk = RowRisk(task.signs, task.weights, loss)
-        points = newton(task.X, risk, task.lam, 0.0 if task.bias else None, start)
-    for found in points:
-        believed = relative_gap(found.gap, found.objective)
-        alpha = -task.signs * found.slopes[:, 0]
-        yield Iterate(found.theta[:, 0], alpha, believed, found.steps)
-
-
-def _interior_point(task: BinaryTask) -> Iterator[Iterate]:
-    """From the start while that gets on, and from the middle of the box otherwise.
-
-    A predictor and corrector that begin far from the central path can go in circles.
-    """
-    used = _Used(task)
-    start = used.start(task)
-    if start is not None:
-        best, idle = np.inf, 0
-        for iterate in interior_point(*used.problem, start=start):
-            yield used.iterate(iterate)
-            gap = iterate.primal - iterate.dual
-            idle = 0 if gap < 0.5 * best else idle + 1
-            best = min(best, gap)
-            if idle == PATIENCE:
-                break
-    yield from map(used.iterate, interior_point(*used.problem))
-
-
-class _Used:
-    """The task without the rows of weight zero, for solvers that have no use for them."""
-
-    def __init__(self, task: BinaryTask) -> None:
-        self.n, used = len(task.weights), task.weights > 0
-        X, signs, weights = task.X, task.signs, task.weights
-        self.rows: slice | IntArray = slice(None)
-        if not used.all():
-            self.rows = np.flatnonzero(used)
-            X, signs, weights = X[self.rows], signs[self.rows], weights[self.rows]
-        self.problem = (X, signs, weights, task.lam, task.bias)
-
-    def start(self, task: BinaryTask) -> Start | None:
-        """Where the earlier fit ended, for the rows that are left."""
-        if task.start is None:
-            return None
-        known = task.start_from(task.start)
-        return known._replace(alpha=known.alpha[self.rows])
-
-    def iterate(self, found: PrimalDual) -> Iterate:
-        """What a primal–dual solver has found, α with zeros for the rows that were left out."""
-        alpha = found.alpha
-        if len(alpha) < self.n:
-            alpha = np.zeros(self.n)
-            alpha[self.rows] = found.alpha
-        believed = relative_gap(found.primal - found.dual, found.primal)
-        return Iterate(found.theta, alpha, believed, found.steps)
-
-
-@dataclass(frozen=True)
-class Solution:
-    """A model of one class against the rest, with its certificate."""
-
-    point: DualPoint | HardMarginPoint
-    certificate: Certificate
-    signed_alpha: FloatArray
-
-
-@dataclass(frozen=True)
-class Check:
-    """Proves what it can of (θ, α), θ₀ being the best bias for θ."""
-
-    examples: Examples
-    near: Moved
-    signs: FloatArray
-    weights: FloatArray
-    label: Any
-    problem: RegularizedRisk
-    facts: Facts
-    each: Each = map
-
-    def __call__(self, iterate: Iterate) -> Solution:
-        return prove_together([self], [iterate], self.facts)[0]
-
-    def start(self) -> Iterate:
-        """θ = 0, where every solver begins."""
-        return Iterate(np.zeros(self.examples.X.shape[1]), np.zeros(len(self.weights)), steps=0)
-
-    def point(self, theta: FloatArray, alpha: FloatArray) -> DualPoint:
-        """θ and α with the best bias, to be proved."""
-        given, theta0 = self.examples.weights, 0.0
+        alpha = np.clip(end.share, 0.0, self.problem.loss.steepest) * self.shares
         if self.problem.free_bias:
-            values, positive = times(self.near.X, theta), self.signs > 0
+            signs = self.signs()
+            sides = np.array([alpha[signs > 0].sum(), alpha[signs < 0].sum()])
+            share = sides.min() / np.where(sides > 0, sides, 1.0)
+            alpha *= np.where(signs > 0, share[0], share[1])
+        known = len(end.theta) == self.examples.X.shape[1]
+        theta0 = self.near.seen(end.theta, end.theta0) if known else 0.0
+        return Start(alpha, theta0, end.theta if known else self._theta(alpha))
+
+    def _theta(self, alpha: FloatArray) -> FloatArray:
+        """The θ of a dual point."""
+        return times_transposed(self.near.X, alpha * self.signs()) / self.problem.lam
+
+    # ---- proved ------------------------------------------------------------------------------
+
+    def check(self, iterate: Iterate) -> Solution:
+        """Prove what can be proved of (θ, α), θ₀ being the best bias for θ."""
+        return prove_together([self], [iterate])[0]
+
+    def point(self, iterate: Iterate) -> DualPoint:
+        """θ and α with the best bias, to be proved."""
+        theta, given, theta0 = iterate.model, self.examples.weights, 0.0
+        if self.problem.free_bias:
+            values, positive = times(self.near.X, theta), self.examples.y == self.label
             if isinstance(self.problem.loss, Hinge):
                 theta0 = best_bias(values, positive, given)
             else:
-                theta0 = best_smooth_bias(values, positive, self.weights, self.problem.loss)
+                theta0 = best_smooth_bias(values, positive, self.shares, self.problem.loss)
             theta0 = self.near.given(theta, theta0)
-        share = np.zeros_like(self.weights)
-        np.divide(alpha, self.weights, out=share, where=self.weights > 0)
+        share = np.zeros_like(self.shares)
+        np.divide(iterate.dual, self.shares, out=share, where=self.shares > 0)
         return DualPoint(
             problem=self.problem,
             coef=theta,
@@ -260,23 +210,47 @@ class Check:
         )
 
 
-def prove_together(
-    checks: Sequence[Check], iterates: Sequence[Iterate], facts: Facts
-) -> list[Solution]:
+def prove_together(parts: Sequence[AgainstTheRest], iterates: Sequence[Iterate]) -> list[Solution]:
     """What is proved of an iterate of each class; the data are read for all at once."""
-    one, pairs = checks[0], list(zip(checks, iterates, strict=True))
-    X, y = one.examples.X, one.examples.y
-    points = [check.point(iterate.model, iterate.dual) for check, iterate in pairs]
-    found = DualPoint.check_all(points, X, y, facts, one.each)
-    alphas = [check.signs * iterate.dual for check, iterate in pairs]
-    return [Solution(*parts) for parts in zip(points, found, alphas, strict=True)]
+    one, facts = parts[0], Facts([part.sketch for part in parts], rows=parts[0].rows)
+    points = [part.point(iterate) for part, iterate in zip(parts, iterates, strict=True)]
+    found = DualPoint.check_all(points, one.examples.X, one.examples.y, facts, one.each)
+    return [Solution(*both) for both in zip(points, found, strict=True)]
 
 
 def begun_together(
-    runs: Sequence[tuple[Check, Iterator[Iterate]]], look: Look, facts: Facts
-) -> list[tuple[Iterate, Solution]]:
-    """The first iterate to look at of each run, all of them proved together."""
+    parts: Sequence[AgainstTheRest], solver: str
+) -> list[tuple[Iterator[Iterate], Iterate, Solution]]:
+    """The solver of each class after its first iterate to look at, all of them proved together."""
+    runs = [part.iterates(solver) for part in parts]
     with np.errstate(all="ignore"):
-        begun = [look.first(run) or check.start() for check, run in runs]
-        found = prove_together([check for check, _ in runs], begun, facts)
-    return list(zip(begun, found, strict=True))
+        begun = [
+            part.look.first(run) or part.start() for part, run in zip(parts, runs, strict=True)
+        ]
+        return list(zip(runs, begun, prove_together(parts, begun), strict=True))
+
+
+def serves(solver: str, certificate: Certificate | None) -> bool:
+    """Whether the solver can begin at an end that proves this in its problem.
+
+    The interior point gains nothing from a start that is not near.
+    """
+    near = certificate is not None and certificate.relative_gap <= NEAR
+    return near or solver != "interior-point"
+
+
+def _interior_point(seen: Seen, start: Start | None) -> Iterator[PrimalDual]:
+    """From the start while that gets on, and from the middle of the box otherwise.
+
+    A predictor and corrector that begin far from the central path can go in circles.
+    """
+    if start is not None:
+        best, idle = np.inf, 0
+        for iterate in interior_point(*seen, start=start):
+            yield iterate
+            gap = iterate.primal - iterate.dual
+            idle = 0 if gap < 0.5 * best else idle + 1
+            best = min(best, gap)
+            if idle == PATIENCE:
+                break
+    yield from interior_point(*seen)

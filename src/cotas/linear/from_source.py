@@ -31,8 +31,8 @@ from cotas.progress import Monitor
 from cotas.rounds import Rounds
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH
-from cotas.solvers.newton import NewtonPoint, newton, rough_solution
-from cotas.solvers.proximal_newton import proximal_newton
+from cotas.solvers.newton import NewtonPoint, rough_solution
+from cotas.solvers.proximal_newton import newton_points
 from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE, newton_over_blocks
 from cotas.solvers.smooth_rows import RowLosses, SoftmaxLosses
 from cotas.source import Block, Changed, Source
@@ -198,22 +198,13 @@ def smooth_iterates(
 def _points(
     source: Source, sample: Block | None, losses: Any, problem: RegularizedRisk | SoftmaxRisk
 ) -> Iterator[NewtonPoint]:
-    """The points of Newton's method, or of the proximal one where the penalty has corners.
-
-    They begin where the sample ends.
-    """
-    lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
-
-    def points(X: Any, loss: Any, start: Any = None) -> Iterator[NewtonPoint]:
-        if ratio:
-            return proximal_newton(X, loss, lam * ratio, lam * (1.0 - ratio), free, start)
-        return newton(X, loss, lam, 0.0 if free else None, start)
-
+    """The points of Newton's method, which begin where the sample ends."""
     start = None
     if sample is not None:
         known = replace(losses, total=float(sample.shares().sum()))
-        start = rough_solution(points(sample.X, known.of(sample.y, sample.shares())))
-    return points(source, losses, start)
+        loss = known.of(sample.y, sample.shares())
+        start = rough_solution(newton_points(sample.X, loss, problem))
+    return newton_points(source, losses, problem, start)
 
 
 def _in_place(found: NewtonPoint, shift: FloatArray | None) -> Iterate:
@@ -230,9 +221,3 @@ def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:
     model._certificates = [solution.certificate.noted(say(note)) for solution in solutions]
     model.n_iter_ = max(one.iterations for one in ended)
     return worst_of(ended)
-
-
-def margin_widths(coef: FloatArray) -> FloatArray:
-    """2/‖θ‖ of each class."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(2.0 / np.linalg.norm(coef, axis=1))

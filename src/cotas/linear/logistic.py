@@ -11,7 +11,6 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, class_sketches
@@ -35,8 +34,7 @@ from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
 from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH
-from cotas.solvers.newton import newton
-from cotas.solvers.proximal_newton import proximal_newton
+from cotas.solvers.proximal_newton import newton_points
 from cotas.solvers.risks import LogisticRisk, RowRisk, SoftmaxLoss
 from cotas.source import Source, comes_in_blocks, source_of
 
@@ -115,13 +113,8 @@ def newton_iterates(
     near: Moved, risk: Any, problem: RegularizedRisk | SoftmaxRisk, start: Start | None
 ) -> Iterator[Iterate]:
     """The points of Newton's method, or of the proximal one where the penalty has corners."""
-    X, start = near.X, start and (start[0], near.seen(*start))
-    lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
-    if ratio:
-        points = proximal_newton(X, risk, lam * ratio, lam * (1.0 - ratio), free, start)
-    else:
-        points = newton(X, risk, lam, 0.0 if free else None, start)
-    for found in points:
+    start = start and (start[0], near.seen(*start))
+    for found in newton_points(near.X, risk, problem, start):
         believed = relative_gap(found.gap, found.objective)
         theta0 = near.given(found.theta, found.theta0)
         yield Iterate((found.theta, theta0), found.slopes, believed)
@@ -313,11 +306,8 @@ class LogisticRegression(LinearClassifier):
     ) -> list[Ended[ClassSolution]]:
         """Find the best model of each part: one for all the classes, or one for each."""
         alone = len(starts) == 1
-        with (
-            Monitor(self) as monitor,
-            one_thread_in_blas(),
-            rows_in_threads(examples.X, self.n_jobs if alone else 1) as each,
-        ):
+        jobs = self.n_jobs if alone else 1
+        with Monitor(self) as monitor, rows_in_threads(examples.X, jobs) as each:
             parts = self._parts(examples, each)
 
             def solve(c: int) -> Ended[ClassSolution]:

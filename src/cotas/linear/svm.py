@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
 from cotas.certificates import (
     Certificate,
     DualPoint,
@@ -22,7 +21,7 @@ from cotas.certificates import (
     optimum_regions,
 )
 from cotas.certificates.core.rows import Rows
-from cotas.certificates.sweep import Facts, class_sketches
+from cotas.certificates.sweep import class_sketches
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.deciding import shared_by_all
 from cotas.fitting.moved import Moved
@@ -38,17 +37,14 @@ from cotas.fitting.threads import WORTH_A_TASK, entries_of, rows_in_threads, thr
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import (
     SOLVERS,
-    BinaryTask,
-    Check,
+    AgainstTheRest,
     Ending,
     Solution,
     as_solved,
     begun_together,
-    first_iterate,
-    iterates,
     serves,
 )
-from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep, margin_widths
+from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.linear.hard_margin import widest_margin
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
@@ -186,14 +182,14 @@ class LinearSVM(LinearClassifier):
         if (source := source_of(X, y, sample_weight)) is not None:
             return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        starts = self._starts(examples, len(examples.positives()))
-        self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())
-        self.solver_, why = self._choose_solver(examples.X)
+        self.lam_ = penalty_of(self, examples.total_weight())
+        starts = self._starts(examples)
+        self.classes_, (self.solver_, why) = examples.classes, self._choose_solver(examples.X)
         ended = self._solve(examples, starts, began)
         solutions = [one.proved for one in ended]
         self.n_iter_ = max(one.iterations for one in ended)
         self._remember(solutions)
-        self._keep(solutions, why)
+        self._keep(solutions, why, examples)
         found = [solution.certificate for solution in solutions]
         self._regions: list[Region | None] = optimum_regions(found, examples.X, examples.y)
         return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
@@ -280,81 +276,71 @@ class LinearSVM(LinearClassifier):
         self, examples: Examples, starts: list[Ending | None], began: float
     ) -> list[Ended[Solution]]:
         """Find the best model of each class."""
-        weights = examples.shares()
-        labels = self.classes_[examples.positives()]
-        random, seeds = check_random_state(self.random_state), np.zeros(len(labels), np.int64)
-        if self.solver_ == "dual-coordinate-ascent":
-            # One for each class, so that nothing depends on which one is solved first.
-            seeds = random.randint(2**31 - 1, size=len(labels))
-        examples = replace(examples, X=as_solved(examples.X, self.solver_))
-        bias = bool(self.fit_intercept)
-        near = Moved.near_zero(examples.X, bias)
-        problem = RegularizedRisk(LOSSES[self.loss], self.lam_, bias)
-
-        def solve(c: int) -> Ended[Solution]:
-            if self.margin == "hard":
-                widest = widest_margin(examples, near, weights, labels[c], float(bias))
-                return only(widest, Pursuit(None, None, None, monitor, **told(c)))
-            until = end_of_turn(began, self.max_time, c, len(labels), threads)
-            pursuit: Pursuit[Solution] = Pursuit(self.tol, self.max_iter, until, monitor, **told(c))
-            if not begun:
-                return self._follow(pursuit, *part(c))
-            (check, run), (iterate, found) = runs[c], begun[c]
-            pursuit.take(iterate, found)
-            return pursuit.follow(run, check)
-
-        def part(c: int) -> tuple[Check, BinaryTask]:
-            signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            start = starts[c]
-            if start is not None:
-                start = start._replace(theta0=near.seen(start.theta, start.theta0))
-            given = (problem, int(seeds[c]), start, each, look, self.tol)
-            task = BinaryTask(near.X, signs, weights, *given)
-            own = replace(facts, sketches=[facts.sketches[c]])
-            return Check(examples, near, signs, weights, labels[c], problem, own, each), task
-
-        def told(c: int) -> dict[str, Any]:
-            return {"began": began, "label": labels[c]}
-
+        X = as_solved(examples.X, self.solver_)
+        size, count = entries_of(X), len(starts)
+        threads = thread_count(self.n_jobs, count, size)
+        rows_jobs = self.n_jobs if count == 1 and self.solver_ == "newton" else 1
         watched = self.max_time is not None or self.callbacks
         look = AT_EACH if watched else Look(min(AHEAD, int(self.max_iter)), float(self.tol))
-        threads = thread_count(self.n_jobs, len(labels), entries_of(examples.X))
-        rows_jobs = self.n_jobs if len(labels) == 1 and self.solver_ == "newton" else 1
-        with (
-            Monitor(self) as monitor,
-            one_thread_in_blas(),
-            rows_in_threads(examples.X, rows_jobs) as each,
-        ):
-            sketches = class_sketches(examples.X, examples.y, list(labels), each)
-            facts = Facts(sketches, rows=Rows(examples.X, bias, each))
-            begun: list[tuple[Iterate, Solution]] = []
-            if not watched and self._proves_together(examples, starts):
-                parts = [part(c) for c in range(len(labels))]
-                runs = [(check, iterates(self.solver_, task)) for check, task in parts]
+        # To prove each class of a small table takes most of the time.
+        together = count > 1 and size < WORTH_A_TASK and not (watched or any(starts))
+        with Monitor(self) as monitor, rows_in_threads(X, rows_jobs) as each:
+            parts = self._parts(replace(examples, X=X), each, look)
+            begun: list[Any] = []
+            if together and self.margin == "soft":
                 try:
-                    begun = begun_together(runs, look, facts)
+                    begun = begun_together(parts, self.solver_)
                 except KeyboardInterrupt:
                     monitor.interrupt()
-            return monitor.for_each(solve, range(len(labels)), threads)
 
-    def _proves_together(self, examples: Examples, starts: list[Ending | None]) -> bool:
-        """Whether the classes are those of a small table: to prove each takes most of the time."""
-        small = len(starts) > 1 and entries_of(examples.X) < WORTH_A_TASK
-        return small and self.margin == "soft" and not any(starts)
+            def solve(c: int) -> Ended[Solution]:
+                known = {"began": began, "label": parts[c].label}
+                if self.margin == "hard":
+                    found = widest_margin(parts[c])
+                    return only(found, Pursuit(None, None, None, monitor, **known))
+                until = end_of_turn(began, self.max_time, c, count, threads)
+                limits = (self.tol, self.max_iter, until, monitor)
+                pursuit: Pursuit[Solution] = Pursuit(*limits, **known)
+                if not begun:
+                    return self._follow(pursuit, parts[c], starts[c])
+                run, *first = begun[c]
+                pursuit.take(*first)
+                return pursuit.follow(run, parts[c].check)
+
+            return monitor.for_each(solve, range(count), threads)
+
+    def _parts(self, examples: Examples, each: Each, look: Look) -> list[AgainstTheRest]:
+        """What is to be solved, for each class."""
+        X, free = examples.X, bool(self.fit_intercept)
+        labels = self.classes_[examples.positives()]
+        random, seeds = check_random_state(self.random_state), [0] * len(labels)
+        if self.solver_ == "dual-coordinate-ascent":
+            # One for each class, so that nothing depends on which one is solved first.
+            seeds = random.randint(2**31 - 1, size=len(labels)).tolist()
+        rows, near = Rows(X, free, each), Moved.near_zero(X, free)
+        problem = RegularizedRisk(LOSSES[self.loss], self.lam_, free)
+        given = (problem, examples.shares(), examples.used(), near, rows)
+        sketches = class_sketches(X, examples.y, list(labels), each)
+        return [
+            AgainstTheRest(examples, label, *given, sketch, each, look, self.tol, seed)
+            for label, sketch, seed in zip(labels, sketches, seeds, strict=True)
+        ]
 
     def _follow(
-        self, pursuit: Pursuit[Solution], check: Check, task: BinaryTask
+        self, pursuit: Pursuit[Solution], part: AgainstTheRest, start: Ending | None
     ) -> Ended[Solution]:
         """Follow one solver and keep its best model, by what is proved of it."""
-        if task.start is not None:
-            certificate = pursuit.begin(first_iterate(task, task.start), check)
+        if start is not None:
+            certificate = pursuit.begin(part.first(start), part.check)
             if not serves(self.solver_, certificate):
-                task = replace(task, start=None)
-        return pursuit.follow(iterates(self.solver_, task), check, start=check.start())
+                start = None
+        iterates = part.iterates(self.solver_, start)
+        return pursuit.follow(iterates, part.check, start=part.start())
 
-    def _starts(self, examples: Examples, n_classes: int) -> list[Ending | None]:
+    def _starts(self, examples: Examples) -> list[Ending | None]:
         """Where the last fit ended, for each class; None stands for a start from nothing."""
         last: list[Ending] | None = getattr(self, "_ends", None)
+        n_classes = len(examples.positives())
         goes_on = (
             self.warm_start
             and self.margin == "soft"
@@ -374,16 +360,20 @@ class LinearSVM(LinearClassifier):
                 model = (point.coef, float(point.intercept), point.problem.lam)
                 self._ends.append(Ending(point.multipliers, *model))
 
-    def _keep(self, solutions: list[Solution], why: str) -> None:
+    def _keep(self, solutions: list[Solution], why: str, examples: Examples) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
         self.intercept_ = np.array([solution.point.intercept for solution in solutions])
         self._certificates = [solution.certificate.noted(why) for solution in solutions]
-        supports = [_support(solution) for solution in solutions]
-        coefs = [s.signed_alpha[rows] for s, rows in zip(solutions, supports, strict=True)]
+        supports, coefs = [], []
+        for solution in solutions:
+            alpha, least = _multipliers(solution, examples)
+            supports.append((alpha > least).nonzero()[0])
+            positive = examples.y[supports[-1]] == solution.point.positive
+            coefs.append(np.where(positive, 1.0, -1.0) * alpha[supports[-1]])
         self.n_support_ = np.array([len(rows) for rows in supports])
         self.margin_width_ = margin_widths(self.coef_)
         # A row without a multiplier can be left out without changing the model.
-        self.leave_one_out_bound_ = self.n_support_ / len(solutions[0].signed_alpha)
+        self.leave_one_out_bound_ = self.n_support_ / examples.n_rows
         self.support_ = supports[0] if len(supports) == 1 else supports
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
 
@@ -399,10 +389,17 @@ def only(found: Solution, pursuit: Pursuit[Solution]) -> Ended[Solution]:
     return pursuit.follow(solved(), lambda iterate: iterate.model, start=last)
 
 
-def _support(solution: Solution) -> IntArray:
-    """The rows whose multiplier is positive, as far as the gap can tell."""
+def _multipliers(solution: Solution, examples: Examples) -> tuple[FloatArray, Any]:
+    """α, and above what each of them is positive, as far as the gap can tell."""
     point = solution.point
     if isinstance(point, HardMarginPoint):
-        return np.flatnonzero(point.alpha > 0)
+        return point.alpha, 0.0
+    shares = examples.shares()
     least = max(SUPPORT, min(0.01, SUPPORT_BY_GAP * solution.certificate.gap))
-    return (point.multipliers > least).nonzero()[0]
+    return point.multipliers * shares, least * shares
+
+
+def margin_widths(coef: FloatArray) -> FloatArray:
+    """2/‖θ‖ of each class."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(2.0 / np.linalg.norm(coef, axis=1))
