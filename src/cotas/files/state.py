@@ -74,12 +74,13 @@ class _Walk:
         self._write("name", _name(value).encode())
 
     def _write(self, kind: str, content: Any) -> None:
-        self._short.append(f"{kind}\0{len(content)}\0".encode())
-        if len(content) > LONG:
-            self._hash_short()
-            self._hash.update(content)
-        else:
-            self._short.append(content)
+        size = len(content)
+        if size <= LONG:
+            self._short.append(b"%b\0%d\0%b" % (kind.encode(), size, content))
+            return
+        self._short.append(f"{kind}\0{size}\0".encode())
+        self._hash_short()
+        self._hash.update(content)
 
     def _hash_short(self) -> None:
         self._hash.update(b"".join(self._short))
@@ -92,13 +93,13 @@ class _Walk:
 
     def _dict(self, value: dict[Any, Any]) -> None:
         self._write("dict", str(len(value)).encode())
-        for key, held in sorted(value.items(), key=lambda pair: repr(pair[0])):
+        for key in sorted(value, key=repr):
             if type(key) is str:
                 self._short.append(_pair(key))
             else:
                 self._short.append(PAIR)
                 self.enter(key)
-            self.enter(held)
+            self.enter(value[key])
 
     def _sequence(self, value: Any) -> None:
         kind: Any = type(value)

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.core.rows import Rows
-from cotas.certificates.sweep import Facts, Sketch
+from cotas.certificates.sweep import Facts, Sketch, class_sketches
 from cotas.design import as_design
 from cotas.design.blocks import times, times_transposed
 from cotas.fitting.data import Examples
 from cotas.fitting.moved import Moved
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
+from cotas.fitting.threads import WORTH_A_TASK, entries_of, rows_in_threads, thread_count
+from cotas.linear.hard_margin import widest_margin
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
+from cotas.progress import Monitor
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, interior_point
-from cotas.solvers.iterate import AT_EACH, Iterate, Look
+from cotas.solvers.iterate import AHEAD, AT_EACH, Iterate, Look
 from cotas.solvers.losses import SMOOTH
 from cotas.solvers.newton import newton
 from cotas.solvers.newton_round import is_small
 from cotas.solvers.newton_steps import newton_on_small_table
 from cotas.solvers.risks import RowRisk
 from cotas.solvers.semismooth_newton import to_the_last_digit
+from cotas.stops import Reason, Stop
+from cotas.words import say
 
 SOLVERS = ("auto", "newton", "interior-point", "dual-coordinate-ascent")
 WALK_ALONG_ROWS = ("newton", "dual-coordinate-ascent")
@@ -37,6 +45,73 @@ NEAR = 0.01
 PATIENCE = 6
 # A dense matrix with fewer entries than this part, and rows this long, is read faster as CSR.
 MOSTLY_ZERO, LONG_ROWS = 0.25, 50
+
+
+CLOSED = Reason(Stop.THEORY, say("the working set was closed"))
+
+
+def solve_all(
+    model: Any,
+    examples: Examples,
+    problem: RegularizedRisk,
+    starts: list[Ending | None],
+    began: float,
+) -> tuple[list[Solution], int, Reason]:
+    """Find the best model of each class, the iterations of the longest run, and why it ended.
+
+    `model` has the solver and the limits; `starts` are where the last fit of each class ended.
+    """
+    X, count = as_solved(examples.X, model.solver_), len(starts)
+    watched = model.max_time is not None or model.callbacks
+    with Monitor(model) as monitor:
+        size = entries_of(X)
+        threads = thread_count(model.n_jobs, count, size)
+        jobs = model.n_jobs if count == 1 and model.solver_ == "newton" else 1
+        with rows_in_threads(X, jobs) as each:
+            parts = _parts(model, replace(examples, X=X), problem, starts, each, not watched)
+            begun: list[Begun] = []
+            # To prove each class of a small table takes most of the time.
+            together = model.margin == "soft" and not (watched or any(starts))
+            if together and count > 1 and size < WORTH_A_TASK:
+                try:
+                    begun = begun_together(parts)
+                except KeyboardInterrupt:
+                    monitor.interrupt()
+
+            def solve(c: int) -> Ended[Solution]:
+                until = end_of_turn(began, model.max_time, c, count, threads)
+                limits = (model.tol, model.max_iter, until, monitor)
+                if model.margin == "hard":
+                    limits = (None, None, None, monitor)
+                pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=parts[c].label)
+                return parts[c].pursue(pursuit, begun[c] if begun else None)
+
+            ended = monitor.for_each(solve, range(count), threads)
+            found = [one.proved for one in ended]
+            return found, max(one.iterations for one in ended), worst_of(ended)
+
+
+def _parts(
+    model: Any, examples: Examples, problem: RegularizedRisk, starts: list[Ending | None],
+    each: Each, ahead: bool,
+) -> list[AgainstTheRest]:  # fmt: skip
+    """What is to be solved, for each class."""
+    look = Look(min(AHEAD, int(model.max_iter)), float(model.tol)) if ahead else AT_EACH
+    random, seeds = check_random_state(model.random_state), [0] * len(starts)
+    if model.solver_ == "dual-coordinate-ascent":
+        # One for each class, so that nothing depends on which one is solved first.
+        seeds = random.randint(2**31 - 1, size=len(starts)).tolist()
+    labels, shares, used = examples.trained(), examples.shares(), examples.used()
+    X, free = examples.X, problem.free_bias
+    rows = Rows(X, free, each)
+    # What is not far for the core, which moves columns sooner, is not for a solver.
+    near = Moved(X) if rows.shift is None else Moved.near_zero(X, free)
+    sketches = class_sketches(X, examples.y, list(labels), each)
+    given = (problem, model.solver_, shares, used, near, rows)
+    return [
+        AgainstTheRest(examples, label, *given, sketch, start, each, look, model.tol, seed)
+        for label, sketch, start, seed in zip(labels, sketches, starts, seeds, strict=True)
+    ]
 
 
 def as_solved(X: Matrix, solver: str) -> Matrix:
@@ -84,19 +159,38 @@ class AgainstTheRest(NamedTuple):
     examples: Examples
     label: Any
     problem: RegularizedRisk
+    solver: str
     shares: FloatArray
     used: IntArray | None
     near: Moved
     rows: Rows
     sketch: Sketch
-    each: Each = map
-    look: Look = AT_EACH
-    tol: float = 0.0
-    seed: int = 0
+    end: Ending | None
+    each: Each
+    look: Look
+    tol: float
+    seed: int
+
+    def pursue(self, pursuit: Pursuit[Solution], begun: Begun | None) -> Ended[Solution]:
+        """Follow the solver and keep its best model, by what is proved of it."""
+        if begun is not None:
+            run, first, found = begun
+            pursuit.take(first, found)
+            return pursuit.follow(run, self.check)
+        if self.solver == "hard-margin":
+            given = (self.examples, self.near, self.label, self.problem.free_bias)
+            return _shown(widest_margin(*given), pursuit, self.examples)
+        end = self.end
+        if end is not None:
+            certificate = pursuit.begin(self.first(end), self.check)
+            near = certificate is not None and certificate.relative_gap <= NEAR
+            # The interior point gains nothing from a start that is not near.
+            end = end if near or self.solver != "interior-point" else None
+        return pursuit.follow(self.iterates(end), self.check, start=self.start())
 
     # ---- solved ------------------------------------------------------------------------------
 
-    def iterates(self, solver: str, end: Ending | None = None) -> Iterator[Iterate]:
+    def iterates(self, end: Ending | None = None) -> Iterator[Iterate]:
         """θ and α from the solver, α over all the rows, with the gap that it believes to have."""
         X, signs, shares = self.near.X, self.signs(), self.shares
         if self.used is not None:
@@ -106,13 +200,13 @@ class AgainstTheRest(NamedTuple):
         if start is not None and self.used is not None:
             start = start._replace(alpha=start.alpha[self.used])
         if isinstance(self.problem.loss, Hinge):
-            return map(self._iterate, self._found(solver, seen, start))
+            return map(self._iterate, self._found(seen, start))
         return self._smooth_newton(seen, start)
 
-    def _found(self, solver: str, seen: Seen, start: Start | None) -> Iterator[PrimalDual]:
-        if solver == "interior-point":
+    def _found(self, seen: Seen, start: Start | None) -> Iterator[PrimalDual]:
+        if self.solver == "interior-point":
             return _interior_point(seen, start)
-        if solver == "newton":
+        if self.solver == "newton":
             return to_the_last_digit(*seen, start, self.each, self.look, self.tol)
         random = np.random.RandomState(self.seed)
         given = (as_design(seen.X), *seen[1:], random, 0.0, start, self.each, self.tol)
@@ -131,11 +225,12 @@ class AgainstTheRest(NamedTuple):
         for found in points:
             believed = relative_gap(found.gap, found.objective)
             alpha = self._over_all(-seen.signs * found.slopes[:, 0])
-            yield Iterate(found.theta[:, 0], alpha, believed, found.steps)
+            yield Iterate((found.theta[:, 0], found.theta0[0]), alpha, believed, found.steps)
 
     def _iterate(self, found: PrimalDual) -> Iterate:
+        alpha = self._over_all(found.alpha)
         believed = relative_gap(found.primal - found.dual, found.primal)
-        return Iterate(found.theta, self._over_all(found.alpha), believed, found.steps)
+        return Iterate((found.theta, None), alpha, believed, found.steps)
 
     def _over_all(self, alpha: FloatArray) -> FloatArray:
         """α with zeros for the rows that were left out."""
@@ -153,14 +248,14 @@ class AgainstTheRest(NamedTuple):
 
     def start(self) -> Iterate:
         """θ = 0, where every solver begins."""
-        return Iterate(np.zeros(self.examples.X.shape[1]), np.zeros(len(self.shares)), steps=0)
+        theta = np.zeros(self.examples.X.shape[1])
+        return Iterate((theta, None), np.zeros(len(self.shares)), steps=0)
 
     def first(self, end: Ending) -> Iterate:
         """Where the earlier fit ended, which may be good enough already."""
         start = self._start(end)
-        if end.lam == self.problem.lam:
-            return Iterate(start.theta, start.alpha)
-        return Iterate(self._theta(start.alpha), start.alpha)
+        theta = start.theta if end.lam == self.problem.lam else self._theta(start.alpha)
+        return Iterate((theta, None), start.alpha)
 
     def _start(self, end: Ending) -> Start:
         """The dual point to begin with.
@@ -185,29 +280,29 @@ class AgainstTheRest(NamedTuple):
     # ---- proved ------------------------------------------------------------------------------
 
     def check(self, iterate: Iterate) -> Solution:
-        """Prove what can be proved of (θ, α), θ₀ being the best bias for θ."""
+        """Prove what can be proved of (θ, θ₀) and α."""
         return prove_together([self], [iterate])[0]
 
     def point(self, iterate: Iterate) -> DualPoint:
-        """θ and α with the best bias, to be proved."""
-        theta, given, theta0 = iterate.model, self.examples.weights, 0.0
-        if self.problem.free_bias:
-            values, positive = times(self.near.X, theta), self.examples.y == self.label
-            if isinstance(self.problem.loss, Hinge):
-                theta0 = best_bias(values, positive, given)
-            else:
-                theta0 = best_smooth_bias(values, positive, self.shares, self.problem.loss)
-            theta0 = self.near.given(theta, theta0)
-        share = np.zeros_like(self.shares)
-        np.divide(iterate.dual, self.shares, out=share, where=self.shares > 0)
+        """The witness of θ and α, with the best bias for θ where the solver has none."""
+        (theta, theta0), alpha, given = iterate.model, iterate.dual, self.examples.weights
+        if theta0 is None:
+            theta0 = self._best_bias(theta) if self.problem.free_bias else 0.0
+        shares = self.shares if self.used is None else np.where(self.shares > 0, self.shares, 1.0)
         return DualPoint(
             problem=self.problem,
             coef=theta,
-            intercept=theta0,
+            intercept=float(self.near.given(theta, theta0)),
             positive=self.label,
-            multipliers=share,
+            multipliers=alpha / shares,
             weights=given,
         )
+
+    def _best_bias(self, theta: FloatArray) -> float:
+        scores, positive = times(self.near.X, theta), self.examples.y == self.label
+        if isinstance(self.problem.loss, Hinge):
+            return best_bias(scores, positive, self.examples.weights)
+        return best_smooth_bias(scores, positive, self.shares, self.problem.loss)
 
 
 def prove_together(parts: Sequence[AgainstTheRest], iterates: Sequence[Iterate]) -> list[Solution]:
@@ -218,11 +313,13 @@ def prove_together(parts: Sequence[AgainstTheRest], iterates: Sequence[Iterate])
     return [Solution(*both) for both in zip(points, found, strict=True)]
 
 
-def begun_together(
-    parts: Sequence[AgainstTheRest], solver: str
-) -> list[tuple[Iterator[Iterate], Iterate, Solution]]:
+# A solver after its first iterate to look at, that iterate, and what is proved of it.
+Begun: TypeAlias = tuple[Iterator[Iterate], Iterate, Solution]
+
+
+def begun_together(parts: Sequence[AgainstTheRest]) -> list[Begun]:
     """The solver of each class after its first iterate to look at, all of them proved together."""
-    runs = [part.iterates(solver) for part in parts]
+    runs = [part.iterates() for part in parts]
     with np.errstate(all="ignore"):
         begun = [
             part.look.first(run) or part.start() for part, run in zip(parts, runs, strict=True)
@@ -230,13 +327,18 @@ def begun_together(
         return list(zip(runs, begun, prove_together(parts, begun), strict=True))
 
 
-def serves(solver: str, certificate: Certificate | None) -> bool:
-    """Whether the solver can begin at an end that proves this in its problem.
+def _shown(
+    point: HardMarginPoint, pursuit: Pursuit[Solution], examples: Examples
+) -> Ended[Solution]:
+    """Show callbacks what a solver has found that has nothing to show before its end."""
 
-    The interior point gains nothing from a start that is not near.
-    """
-    near = certificate is not None and certificate.relative_gap <= NEAR
-    return near or solver != "interior-point"
+    def solved() -> Generator[Iterate, None, Reason]:
+        yield last
+        return CLOSED
+
+    found = Solution(point, point.check(examples.X, examples.y))
+    last = Iterate(found, believed_gap=np.inf)  # so that only the solver ends it
+    return pursuit.follow(solved(), lambda iterate: iterate.model, start=last)
 
 
 def _interior_point(seen: Seen, start: Start | None) -> Iterator[PrimalDual]:

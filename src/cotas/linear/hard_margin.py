@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from cotas.certificates import HardMarginPoint, Separability
-from cotas.linear.dispatch import AgainstTheRest, Solution
+from cotas.fitting.data import Examples
+from cotas.fitting.moved import Moved
 from cotas.linear.separability import as_witness
 from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.separating_plane import ConvexCombination, separate
@@ -21,16 +26,15 @@ class NotSeparableError(ValueError):
         self.proof = proof
 
 
-def widest_margin(part: AgainstTheRest) -> Solution:
+def widest_margin(examples: Examples, near: Moved, label: Any, free_bias: bool) -> HardMarginPoint:
     """The separator with the largest margin; raises `NotSeparableError` with the proof."""
-    if part.used is not None:
+    if examples.used() is not None:
         raise ValueError("margin='hard' has no use for weights of zero: leave those rows out.")
-    X, y, near, free = part.examples.X, part.examples.y, part.near, part.problem.free_bias
-    signs, bias = part.signs(), float(free)
+    positive, bias = examples.y == label, float(free_bias)
+    signs = np.where(positive, 1.0, -1.0)
     known = separate(near.X, signs, bias)
     if isinstance(known, ConvexCombination):
-        witness = as_witness(known, X, True, bias)
-        raise NotSeparableError(Separability.from_witness(witness, X, y == part.label))
+        witness = as_witness(known, examples.X, True, bias)
+        raise NotSeparableError(Separability.from_witness(witness, examples.X, positive))
     theta, theta0, alpha = hard_margin(near.X, signs, bias, known)
-    point = HardMarginPoint(theta, near.given(theta, theta0), part.label, free, alpha)
-    return Solution(point, point.check(X, y))
+    return HardMarginPoint(theta, near.given(theta, theta0), label, free_bias, alpha)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import (
     Certificate,
     DualPoint,
@@ -20,11 +18,8 @@ from cotas.certificates import (
     optimum_region,
     optimum_regions,
 )
-from cotas.certificates.core.rows import Rows
-from cotas.certificates.sweep import class_sketches
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.deciding import shared_by_all
-from cotas.fitting.moved import Moved
 from cotas.fitting.parameters import (
     check_count,
     check_jobs,
@@ -32,27 +27,13 @@ from cotas.fitting.parameters import (
     check_time,
     penalty_of,
 )
-from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import WORTH_A_TASK, entries_of, rows_in_threads, thread_count
 from cotas.linear.base import LinearClassifier
-from cotas.linear.dispatch import (
-    SOLVERS,
-    AgainstTheRest,
-    Ending,
-    Solution,
-    as_solved,
-    begun_together,
-    serves,
-)
+from cotas.linear.dispatch import SOLVERS, Ending, Solution, solve_all
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
-from cotas.linear.hard_margin import widest_margin
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
-from cotas.progress import Monitor
-from cotas.solvers.iterate import AHEAD, AT_EACH, Iterate, Look
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, ascent_comes_first
 from cotas.source import Source, source_of
-from cotas.stops import Reason, Stop
 from cotas.words import say
 
 LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
@@ -61,7 +42,6 @@ FINEST_FOR_NEWTON = 1e-10
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
 # uncertain: an interior point keeps all of them a little above zero.
 SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
-CLOSED = Reason(Stop.THEORY, say("the working set was closed"))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -184,15 +164,14 @@ class LinearSVM(LinearClassifier):
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         self.lam_ = penalty_of(self, examples.total_weight())
         starts = self._starts(examples)
-        self.classes_, (self.solver_, why) = examples.classes, self._choose_solver(examples.X)
-        ended = self._solve(examples, starts, began)
-        solutions = [one.proved for one in ended]
-        self.n_iter_ = max(one.iterations for one in ended)
+        self.classes_, self.solver_ = examples.classes, self._choose_solver(examples.X)
+        problem = RegularizedRisk(LOSSES[self.loss], self.lam_, bool(self.fit_intercept))
+        solutions, self.n_iter_, reason = solve_all(self, examples, problem, starts, began)
         self._remember(solutions)
-        self._keep(solutions, why, examples)
+        self._keep(solutions, examples)
         found = [solution.certificate for solution in solutions]
         self._regions: list[Region | None] = optimum_regions(found, examples.X, examples.y)
-        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+        return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _fit_in_blocks(self, source: Source) -> Self:
         """From a source of row blocks, of which nothing is kept."""
@@ -259,97 +238,41 @@ class LinearSVM(LinearClassifier):
         if self.loss != "hinge" and self.solver not in ("auto", "newton"):
             raise ValueError(f"solver={self.solver!r} is for loss='hinge'; take 'newton'.")
 
-    def _choose_solver(self, X: Matrix) -> tuple[str, str]:
+    def _choose_solver(self, X: Matrix) -> str:
         if self.margin == "hard":
-            return "hard-margin", "Solved as the nearest points of the two convex hulls."
+            return "hard-margin"
         if self.solver != "auto":
-            return self.solver, say("Solved by {solver}, as asked.", solver=self.solver)
+            return self.solver
+        fine = self.loss == "hinge" and self.tol <= FINEST_FOR_NEWTON
+        return "interior-point" if fine and X.shape[1] <= LARGEST_SYSTEM else "newton"
+
+    def _how(self, X: Matrix) -> str:
+        """By whom it was solved, and why by that one."""
+        if self.margin == "hard":
+            return "Solved as the nearest points of the two convex hulls."
+        if self.solver != "auto":
+            return say("Solved by {solver}, as asked.", solver=self.solver)
         if self.loss != "hinge":
-            return "newton", "Solved by newton, the loss being smooth."
-        if self.tol <= FINEST_FOR_NEWTON and X.shape[1] <= LARGEST_SYSTEM:
-            return "interior-point", "Solved by interior-point, tol being so small."
+            return "Solved by newton, the loss being smooth."
+        if self.solver_ == "interior-point":
+            return "Solved by interior-point, tol being so small."
         if ascent_comes_first(X):
-            return "newton", "Solved by coordinate ascent and newton, in turns."
-        return "newton", "Solved by newton, since there are few features."
-
-    def _solve(
-        self, examples: Examples, starts: list[Ending | None], began: float
-    ) -> list[Ended[Solution]]:
-        """Find the best model of each class."""
-        X = as_solved(examples.X, self.solver_)
-        size, count = entries_of(X), len(starts)
-        threads = thread_count(self.n_jobs, count, size)
-        rows_jobs = self.n_jobs if count == 1 and self.solver_ == "newton" else 1
-        watched = self.max_time is not None or self.callbacks
-        look = AT_EACH if watched else Look(min(AHEAD, int(self.max_iter)), float(self.tol))
-        # To prove each class of a small table takes most of the time.
-        together = count > 1 and size < WORTH_A_TASK and not (watched or any(starts))
-        with Monitor(self) as monitor, rows_in_threads(X, rows_jobs) as each:
-            parts = self._parts(replace(examples, X=X), each, look)
-            begun: list[Any] = []
-            if together and self.margin == "soft":
-                try:
-                    begun = begun_together(parts, self.solver_)
-                except KeyboardInterrupt:
-                    monitor.interrupt()
-
-            def solve(c: int) -> Ended[Solution]:
-                known = {"began": began, "label": parts[c].label}
-                if self.margin == "hard":
-                    found = widest_margin(parts[c])
-                    return only(found, Pursuit(None, None, None, monitor, **known))
-                until = end_of_turn(began, self.max_time, c, count, threads)
-                limits = (self.tol, self.max_iter, until, monitor)
-                pursuit: Pursuit[Solution] = Pursuit(*limits, **known)
-                if not begun:
-                    return self._follow(pursuit, parts[c], starts[c])
-                run, *first = begun[c]
-                pursuit.take(*first)
-                return pursuit.follow(run, parts[c].check)
-
-            return monitor.for_each(solve, range(count), threads)
-
-    def _parts(self, examples: Examples, each: Each, look: Look) -> list[AgainstTheRest]:
-        """What is to be solved, for each class."""
-        X, free = examples.X, bool(self.fit_intercept)
-        labels = self.classes_[examples.positives()]
-        random, seeds = check_random_state(self.random_state), [0] * len(labels)
-        if self.solver_ == "dual-coordinate-ascent":
-            # One for each class, so that nothing depends on which one is solved first.
-            seeds = random.randint(2**31 - 1, size=len(labels)).tolist()
-        rows, near = Rows(X, free, each), Moved.near_zero(X, free)
-        problem = RegularizedRisk(LOSSES[self.loss], self.lam_, free)
-        given = (problem, examples.shares(), examples.used(), near, rows)
-        sketches = class_sketches(X, examples.y, list(labels), each)
-        return [
-            AgainstTheRest(examples, label, *given, sketch, each, look, self.tol, seed)
-            for label, sketch, seed in zip(labels, sketches, seeds, strict=True)
-        ]
-
-    def _follow(
-        self, pursuit: Pursuit[Solution], part: AgainstTheRest, start: Ending | None
-    ) -> Ended[Solution]:
-        """Follow one solver and keep its best model, by what is proved of it."""
-        if start is not None:
-            certificate = pursuit.begin(part.first(start), part.check)
-            if not serves(self.solver_, certificate):
-                start = None
-        iterates = part.iterates(self.solver_, start)
-        return pursuit.follow(iterates, part.check, start=part.start())
+            return "Solved by coordinate ascent and newton, in turns."
+        return "Solved by newton, since there are few features."
 
     def _starts(self, examples: Examples) -> list[Ending | None]:
         """Where the last fit ended, for each class; None stands for a start from nothing."""
         last: list[Ending] | None = getattr(self, "_ends", None)
-        n_classes = len(examples.positives())
+        count = 1 if len(examples.classes) == 2 else len(examples.classes)
         goes_on = (
             self.warm_start
             and self.margin == "soft"
             and last is not None
-            and len(last) == n_classes
+            and len(last) == count
             and np.array_equal(self.classes_, examples.classes)
-            and len(last[0].share) == examples.n_rows
+            and last[0].share.shape == examples.y.shape
         )
-        return list(last) if last and goes_on else [None] * n_classes
+        return list(last) if last and goes_on else [None] * count
 
     def _remember(self, solutions: list[Solution]) -> None:
         """Where the next fit begins if it is to go on; a hard margin leaves nothing to it."""
@@ -360,16 +283,16 @@ class LinearSVM(LinearClassifier):
                 model = (point.coef, float(point.intercept), point.problem.lam)
                 self._ends.append(Ending(point.multipliers, *model))
 
-    def _keep(self, solutions: list[Solution], why: str, examples: Examples) -> None:
+    def _keep(self, solutions: list[Solution], examples: Examples) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
         self.intercept_ = np.array([solution.point.intercept for solution in solutions])
-        self._certificates = [solution.certificate.noted(why) for solution in solutions]
-        supports, coefs = [], []
-        for solution in solutions:
-            alpha, least = _multipliers(solution, examples)
-            supports.append((alpha > least).nonzero()[0])
-            positive = examples.y[supports[-1]] == solution.point.positive
-            coefs.append(np.where(positive, 1.0, -1.0) * alpha[supports[-1]])
+        how = self._how(examples.X)
+        self._certificates = [solution.certificate.noted(how) for solution in solutions]
+        supports = [_support(solution) for solution in solutions]
+        coefs = [
+            _signed_alpha(solution, examples, rows)
+            for solution, rows in zip(solutions, supports, strict=True)
+        ]
         self.n_support_ = np.array([len(rows) for rows in supports])
         self.margin_width_ = margin_widths(self.coef_)
         # A row without a multiplier can be left out without changing the model.
@@ -378,28 +301,28 @@ class LinearSVM(LinearClassifier):
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
 
 
-def only(found: Solution, pursuit: Pursuit[Solution]) -> Ended[Solution]:
-    """Show callbacks what a solver has found that has nothing to show before its end."""
-
-    def solved() -> Generator[Iterate, None, Reason]:
-        yield last
-        return CLOSED
-
-    last = Iterate(found, believed_gap=np.inf)  # so that only the solver ends it
-    return pursuit.follow(solved(), lambda iterate: iterate.model, start=last)
-
-
-def _multipliers(solution: Solution, examples: Examples) -> tuple[FloatArray, Any]:
-    """α, and above what each of them is positive, as far as the gap can tell."""
+def _support(solution: Solution) -> IntArray:
+    """The rows whose multiplier is positive, as far as the gap can tell."""
     point = solution.point
     if isinstance(point, HardMarginPoint):
-        return point.alpha, 0.0
-    shares = examples.shares()
+        return np.flatnonzero(point.alpha > 0)
     least = max(SUPPORT, min(0.01, SUPPORT_BY_GAP * solution.certificate.gap))
-    return point.multipliers * shares, least * shares
+    return (point.multipliers > least).nonzero()[0]
+
+
+def _signed_alpha(solution: Solution, examples: Examples, rows: IntArray) -> FloatArray:
+    """yᵢαᵢ of some rows."""
+    point, weights = solution.point, examples.weights
+    if isinstance(point, HardMarginPoint):
+        alpha = point.alpha[rows]
+    elif weights is None:
+        alpha = point.multipliers[rows] / examples.n_rows
+    else:
+        alpha = point.multipliers[rows] * (weights[rows] / weights.sum())
+    return np.where(examples.y[rows] == point.positive, alpha, -alpha)
 
 
 def margin_widths(coef: FloatArray) -> FloatArray:
     """2/‖θ‖ of each class."""
     with np.errstate(divide="ignore"):
-        return np.asarray(2.0 / np.linalg.norm(coef, axis=1))
+        return np.asarray(2.0 / np.sqrt(np.square(coef).sum(axis=1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -76,8 +77,12 @@ def semismooth_newton(
     what it will be when Σ αᵢyᵢ = 0. Cost: O(nnz) and O(md²) a step, m being the rows with
     0 < αᵢ < sᵢ.
     """
-    given = (X, y, weights, lam, bias, start, each)
-    yield from _in_turns(*given, tol) if ascent_comes_first(X) else _newton_alone(*given, look)
+    problem = (y, weights, lam, bias, start)
+    if ascent_comes_first(X):
+        return _in_turns(X, *problem, each, tol)
+    if is_small(*X.shape):
+        return rounds_on_small_table(as_design(X), *problem, look)
+    return _newton_alone(X, *problem, each)
 
 
 def _in_turns(
@@ -104,12 +109,9 @@ def _in_turns(
 
 def _newton_alone(
     X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float,
-    start: Start | None = None, each: Each = map, look: Look = AT_EACH,
+    start: Start | None = None, each: Each = map,
 ) -> Iterator[PrimalDual]:  # fmt: skip
     """Newton's method from what is known, else from a sample, else from nothing."""
-    if is_small(*X.shape):
-        yield from rounds_on_small_table(X, y, weights, lam, bias, start, look)
-        return
     rows, nu = HingeRows(as_design(X), y, weights, each), SMOOTHING_FROM_START
     if start is not None:
         np.divide(start.alpha, weights, out=rows.state.centre)
@@ -150,9 +152,8 @@ def to_the_last_digit(
 ) -> Iterator[PrimalDual]:
     """Newton's iterates, and where they end those of the interior point, if its system fits."""
     problem = (X, y, weights, lam, bias)
-    yield from semismooth_newton(*problem, start, each, look, tol)
-    if X.shape[1] <= LARGEST_SYSTEM:
-        yield from interior_point(*problem)
+    found = semismooth_newton(*problem, start, each, look, tol)
+    return chain(found, interior_point(*problem)) if X.shape[1] <= LARGEST_SYSTEM else found
 
 
 def newton_over_blocks(
@@ -227,7 +228,8 @@ def _rough(X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: floa
         return None
     share = weights / weights.sum()
     # A sample is rough work: its rows, few as they are, need no other start.
-    run = _newton_alone if X.shape[1] <= FEW_FEATURES else semismooth_newton
+    alone = X.shape[1] <= FEW_FEATURES and not is_small(*X.shape)
+    run = _newton_alone if alone else semismooth_newton
     for iterate in run(X, y, share, lam, bias):
         if iterate.primal - iterate.dual <= SAMPLE_GAP * iterate.primal:
             break
