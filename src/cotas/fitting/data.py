@@ -86,10 +86,6 @@ class Examples(TrainingRows):
         k = len(self.classes)
         return np.arange(1 if k == 2 else 0, k, dtype=_type_of_codes(k))
 
-    def trained(self) -> AnyArray:
-        """Those classes themselves."""
-        return self.classes[1:] if len(self.classes) == 2 else self.classes
-
 
 def refuse_source(caller: Any, X: Any) -> None:
     """Raise where an estimator or a function needs arrays, and was given a source of row blocks.

@@ -148,8 +148,8 @@ def multipliers(
     if problem.bias_scale:
         # A penalized bias is the weight of one more column, of the value `bias_scale`.
         scale, problem = problem.bias_scale, replace(problem, bias_scale=0.0)
-        join = sparse.hstack if sparse.issparse(X) else np.hstack
-        X = join([X, np.full((X.shape[0], 1), scale)])
+        column = np.full((X.shape[0], 1), scale)
+        X = sparse.hstack([X, column], "csr") if sparse.issparse(X) else np.hstack([X, column])
         start = start and (np.append(start[0], start[1] / scale), 0.0)
     if isinstance(problem.loss, Hinge):
         return shares(_hinge_dual(problem, X, signs, s, max_time), s)

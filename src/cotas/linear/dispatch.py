@@ -45,21 +45,21 @@ NEAR = 0.01
 PATIENCE = 6
 # A dense matrix with fewer entries than this part, and rows this long, is read faster as CSR.
 MOSTLY_ZERO, LONG_ROWS = 0.25, 50
-
-
 CLOSED = Reason(Stop.THEORY, say("the working set was closed"))
 
 
 def solve_all(
     model: Any,
     examples: Examples,
+    shares: FloatArray,
     problem: RegularizedRisk,
     starts: list[Ending | None],
     began: float,
 ) -> tuple[list[Solution], int, Reason]:
     """Find the best model of each class, the iterations of the longest run, and why it ended.
 
-    `model` has the solver and the limits; `starts` are where the last fit of each class ended.
+    `model` has the solver and the limits; `shares` are the sᵢ, which sum to one, and `starts` where
+    the last fit of each class ended.
     """
     X, count = as_solved(examples.X, model.solver_), len(starts)
     watched = model.max_time is not None or model.callbacks
@@ -68,7 +68,8 @@ def solve_all(
         threads = thread_count(model.n_jobs, count, size)
         jobs = model.n_jobs if count == 1 and model.solver_ == "newton" else 1
         with rows_in_threads(X, jobs) as each:
-            parts = _parts(model, replace(examples, X=X), problem, starts, each, not watched)
+            seen = examples if X is examples.X else replace(examples, X=X)
+            parts = _parts(model, seen, shares, problem, starts, each, not watched)
             begun: list[Begun] = []
             # To prove each class of a small table takes most of the time.
             together = model.margin == "soft" and not (watched or any(starts))
@@ -92,8 +93,8 @@ def solve_all(
 
 
 def _parts(
-    model: Any, examples: Examples, problem: RegularizedRisk, starts: list[Ending | None],
-    each: Each, ahead: bool,
+    model: Any, examples: Examples, shares: FloatArray, problem: RegularizedRisk,
+    starts: list[Ending | None], each: Each, ahead: bool,
 ) -> list[AgainstTheRest]:  # fmt: skip
     """What is to be solved, for each class."""
     look = Look(min(AHEAD, int(model.max_iter)), float(model.tol)) if ahead else AT_EACH
@@ -101,7 +102,8 @@ def _parts(
     if model.solver_ == "dual-coordinate-ascent":
         # One for each class, so that nothing depends on which one is solved first.
         seeds = random.randint(2**31 - 1, size=len(starts)).tolist()
-    labels, shares, used = examples.trained(), examples.shares(), examples.used()
+    labels = examples.classes[-len(starts) :]  # of two the second
+    used = None if shares.all() else np.flatnonzero(shares)
     X, free = examples.X, problem.free_bias
     rows = Rows(X, free, each)
     # What is not far for the core, which moves columns sooner, is not for a solver.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -33,9 +33,8 @@ from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
 from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.losses import SMOOTH
 from cotas.solvers.proximal_newton import newton_points
-from cotas.solvers.risks import LogisticRisk, RowRisk, SoftmaxLoss
+from cotas.solvers.risks import LogisticRisk, SoftmaxLoss
 from cotas.source import Source, comes_in_blocks, source_of
 
 Start = tuple[FloatArray, FloatArray]  # θ with a column for each score, and θ₀
@@ -49,75 +48,52 @@ class ClassSolution(NamedTuple):
     certificate: Certificate
 
 
-@dataclass(frozen=True)
-class OneAgainstTheRest:
-    """One class against the rest: what is minimized, by whom, and how it is proved."""
+class Part(NamedTuple):
+    """One class against the rest, or all at once by softmax: what is minimized, and its proof.
+
+    `label` is None for all classes; `near` are the rows as the solver sees them.
+    """
 
     examples: Examples
     near: Moved
     label: Any
-    problem: RegularizedRisk
+    problem: RegularizedRisk | SoftmaxRisk
     facts: Facts
-    each: Each = map
+    each: Each
 
     def iterates(self, start: Start | None) -> Iterator[Iterate]:
-        """θ and θ₀, with the slopes of the losses as the dual point."""
-        signs = np.where(self.examples.y == self.label, 1.0, -1.0)
-        given, name = (signs, self.examples.shares()), self.problem.loss.name
-        risk = LogisticRisk(*given) if name == "logistic" else RowRisk(*given, SMOOTH[name])
-        return newton_iterates(self.near, risk, self.problem, start)
+        """The points of Newton's method, with the slopes of the losses as the dual point."""
+        examples, near = self.examples, self.near
+        risk: LogisticRisk | SoftmaxLoss
+        if self.label is None:
+            risk = SoftmaxLoss(examples.codes, examples.shares(), len(examples.classes))
+        else:
+            signs = np.where(examples.y == self.label, 1.0, -1.0)
+            risk = LogisticRisk(signs, examples.shares())
+        start = start and (start[0], near.seen(*start))
+        for found in newton_points(near.X, risk, self.problem, start):
+            believed = relative_gap(found.gap, found.objective)
+            theta0 = near.given(found.theta, found.theta0)
+            yield Iterate((found.theta, theta0), found.slopes, believed)
 
     def check(self, iterate: Iterate) -> ClassSolution:
         """Prove what can be proved of an iterate."""
         (theta, theta0), slopes, examples = iterate.model, iterate.dual, self.examples
-        shares = examples.shares()
+        coef, shares = np.ascontiguousarray(theta.T), examples.shares()
+        given = (examples.X, examples.y, self.facts, self.each)
+        if isinstance(self.problem, SoftmaxRisk):  # its own probabilities are the dual point
+            model = (coef, theta0, examples.classes, coef, theta0, shares)
+            found = SoftmaxPoint(self.problem, *model).check(*given)
+            return ClassSolution(coef, theta0, found)
         point = DualPoint(
             problem=self.problem,
-            coef=theta[:, 0],
+            coef=coef[0],
             intercept=float(theta0[0]),
             positive=self.label,
             multipliers=np.abs(slopes[:, 0]) / np.where(shares > 0, shares, 1.0),
             weights=examples.weights,
         )
-        [found] = DualPoint.check_all([point], examples.X, examples.y, self.facts, self.each)
-        return ClassSolution(theta.T, theta0, found)
-
-
-@dataclass(frozen=True)
-class AllClasses:
-    """All the classes at once, by softmax."""
-
-    examples: Examples
-    near: Moved
-    problem: SoftmaxRisk
-    facts: Facts
-    each: Each = map
-    label: None = None  # of all classes
-
-    def iterates(self, start: Start | None) -> Iterator[Iterate]:
-        """A column of W for each class, and the biases."""
-        examples = self.examples
-        risk = SoftmaxLoss(examples.codes, examples.shares(), len(examples.classes))
-        return newton_iterates(self.near, risk, self.problem, start)
-
-    def check(self, iterate: Iterate) -> ClassSolution:
-        """Prove what can be proved of an iterate; its own probabilities are the dual point."""
-        (theta, theta0), examples = iterate.model, self.examples
-        coef = np.ascontiguousarray(theta.T)
-        model, given = (coef, theta0), (examples.classes, coef, theta0, examples.shares())
-        point = SoftmaxPoint(self.problem, *model, *given)
-        return ClassSolution(*model, point.check(examples.X, examples.y, self.facts, self.each))
-
-
-def newton_iterates(
-    near: Moved, risk: Any, problem: RegularizedRisk | SoftmaxRisk, start: Start | None
-) -> Iterator[Iterate]:
-    """The points of Newton's method, or of the proximal one where the penalty has corners."""
-    start = start and (start[0], near.seen(*start))
-    for found in newton_points(near.X, risk, problem, start):
-        believed = relative_gap(found.gap, found.objective)
-        theta0 = near.given(found.theta, found.theta0)
-        yield Iterate((found.theta, theta0), found.slopes, believed)
+        return ClassSolution(coef, theta0, DualPoint.check_all([point], *given)[0])
 
 
 PENALTIES = ("l2", "l1", "elasticnet")
@@ -321,19 +297,17 @@ class LogisticRegression(LinearClassifier):
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))
             return monitor.for_each(solve, range(len(parts)), threads)
 
-    def _parts(self, examples: Examples, each: Each) -> list[AllClasses | OneAgainstTheRest]:
-        ratio = self._ratio()
-        free, labels = bool(self.fit_intercept), list(self.classes_[examples.positives()])
-        sketches = class_sketches(examples.X, examples.y, labels, each)
-        known = Facts(sketches, rows=Rows(examples.X, free, each))
-        near = Moved.near_zero(examples.X, free)
+    def _parts(self, examples: Examples, each: Each) -> list[Part]:
+        ratio, free, X = self._ratio(), bool(self.fit_intercept), examples.X
+        labels = list(self.classes_[examples.positives()])
+        sketches, rows = class_sketches(X, examples.y, labels, each), Rows(X, free, each)
+        given = (examples, Moved.near_zero(X, free))
         if self.multiclass_ == "softmax":
-            return [AllClasses(examples, near, SoftmaxRisk(self.lam_, free, ratio), known, each)]
+            together = SoftmaxRisk(self.lam_, free, ratio)
+            return [Part(*given, None, together, Facts(sketches, rows=rows), each)]
         problem = RegularizedRisk(Logistic(), self.lam_, free, l1_ratio=ratio)
         return [
-            OneAgainstTheRest(
-                examples, near, label, problem, replace(known, sketches=[sketch]), each
-            )
+            Part(*given, label, problem, Facts([sketch], rows=rows), each)
             for label, sketch in zip(labels, sketches, strict=True)
         ]
 

@@ -162,11 +162,11 @@ class LinearSVM(LinearClassifier):
         if (source := source_of(X, y, sample_weight)) is not None:
             return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        self.lam_ = penalty_of(self, examples.total_weight())
+        self.lam_, shares = penalty_of(self, examples.total_weight()), examples.shares()
         starts = self._starts(examples)
         self.classes_, self.solver_ = examples.classes, self._choose_solver(examples.X)
         problem = RegularizedRisk(LOSSES[self.loss], self.lam_, bool(self.fit_intercept))
-        solutions, self.n_iter_, reason = solve_all(self, examples, problem, starts, began)
+        solutions, self.n_iter_, reason = solve_all(self, examples, shares, problem, starts, began)
         self._remember(solutions)
         self._keep(solutions, examples)
         found = [solution.certificate for solution in solutions]

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, add_outer, dot, n_features
+from cotas.design import add, add_outer, dot
 from cotas.loops import generic, loop
 from cotas.rounds import FIRST_CENTRE
 from cotas.solvers.interior_point import PrimalDual, Start
@@ -143,11 +143,11 @@ def room_for(n: int, d: int) -> tuple[IntArray, FloatArray, FloatArray]:
 
 
 def rounds_on_small_table(
-    rows: Any, y: FloatArray, weights: FloatArray, lam: float, bias: float, start: Start | None,
-    look: Look,
+    rows: Any, d: int, y: FloatArray, weights: FloatArray, lam: float, bias: float,
+    start: Start | None, look: Look,
 ) -> Iterator[PrimalDual]:  # fmt: skip
-    """The iterates of `semismooth_newton` to look at, each of which is one call."""
-    n, d = len(y), n_features(rows)
+    """The iterates of `semismooth_newton` to look at, each of which is one call, on d features."""
+    n = len(y)
     state = RowState(y, weights, np.full(n, FIRST_CENTRE), *np.zeros((3, n)))
     model, combination, room = np.zeros(d + 1), np.zeros(d), room_for(n, d)
     nu, best, idle, solved = SMOOTHING, np.inf, 0, True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +80,7 @@ def semismooth_newton(
     if ascent_comes_first(X):
         return _in_turns(X, *problem, each, tol)
     if is_small(*X.shape):
-        return rounds_on_small_table(as_design(X), *problem, look)
+        return rounds_on_small_table(as_design(X), X.shape[1], *problem, look)
     return _newton_alone(X, *problem, each)
 
 
@@ -152,8 +151,9 @@ def to_the_last_digit(
 ) -> Iterator[PrimalDual]:
     """Newton's iterates, and where they end those of the interior point, if its system fits."""
     problem = (X, y, weights, lam, bias)
-    found = semismooth_newton(*problem, start, each, look, tol)
-    return chain(found, interior_point(*problem)) if X.shape[1] <= LARGEST_SYSTEM else found
+    yield from semismooth_newton(*problem, start, each, look, tol)
+    if X.shape[1] <= LARGEST_SYSTEM:
+        yield from interior_point(*problem)
 
 
 def newton_over_blocks(
