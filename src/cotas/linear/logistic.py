@@ -17,17 +17,10 @@ from cotas.certificates.sweep import Facts, class_sketches
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.moved import Moved
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_share,
-    check_time,
-    penalty_of,
-)
+from cotas.fitting.parameters import check_share, penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
-from cotas.linear.base import LinearClassifier
+from cotas.linear.base import RiskMinimizer
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
@@ -102,7 +95,7 @@ ADVICE = "Raise max_iter, max_time or tol."
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(RiskMinimizer):
     """Logistic regression, for two classes or for more by softmax, with a proved gap.
 
     Minimizes
@@ -170,21 +163,9 @@ class LogisticRegression(LinearClassifier):
     [[0.98, 0.02, 0.0]]
     """
 
-    lam: float = 1e-3
-    C: float | None = None
     penalty: str = "l2"
     l1_ratio: float = 0.5
     multiclass: str = "softmax"
-    fit_intercept: bool = True
-    tol: float = 1e-4
-    max_iter: int = 1000
-    max_time: float | None = None
-    warm_start: bool = False
-    class_weight: Any = None
-    random_state: Any = None
-    n_jobs: int | None = None
-    callbacks: Any = None
-    progress: bool | None = None
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
@@ -201,6 +182,7 @@ class LogisticRegression(LinearClassifier):
         began = time.perf_counter()
         self._check_parameters()
         if (source := source_of(X, y, sample_weight)) is not None:
+            self._refuse_warm_start()
             return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         starts = self._starts(examples)
@@ -215,10 +197,6 @@ class LogisticRegression(LinearClassifier):
 
     def _fit_in_blocks(self, source: Source) -> Self:
         """From a source of row blocks, of which nothing is kept."""
-        if self.warm_start:
-            raise ValueError(
-                "warm_start=True needs X as an array: leave it out for a source of row blocks."
-            )
         free, ratio = bool(self.fit_intercept), self._ratio()
 
         def against_the_rest(lam: float) -> RegularizedRisk:
@@ -267,11 +245,7 @@ class LogisticRegression(LinearClassifier):
         return logs if z.shape[1] == 1 else np.log(self.predict_proba(X))
 
     def _check_parameters(self) -> None:
-        penalty_of(self, 1.0)
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
+        super()._check_parameters()
         for name, known in (("penalty", PENALTIES), ("multiclass", MULTICLASS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")

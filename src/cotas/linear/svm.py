@@ -20,14 +20,8 @@ from cotas.certificates import (
 )
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.deciding import shared_by_all
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_time,
-    penalty_of,
-)
-from cotas.linear.base import LinearClassifier
+from cotas.fitting.parameters import penalty_of
+from cotas.linear.base import RiskMinimizer
 from cotas.linear.dispatch import SOLVERS, Ending, Solution, solve_all
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
@@ -45,7 +39,7 @@ SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearSVM(LinearClassifier):
+class LinearSVM(RiskMinimizer):
     r"""The soft-margin linear support vector machine of Fuentes Cabrera, section 3.7.
 
     Minimises exactly the documents' objective,
@@ -128,21 +122,9 @@ class LinearSVM(LinearClassifier):
     True
     """
 
-    lam: float = 1e-3
-    C: float | None = None
     loss: str = "hinge"
     margin: str = "soft"
-    fit_intercept: bool = True
     solver: str = "auto"
-    tol: float = 1e-4
-    max_iter: int = 1000
-    max_time: float | None = None
-    warm_start: bool = False
-    class_weight: Any = None
-    random_state: Any = None
-    n_jobs: int | None = None
-    callbacks: Any = None
-    progress: bool | None = None
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
@@ -160,6 +142,7 @@ class LinearSVM(LinearClassifier):
         began = time.perf_counter()
         self._check_parameters()
         if (source := source_of(X, y, sample_weight)) is not None:
+            self._refuse_warm_start()
             return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         self.lam_, shares = penalty_of(self, examples.total_weight()), examples.shares()
@@ -180,8 +163,6 @@ class LinearSVM(LinearClassifier):
                 "From a source of row blocks LinearSVM is solved with margin='soft' and "
                 "solver='newton' (or 'auto')."
             )
-        if self.warm_start:
-            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")
         for name in ("support_", "dual_coef_", "n_support_", "leave_one_out_bound_", "_ends"):
             self.__dict__.pop(name, None)
         bias = bool(self.fit_intercept)
@@ -224,11 +205,7 @@ class LinearSVM(LinearClassifier):
         return labels, shared_by_all(codes, low, high)
 
     def _check_parameters(self) -> None:
-        penalty_of(self, 1.0)
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
+        super()._check_parameters()
         if self.margin not in ("soft", "hard"):
             raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
         if self.loss not in LOSSES:

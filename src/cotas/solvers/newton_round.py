@@ -1,15 +1,8 @@
-"""The rounded hinge row by row, and rounds of Newton's method on it in one compiled call.
+"""The loops of the rounded hinge, and rounds of Newton's method on it in one compiled call.
 
-With a centre cᵢ for each αᵢ and a smoothing ν, each row answers to its e = y(θ·x + θ₀) − 1 with
-
-    α = s·clip(c/s − e/2ν, 0, 1),
-
-which is minus the slope of its rounded loss. The second derivative is s/2ν where 0 < α < s, in
-the *curved* rows, and zero in all the others.
-
-The steps are those of `semismooth_newton`. A table of a few thousand entries is gone over in
-microseconds, less than it takes Python to call a function, so all the steps of a round are one, and
-so are the rounds before anybody looks at one.
+The hinge is that of `rounded_hinge`, the steps are those of `semismooth_newton`. A table of a few
+thousand entries is gone over in microseconds, less than it takes Python to call a function, so all
+the steps of a round are one, and so are the rounds before anybody looks at one.
 """
 
 from __future__ import annotations
