@@ -52,10 +52,9 @@ class RegularizedRisk:
         """Whether − Σ sᵢ ℓ*(−αᵢ/sᵢ) = Σ αᵢ, as it is for the hinge loss."""
         return self.loss.name == "hinge"
 
-    def dual_cost(self, combination: FloatArray, balance: float = 0.0) -> float:
-        """(1/2λ)‖Σ αᵢyᵢxᵢ‖², and the same for the bias if it is penalized; balance = Σ αᵢyᵢ."""
-        square = float(combination @ combination) + (self.bias_scale * balance) ** 2
-        return square / (2.0 * self.lam)
+    def dual_cost(self, combination: FloatArray) -> float:
+        """(1/2λ)‖Σ αᵢyᵢxᵢ‖²"""
+        return float(combination @ combination) / (2.0 * self.lam)
 
 
 @dataclass(frozen=True)

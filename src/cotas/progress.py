@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
-from threading import Event, Lock
+from threading import Lock
 from typing import Any, TypeVar
 
 
@@ -87,7 +87,8 @@ class Monitor:
     ) -> None:
         self.callbacks = as_callbacks(model.callbacks)
         self.bar = ProgressBar(total, name or type(model).__name__, model.progress, unit)
-        self._lock, self._interrupted = Lock(), Event()
+        # Whether the user, or an error in another part, has put an end to the fit.
+        self._lock, self.interrupted = Lock(), False
 
     def __enter__(self) -> Monitor:
         return self
@@ -95,14 +96,9 @@ class Monitor:
     def __exit__(self, *_: object) -> None:
         self.bar.close()
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user, or an error in another part, has put an end to the fit."""
-        return self._interrupted.is_set()
-
     def interrupt(self) -> None:
         """End each part with the next iterate of its solver."""
-        self._interrupted.set()
+        self.interrupted = True
 
     def tell(self, report: Any) -> bool:
         """Tell all the callbacks; whether one of them asks to stop."""

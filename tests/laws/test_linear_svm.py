@@ -167,7 +167,7 @@ def test_ctrl_c_in_the_proof_of_all_classes_leaves_a_model(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cotas.linear.svm.begun_together", interrupt)
+    monkeypatch.setattr("cotas.linear.dispatch.begun_together", interrupt)
     with pytest.warns(UserWarning, match="Interrupted"):
         model = LinearSVM().fit(X, y)
     assert model.stop_ is Stop.INTERRUPTED

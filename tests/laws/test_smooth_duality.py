@@ -32,7 +32,13 @@ def problem_with(loss, bias):
 
 
 def solve(X, loss, bias, steps=60):
-    return list(zip(range(steps), method.newton(X, loss, LAM, BIASES[bias]), strict=False))
+    scale = problem_with(None, bias).bias_scale
+    if scale:  # a penalized bias is the weight of one more column
+        X = np.column_stack([X, np.full(len(X), scale)])
+    points = list(zip(range(steps), method.newton(X, loss, LAM, bias == "free"), strict=False))
+    if not scale:
+        return points
+    return [(k, p._replace(theta=p.theta[:-1], theta0=scale * p.theta[-1])) for k, p in points]
 
 
 @by_loss
@@ -167,8 +173,8 @@ def test_two_classes_of_softmax_are_logistic_regression_with_twice_the_penalty()
     weights = np.full(80, 1 / 80)
     two = SoftmaxLoss(y, weights, 2)
     one = RowRisk(data.y.astype(float), weights, SMOOTH_LOSSES["logistic"])
-    *_, (_, softmax) = zip(range(40), method.newton(data.X, two, LAM, 0.0), strict=False)
-    *_, (_, logistic) = zip(range(40), method.newton(data.X, one, LAM / 2, 0.0), strict=False)
+    *_, (_, softmax) = zip(range(40), method.newton(data.X, two, LAM, True), strict=False)
+    *_, (_, logistic) = zip(range(40), method.newton(data.X, one, LAM / 2, True), strict=False)
     assert softmax.objective == pytest.approx(logistic.objective, rel=1e-12)
     difference = softmax.theta[:, 1] - softmax.theta[:, 0]
     np.testing.assert_allclose(difference, logistic.theta[:, 0], rtol=1e-6)

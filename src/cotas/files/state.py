@@ -74,12 +74,13 @@ class _Walk:
         self._write("name", _name(value).encode())
 
     def _write(self, kind: str, content: Any) -> None:
-        self._short.append(f"{kind}\0{len(content)}\0".encode())
-        if len(content) > LONG:
-            self._hash_short()
-            self._hash.update(content)
-        else:
-            self._short.append(content)
+        size = len(content)
+        if size <= LONG:
+            self._short.append(b"%b\0%d\0%b" % (kind.encode(), size, content))
+            return
+        self._short.append(f"{kind}\0{size}\0".encode())
+        self._hash_short()
+        self._hash.update(content)
 
     def _hash_short(self) -> None:
         self._hash.update(b"".join(self._short))
@@ -92,13 +93,13 @@ class _Walk:
 
     def _dict(self, value: dict[Any, Any]) -> None:
         self._write("dict", str(len(value)).encode())
-        for key, held in sorted(value.items(), key=lambda pair: repr(pair[0])):
+        for key in sorted(value, key=repr):
             if type(key) is str:
                 self._short.append(_pair(key))
             else:
                 self._short.append(PAIR)
                 self.enter(key)
-            self.enter(held)
+            self.enter(value[key])
 
     def _sequence(self, value: Any) -> None:
         kind: Any = type(value)
@@ -106,18 +107,18 @@ class _Walk:
 
     def _numbers(self, value: Any) -> None:
         array = np.asarray(value)
-        self._write("shape", repr(array.shape).encode())
+        self._short.append(_shape(array.shape))
         if array.dtype.names:  # between the fields of a record there may be anything
             self._each("record", [array[name] for name in array.dtype.names])
         elif array.dtype.kind in "OU":
             self._each("labels", array.ravel().tolist())
         else:
-            kind = _little(array.dtype)
+            kind, name = _little(array.dtype)
             plain = array.astype(kind, copy=False)
             if plain.nbytes <= LONG:
-                self._write(kind.str, plain.tobytes())
+                self._write(name, plain.tobytes())
             else:
-                self._write(kind.str, np.ascontiguousarray(plain).reshape(-1).view(np.uint8).data)
+                self._write(name, np.ascontiguousarray(plain).reshape(-1).view(np.uint8).data)
 
     def _sparse(self, matrix: Any) -> None:
         rows = sparse.csr_matrix(matrix).sorted_indices()
@@ -170,10 +171,18 @@ def _pair(name: str) -> bytes:
     return PAIR + f"str\0{len(written)}\0".encode() + written
 
 
+@functools.lru_cache(maxsize=1024)
+def _shape(shape: tuple[int, ...]) -> bytes:
+    """How an array of this shape begins."""
+    written = repr(shape).encode()
+    return b"shape\0%d\0%b" % (len(written), written)
+
+
 @functools.cache
-def _little(kind: Any) -> Any:
-    """The same type of number with its least byte first."""
-    return kind.newbyteorder("<")
+def _little(kind: Any) -> tuple[Any, str]:
+    """The same type of number with its least byte first, and what it is called."""
+    little = kind.newbyteorder("<")
+    return little, little.str
 
 
 def _name(value: Any) -> str:

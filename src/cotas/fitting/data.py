@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -59,10 +60,14 @@ class TrainingRows:
 
 @dataclass(frozen=True)
 class Examples(TrainingRows):
-    """Rows with labels: the classes that there are, and the code of each row's."""
+    """Rows with labels, and the classes that there are."""
 
     classes: AnyArray
-    codes: IntArray
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """The place of each label among the classes."""
+        return encode(self.y, self.classes)
 
     def refuse_classes_without_weight(self) -> None:
         """Raise where a class has no example that counts."""
@@ -79,8 +84,7 @@ class Examples(TrainingRows):
     def positives(self) -> IntArray:
         """The codes of the classes that are trained against the rest."""
         k = len(self.classes)
-        first = 1 if k == 2 else 0
-        return np.arange(first, k).astype(self.codes.dtype)
+        return np.arange(1 if k == 2 else 0, k, dtype=_type_of_codes(k))
 
 
 def refuse_source(caller: Any, X: Any) -> None:
@@ -211,7 +215,7 @@ def read_examples(
         if len(unknown):
             raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
     weights = _weights(X, y, sample_weight, class_weight)
-    examples = Examples(X, y, weights, classes, encode(y, classes))
+    examples = Examples(X, y, weights, classes)
     if fresh:
         examples.refuse_classes_without_weight()
     return examples
@@ -236,9 +240,14 @@ def distinct(y: AnyArray) -> AnyArray:
     return (np.flatnonzero(occurs) + int(low)).astype(y.dtype)
 
 
+def _type_of_codes(k: int) -> type[np.signedinteger[Any]]:
+    """Two bytes for the number of a class where they suffice."""
+    return np.int16 if k < 2**15 else np.int32
+
+
 def encode(y: AnyArray, classes: AnyArray) -> IntArray:
-    """The position of each label in the sorted classes, in two bytes where they suffice."""
-    narrow = np.int16 if len(classes) < 2**15 else np.int32
+    """The position of each label in the sorted classes."""
+    narrow = _type_of_codes(len(classes))
     if len(classes) == 2:
         return np.asarray(y == classes[1]).astype(narrow)
     codes = np.empty(len(y), dtype=narrow)

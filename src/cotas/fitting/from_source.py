@@ -182,31 +182,24 @@ def _class_factors(class_weight: Any, labels: AnyArray, rows: AnyArray) -> Float
 
 
 @dataclass(frozen=True)
-class AgainstTheRest:
-    """Labels as ±1, the weights of the classes in those of the rows, and columns less a shift."""
+class Recoded:
+    """Labels as ±1 if one is given, else as their places; class weights in those of the rows.
 
-    label: Any
-    pairs: tuple[tuple[Any, float], ...]
-    shift: FloatArray | None = None
-
-    def __call__(self, block: Block) -> Block:
-        signs = np.where(np.asarray(block.y) == self.label, 1.0, -1.0)
-        X = block.X if self.shift is None else double(block.X) - self.shift
-        return block._replace(X=X, y=signs, weights=weighed(block, self.pairs))
-
-
-@dataclass(frozen=True)
-class ByCode:
-    """Labels as their places among these, the weights of the classes in those of the rows."""
+    The columns are less a shift.
+    """
 
     labels: tuple[Any, ...]
     pairs: tuple[tuple[Any, float], ...]
     shift: FloatArray | None = None
 
     def __call__(self, block: Block) -> Block:
-        codes = np.searchsorted(np.array(self.labels), np.asarray(block.y))
+        y: AnyArray = np.asarray(block.y)
+        if len(self.labels) == 1:
+            y = np.where(y == self.labels[0], 1.0, -1.0)
+        else:
+            y = np.searchsorted(np.array(self.labels), y)
         X = block.X if self.shift is None else double(block.X) - self.shift
-        return block._replace(X=X, y=codes, weights=weighed(block, self.pairs))
+        return block._replace(X=X, y=y, weights=weighed(block, self.pairs))
 
 
 def shift_of(source: Source) -> FloatArray | None:

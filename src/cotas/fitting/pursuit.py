@@ -120,6 +120,8 @@ class Pursuit(Generic[P]):
         ends : another reason to end after an iterate
         report : what callbacks are told of an iterate; a `SolverReport` if not given
         """
+        if self._is_proved() and not self.monitor.interrupted:
+            return Ended(self.best, Reason(Stop.PROVED), self.iterations, self.seconds)
         self._check, self._ends, self._report = check, ends, report
         self._latest, reason = start if self.best is None else None, None
         try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
@@ -21,9 +22,9 @@ from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import interior_point
 from cotas.solvers.losses import SMOOTH
-from cotas.solvers.newton import NewtonPoint, newton
-from cotas.solvers.proximal_newton import proximal_newton
-from cotas.solvers.risks import LogisticRisk, LogLoss, RowRisk, ScoreLoss
+from cotas.solvers.newton import NewtonPoint
+from cotas.solvers.proximal_newton import newton_points
+from cotas.solvers.risks import LogisticRisk, RowRisk, ScoreLoss
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM
 from cotas.words import say
 
@@ -144,8 +145,14 @@ def multipliers(
 ) -> FloatArray:
     """Good αᵢ/sᵢ for the problem, by a solver of ours in bounded time; any give a valid bound."""
     signs, s = np.where(positive, 1.0, -1.0), weights / weights.sum()
+    if problem.bias_scale:
+        # A penalized bias is the weight of one more column, of the value `bias_scale`.
+        scale, problem = problem.bias_scale, replace(problem, bias_scale=0.0)
+        column = np.full((X.shape[0], 1), scale)
+        X = sparse.hstack([X, column], "csr") if sparse.issparse(X) else np.hstack([X, column])
+        start = start and (np.append(start[0], start[1] / scale), 0.0)
     if isinstance(problem.loss, Hinge):
-        return shares(_hinge_dual(problem, X, signs, s, max_time), weights / weights.sum())
+        return shares(_hinge_dual(problem, X, signs, s, max_time), s)
     name = problem.loss.name
     risk = LogisticRisk(signs, s) if name == "logistic" else RowRisk(signs, s, SMOOTH[name])
     best = optimum(X, risk, problem, max_time, start)
@@ -160,22 +167,12 @@ def optimum(
     start: tuple[FloatArray, Any] | None = None,
 ) -> NewtonPoint:
     """The best point that Newton's method finds, from zero or from a better start."""
-    penalty = 0.0 if problem.free_bias else None
-    if getattr(problem, "bias_scale", 0.0):
-        penalty = problem.lam / problem.bias_scale**2
-
-    def points(start: Any = None) -> Iterator[NewtonPoint]:
-        lam, ratio = problem.lam, problem.l1_ratio
-        if ratio:
-            parts = (lam * ratio, lam * (1.0 - ratio), problem.free_bias)
-            return proximal_newton(X, cast(LogLoss, loss), *parts, start)
-        return newton(X, loss, lam, penalty, start)
-
-    began, best = time.perf_counter(), next(points())
+    began, best = time.perf_counter(), next(newton_points(X, loss, problem))
     if start is not None:
-        own = (start[0], np.asarray(start[1]) * (penalty is not None))
-        start = own if next(points(own)).objective < best.objective else None
-    for step, point in enumerate(points(start)):
+        own = (start[0], np.asarray(start[1]) * problem.free_bias)
+        better = next(newton_points(X, loss, problem, own)).objective < best.objective
+        start = own if better else None
+    for step, point in enumerate(newton_points(X, loss, problem, start)):
         best = point if point.gap < best.gap else best
         late = time.perf_counter() - began > max_time
         if best.gap <= CLOSE * best.objective or late or step == 200:
@@ -188,18 +185,16 @@ def _hinge_dual(
 ) -> FloatArray:
     bias, began = float(problem.free_bias), time.perf_counter()
     if X.shape[1] <= LARGEST_SYSTEM and (s > 0).all():
-        for iterate in interior_point(X, signs, s, problem.lam, bias, problem.bias_scale):
+        for iterate in interior_point(X, signs, s, problem.lam, bias):
             close = iterate.primal - iterate.dual <= 1e-7 * iterate.primal
             if close or time.perf_counter() - began > max_time:
                 break
         return np.asarray(iterate.alpha)
     random, value = np.random.RandomState(0), -np.inf
-    for found, _ in dual_coordinate_ascent(
-        as_design(X), signs, s, problem.lam, bias, random, problem.bias_scale
-    ):
+    for found, _ in dual_coordinate_ascent(as_design(X), signs, s, problem.lam, bias, random):
         alpha = np.asarray(found.alpha)
-        combination = np.asarray(X.T @ (alpha * signs))
-        before, value = value, alpha.sum() - problem.dual_cost(combination, float(alpha @ signs))
+        cost = problem.dual_cost(np.asarray(X.T @ (alpha * signs)))
+        before, value = value, alpha.sum() - cost
         settled = abs(value - before) <= 1e-7 * abs(value)
         if settled or time.perf_counter() - began > max_time:
             break

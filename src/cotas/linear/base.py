@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,13 @@ from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import encode, rows_to_predict
 from cotas.fitting.deciding import DecidingInBlocks
+from cotas.fitting.parameters import (
+    check_count,
+    check_jobs,
+    check_positive,
+    check_time,
+    penalty_of,
+)
 from cotas.source import comes_in_blocks
 
 
@@ -102,3 +110,33 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         trained = np.arange(1 if len(self.classes_) == 2 else 0, len(self.classes_))
         positive: BoolArray = codes[:, None] == trained
         return np.where(positive, values, -values)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RiskMinimizer(LinearClassifier):
+    """A linear classifier that minimizes a penalized risk until a gap is proved."""
+
+    lam: float = 1e-3
+    C: float | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool = False
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    callbacks: Any = None
+    progress: bool | None = None
+
+    def _check_parameters(self) -> None:
+        penalty_of(self, 1.0)
+        check_positive(self.tol, "tol")
+        check_count(self.max_iter, "max_iter")
+        check_time(self.max_time)
+        check_jobs(self.n_jobs)
+
+    def _refuse_warm_start(self) -> None:
+        """Raise where a fit from a source of row blocks is to go on."""
+        if self.warm_start:
+            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")

@@ -1,33 +1,41 @@
-"""One problem, several solvers: each yields its (θ, α) in the same form, and each is proved."""
+"""One class against the rest: several solvers, each of which yields its (θ, α), and one proof."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
-from cotas.certificates.sweep import Facts
+from cotas.certificates.core.rows import Rows
+from cotas.certificates.sweep import Facts, Sketch, class_sketches
 from cotas.design import as_design
 from cotas.design.blocks import times, times_transposed
 from cotas.fitting.data import Examples
 from cotas.fitting.moved import Moved
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
+from cotas.fitting.threads import WORTH_A_TASK, entries_of, rows_in_threads, thread_count
+from cotas.linear.hard_margin import widest_margin
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
+from cotas.progress import Monitor
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, interior_point
-from cotas.solvers.iterate import AT_EACH, Iterate, Look
+from cotas.solvers.iterate import AHEAD, AT_EACH, Iterate, Look
 from cotas.solvers.losses import SMOOTH
 from cotas.solvers.newton import newton
 from cotas.solvers.newton_round import is_small
 from cotas.solvers.newton_steps import newton_on_small_table
 from cotas.solvers.risks import RowRisk
 from cotas.solvers.semismooth_newton import to_the_last_digit
+from cotas.stops import Reason, Stop
+from cotas.words import say
 
 SOLVERS = ("auto", "newton", "interior-point", "dual-coordinate-ascent")
 WALK_ALONG_ROWS = ("newton", "dual-coordinate-ascent")
@@ -35,10 +43,77 @@ WALK_ALONG_ROWS = ("newton", "dual-coordinate-ascent")
 NEAR = 0.01
 # So many Newton steps that do not halve the gap are a sign of a bad start.
 PATIENCE = 6
-
-
 # A dense matrix with fewer entries than this part, and rows this long, is read faster as CSR.
 MOSTLY_ZERO, LONG_ROWS = 0.25, 50
+CLOSED = Reason(Stop.THEORY, say("the working set was closed"))
+
+
+def solve_all(
+    model: Any,
+    examples: Examples,
+    shares: FloatArray,
+    problem: RegularizedRisk,
+    starts: list[Ending | None],
+    began: float,
+) -> tuple[list[Solution], int, Reason]:
+    """Find the best model of each class, the iterations of the longest run, and why it ended.
+
+    `model` has the solver and the limits; `shares` are the sᵢ, which sum to one, and `starts` where
+    the last fit of each class ended.
+    """
+    X, count = as_solved(examples.X, model.solver_), len(starts)
+    watched = model.max_time is not None or model.callbacks
+    with Monitor(model) as monitor:
+        size = entries_of(X)
+        threads = thread_count(model.n_jobs, count, size)
+        jobs = model.n_jobs if count == 1 and model.solver_ == "newton" else 1
+        with rows_in_threads(X, jobs) as each:
+            seen = examples if X is examples.X else replace(examples, X=X)
+            parts = _parts(model, seen, shares, problem, starts, each, not watched)
+            begun: list[Begun] = []
+            # To prove each class of a small table takes most of the time.
+            together = model.margin == "soft" and not (watched or any(starts))
+            if together and count > 1 and size < WORTH_A_TASK:
+                try:
+                    begun = begun_together(parts)
+                except KeyboardInterrupt:
+                    monitor.interrupt()
+
+            def solve(c: int) -> Ended[Solution]:
+                until = end_of_turn(began, model.max_time, c, count, threads)
+                limits = (model.tol, model.max_iter, until, monitor)
+                if model.margin == "hard":
+                    limits = (None, None, None, monitor)
+                pursuit: Pursuit[Solution] = Pursuit(*limits, began=began, label=parts[c].label)
+                return parts[c].pursue(pursuit, begun[c] if begun else None)
+
+            ended = monitor.for_each(solve, range(count), threads)
+            found = [one.proved for one in ended]
+            return found, max(one.iterations for one in ended), worst_of(ended)
+
+
+def _parts(
+    model: Any, examples: Examples, shares: FloatArray, problem: RegularizedRisk,
+    starts: list[Ending | None], each: Each, ahead: bool,
+) -> list[AgainstTheRest]:  # fmt: skip
+    """What is to be solved, for each class."""
+    look = Look(min(AHEAD, int(model.max_iter)), float(model.tol)) if ahead else AT_EACH
+    random, seeds = check_random_state(model.random_state), [0] * len(starts)
+    if model.solver_ == "dual-coordinate-ascent":
+        # One for each class, so that nothing depends on which one is solved first.
+        seeds = random.randint(2**31 - 1, size=len(starts)).tolist()
+    labels = examples.classes[-len(starts) :]  # of two the second
+    used = None if shares.all() else np.flatnonzero(shares)
+    X, free = examples.X, problem.free_bias
+    rows = Rows(X, free, each)
+    # What is not far for the core, which moves columns sooner, is not for a solver.
+    near = Moved(X) if rows.shift is None else Moved.near_zero(X, free)
+    sketches = class_sketches(X, examples.y, list(labels), each)
+    given = (problem, model.solver_, shares, used, near, rows)
+    return [
+        AgainstTheRest(examples, label, *given, sketch, start, each, look, model.tol, seed)
+        for label, sketch, start, seed in zip(labels, sketches, starts, seeds, strict=True)
+    ]
 
 
 def as_solved(X: Matrix, solver: str) -> Matrix:
@@ -59,224 +134,227 @@ class Ending(NamedTuple):
     lam: float
 
 
-def serves(solver: str, certificate: Certificate | None) -> bool:
-    """Whether the solver can begin at an end that proves this in its problem.
+class Solution(NamedTuple):
+    """A model of one class against the rest, with its certificate."""
 
-    The interior point gains nothing from a start that is not near.
-    """
-    near = certificate is not None and certificate.relative_gap <= NEAR
-    return near or solver != "interior-point"
+    point: DualPoint | HardMarginPoint
+    certificate: Certificate
 
 
-@dataclass(frozen=True)
-class BinaryTask:
-    """One class against the rest, with sᵢ that sum to one, where to begin, and the gap to reach."""
+class Seen(NamedTuple):
+    """What a solver sees: the rows with a weight, y = ±1, sᵢ that sum to one, λ, and the bias."""
 
     X: Matrix
     signs: FloatArray
-    weights: FloatArray
+    shares: FloatArray
+    lam: float
+    bias: float
+
+
+class AgainstTheRest(NamedTuple):
+    """One class against the rest: what is minimized, on which rows, and how to go about it.
+
+    `shares` are the sᵢ of all rows, and `used` the rows with a weight where some have none; `near`
+    are the rows as solvers see them, `rows` as the core does.
+    """
+
+    examples: Examples
+    label: Any
     problem: RegularizedRisk
+    solver: str
+    shares: FloatArray
+    used: IntArray | None
+    near: Moved
+    rows: Rows
+    sketch: Sketch
+    end: Ending | None
+    each: Each
+    look: Look
+    tol: float
     seed: int
-    start: Ending | None = None
-    each: Each = map
-    look: Look = AT_EACH
-    tol: float = 0.0
 
-    @property
-    def lam(self) -> float:
-        """λ"""
-        return self.problem.lam
+    def pursue(self, pursuit: Pursuit[Solution], begun: Begun | None) -> Ended[Solution]:
+        """Follow the solver and keep its best model, by what is proved of it."""
+        if begun is not None:
+            run, first, found = begun
+            pursuit.take(first, found)
+            return pursuit.follow(run, self.check)
+        if self.solver == "hard-margin":
+            given = (self.examples, self.near, self.label, self.problem.free_bias)
+            return _shown(widest_margin(*given), pursuit, self.examples)
+        end = self.end
+        if end is not None:
+            certificate = pursuit.begin(self.first(end), self.check)
+            near = certificate is not None and certificate.relative_gap <= NEAR
+            # The interior point gains nothing from a start that is not near.
+            end = end if near or self.solver != "interior-point" else None
+        return pursuit.follow(self.iterates(end), self.check, start=self.start())
 
-    @property
-    def bias(self) -> float:
-        """One if there is a bias, else zero."""
-        return float(self.problem.free_bias)
+    # ---- solved ------------------------------------------------------------------------------
 
-    def start_from(self, end: Ending) -> Start:
+    def iterates(self, end: Ending | None = None) -> Iterator[Iterate]:
+        """θ and α from the solver, α over all the rows, with the gap that it believes to have."""
+        X, signs, shares = self.near.X, self.signs(), self.shares
+        if self.used is not None:
+            X, signs, shares = X[self.used], signs[self.used], shares[self.used]
+        seen = Seen(X, signs, shares, self.problem.lam, float(self.problem.free_bias))
+        start = None if end is None else self._start(end)
+        if start is not None and self.used is not None:
+            start = start._replace(alpha=start.alpha[self.used])
+        if isinstance(self.problem.loss, Hinge):
+            return map(self._iterate, self._found(seen, start))
+        return self._smooth_newton(seen, start)
+
+    def _found(self, seen: Seen, start: Start | None) -> Iterator[PrimalDual]:
+        if self.solver == "interior-point":
+            return _interior_point(seen, start)
+        if self.solver == "newton":
+            return to_the_last_digit(*seen, start, self.each, self.look, self.tol)
+        random = np.random.RandomState(self.seed)
+        given = (as_design(seen.X), *seen[1:], random, 0.0, start, self.each, self.tol)
+        return (found for found, _ in dual_coordinate_ascent(*given))
+
+    def _smooth_newton(self, seen: Seen, known: Start | None) -> Iterator[Iterate]:
+        """Newton's method on the loss as it is; α are the slopes."""
+        loss = SMOOTH[self.problem.loss.name]
+        start = known and (known.theta, np.array([known.theta0 * seen.bias]))
+        if is_small(*seen.X.shape):
+            given = (as_design(seen.X), loss, *seen[1:])
+            points = newton_on_small_table(*given, start, self.look)
+        else:
+            risk = RowRisk(seen.signs, seen.shares, loss)
+            points = newton(seen.X, risk, seen.lam, bool(seen.bias), start)
+        for found in points:
+            believed = relative_gap(found.gap, found.objective)
+            alpha = self._over_all(-seen.signs * found.slopes[:, 0])
+            yield Iterate((found.theta[:, 0], found.theta0[0]), alpha, believed, found.steps)
+
+    def _iterate(self, found: PrimalDual) -> Iterate:
+        alpha = self._over_all(found.alpha)
+        believed = relative_gap(found.primal - found.dual, found.primal)
+        return Iterate((found.theta, None), alpha, believed, found.steps)
+
+    def _over_all(self, alpha: FloatArray) -> FloatArray:
+        """α with zeros for the rows that were left out."""
+        if self.used is None:
+            return alpha
+        whole = np.zeros(len(self.shares))
+        whole[self.used] = alpha
+        return whole
+
+    def signs(self) -> FloatArray:
+        """y as ±1."""
+        return np.where(self.examples.y == self.label, 1.0, -1.0)
+
+    # ---- where it begins ---------------------------------------------------------------------
+
+    def start(self) -> Iterate:
+        """θ = 0, where every solver begins."""
+        theta = np.zeros(self.examples.X.shape[1])
+        return Iterate((theta, None), np.zeros(len(self.shares)), steps=0)
+
+    def first(self, end: Ending) -> Iterate:
+        """Where the earlier fit ended, which may be good enough already."""
+        start = self._start(end)
+        theta = start.theta if end.lam == self.problem.lam else self._theta(start.alpha)
+        return Iterate((theta, None), start.alpha)
+
+    def _start(self, end: Ending) -> Start:
         """The dual point to begin with.
 
         Other weights or labels than those of the earlier fit may have put it out of balance:
         with a bias the heavier side is scaled down, so that Σ αᵢyᵢ = 0.
         """
-        alpha = np.clip(end.share, 0.0, self.problem.loss.steepest) * self.weights
-        if self.bias:
-            sides = np.array([alpha[self.signs > 0].sum(), alpha[self.signs < 0].sum()])
+        alpha = np.clip(end.share, 0.0, self.problem.loss.steepest) * self.shares
+        if self.problem.free_bias:
+            signs = self.signs()
+            sides = np.array([alpha[signs > 0].sum(), alpha[signs < 0].sum()])
             share = sides.min() / np.where(sides > 0, sides, 1.0)
-            alpha *= np.where(self.signs > 0, share[0], share[1])
-        theta = end.theta
-        if len(theta) != self.X.shape[1]:
-            theta = times_transposed(self.X, alpha * self.signs) / self.lam
-        return Start(alpha, end.theta0, theta)
+            alpha *= np.where(signs > 0, share[0], share[1])
+        known = len(end.theta) == self.examples.X.shape[1]
+        theta0 = self.near.seen(end.theta, end.theta0) if known else 0.0
+        return Start(alpha, theta0, end.theta if known else self._theta(alpha))
+
+    def _theta(self, alpha: FloatArray) -> FloatArray:
+        """The θ of a dual point."""
+        return times_transposed(self.near.X, alpha * self.signs()) / self.problem.lam
+
+    # ---- proved ------------------------------------------------------------------------------
+
+    def check(self, iterate: Iterate) -> Solution:
+        """Prove what can be proved of (θ, θ₀) and α."""
+        return prove_together([self], [iterate])[0]
+
+    def point(self, iterate: Iterate) -> DualPoint:
+        """The witness of θ and α, with the best bias for θ where the solver has none."""
+        (theta, theta0), alpha, given = iterate.model, iterate.dual, self.examples.weights
+        if theta0 is None:
+            theta0 = self._best_bias(theta) if self.problem.free_bias else 0.0
+        shares = self.shares if self.used is None else np.where(self.shares > 0, self.shares, 1.0)
+        return DualPoint(
+            problem=self.problem,
+            coef=theta,
+            intercept=float(self.near.given(theta, theta0)),
+            positive=self.label,
+            multipliers=alpha / shares,
+            weights=given,
+        )
+
+    def _best_bias(self, theta: FloatArray) -> float:
+        scores, positive = times(self.near.X, theta), self.examples.y == self.label
+        if isinstance(self.problem.loss, Hinge):
+            return best_bias(scores, positive, self.examples.weights)
+        return best_smooth_bias(scores, positive, self.shares, self.problem.loss)
 
 
-def first_iterate(task: BinaryTask, end: Ending) -> Iterate:
-    """Where the earlier fit ended, which may be good enough already."""
-    start = task.start_from(end)
-    theta = start.theta
-    if end.lam != task.lam:
-        theta = times_transposed(task.X, start.alpha * task.signs) / task.lam
-    return Iterate(theta, start.alpha)
+def prove_together(parts: Sequence[AgainstTheRest], iterates: Sequence[Iterate]) -> list[Solution]:
+    """What is proved of an iterate of each class; the data are read for all at once."""
+    one, facts = parts[0], Facts([part.sketch for part in parts], rows=parts[0].rows)
+    points = [part.point(iterate) for part, iterate in zip(parts, iterates, strict=True)]
+    found = DualPoint.check_all(points, one.examples.X, one.examples.y, facts, one.each)
+    return [Solution(*both) for both in zip(points, found, strict=True)]
 
 
-def iterates(solver: str, task: BinaryTask) -> Iterator[Iterate]:
-    """θ and α from the solver, α over all the rows, with the gap that it believes to have."""
-    return {
-        "newton": _newton if isinstance(task.problem.loss, Hinge) else _smooth_newton,
-        "interior-point": _interior_point,
-        "dual-coordinate-ascent": _dual_coordinate_ascent,
-    }[solver](task)
+# A solver after its first iterate to look at, that iterate, and what is proved of it.
+Begun: TypeAlias = tuple[Iterator[Iterate], Iterate, Solution]
 
 
-def _dual_coordinate_ascent(task: BinaryTask) -> Iterator[Iterate]:
-    random = np.random.RandomState(task.seed)
-    problem = (as_design(task.X), task.signs, task.weights, task.lam, task.bias)
-    start = None if task.start is None else task.start_from(task.start)
-    rest = (0.0, start, task.each, task.tol)
-    for found, _ in dual_coordinate_ascent(*problem, random, *rest):
-        believed = relative_gap(found.primal - found.dual, found.primal)
-        yield Iterate(found.theta, found.alpha, believed)
+def begun_together(parts: Sequence[AgainstTheRest]) -> list[Begun]:
+    """The solver of each class after its first iterate to look at, all of them proved together."""
+    runs = [part.iterates() for part in parts]
+    with np.errstate(all="ignore"):
+        begun = [
+            part.look.first(run) or part.start() for part, run in zip(parts, runs, strict=True)
+        ]
+        return list(zip(runs, begun, prove_together(parts, begun), strict=True))
 
 
-def _newton(task: BinaryTask) -> Iterator[Iterate]:
-    used = _Used(task)
-    rest = (used.start(task), task.each, task.look, task.tol)
-    found = to_the_last_digit(*used.problem, *rest)
-    return map(used.iterate, found)
+def _shown(
+    point: HardMarginPoint, pursuit: Pursuit[Solution], examples: Examples
+) -> Ended[Solution]:
+    """Show callbacks what a solver has found that has nothing to show before its end."""
+
+    def solved() -> Generator[Iterate, None, Reason]:
+        yield last
+        return CLOSED
+
+    found = Solution(point, point.check(examples.X, examples.y))
+    last = Iterate(found, believed_gap=np.inf)  # so that only the solver ends it
+    return pursuit.follow(solved(), lambda iterate: iterate.model, start=last)
 
 
-def _smooth_newton(task: BinaryTask) -> Iterator[Iterate]:
-    """Newton's method on the loss as it is; α are the slopes."""
-    end, loss = task.start, SMOOTH[task.problem.loss.name]
-    known = end is not None and len(end.theta) == task.X.shape[1]
-    start = (end.theta, np.array([end.theta0 * task.bias])) if end and known else None
-    if is_small(*task.X.shape):
-        given = (as_design(task.X), loss, task.signs, task.weights, task.lam, task.bias)
-        points = newton_on_small_table(*given, start, task.look)
-    else:
-        risk = RowRisk(task.signs, task.weights, loss)
-        points = newton(task.X, risk, task.lam, 0.0 if task.bias else None, start)
-    for found in points:
-        believed = relative_gap(found.gap, found.objective)
-        alpha = -task.signs * found.slopes[:, 0]
-        yield Iterate(found.theta[:, 0], alpha, believed, found.steps)
-
-
-def _interior_point(task: BinaryTask) -> Iterator[Iterate]:
+def _interior_point(seen: Seen, start: Start | None) -> Iterator[PrimalDual]:
     """From the start while that gets on, and from the middle of the box otherwise.
 
     A predictor and corrector that begin far from the central path can go in circles.
     """
-    used = _Used(task)
-    start = used.start(task)
     if start is not None:
         best, idle = np.inf, 0
-        for iterate in interior_point(*used.problem, start=start):
-            yield used.iterate(iterate)
+        for iterate in interior_point(*seen, start=start):
+            yield iterate
             gap = iterate.primal - iterate.dual
             idle = 0 if gap < 0.5 * best else idle + 1
             best = min(best, gap)
             if idle == PATIENCE:
                 break
-    yield from map(used.iterate, interior_point(*used.problem))
-
-
-class _Used:
-    """The task without the rows of weight zero, for solvers that have no use for them."""
-
-    def __init__(self, task: BinaryTask) -> None:
-        self.n, used = len(task.weights), task.weights > 0
-        X, signs, weights = task.X, task.signs, task.weights
-        self.rows: slice | IntArray = slice(None)
-        if not used.all():
-            self.rows = np.flatnonzero(used)
-            X, signs, weights = X[self.rows], signs[self.rows], weights[self.rows]
-        self.problem = (X, signs, weights, task.lam, task.bias)
-
-    def start(self, task: BinaryTask) -> Start | None:
-        """Where the earlier fit ended, for the rows that are left."""
-        if task.start is None:
-            return None
-        known = task.start_from(task.start)
-        return known._replace(alpha=known.alpha[self.rows])
-
-    def iterate(self, found: PrimalDual) -> Iterate:
-        """What a primal–dual solver has found, α with zeros for the rows that were left out."""
-        alpha = found.alpha
-        if len(alpha) < self.n:
-            alpha = np.zeros(self.n)
-            alpha[self.rows] = found.alpha
-        believed = relative_gap(found.primal - found.dual, found.primal)
-        return Iterate(found.theta, alpha, believed, found.steps)
-
-
-@dataclass(frozen=True)
-class Solution:
-    """A model of one class against the rest, with its certificate."""
-
-    point: DualPoint | HardMarginPoint
-    certificate: Certificate
-    signed_alpha: FloatArray
-
-
-@dataclass(frozen=True)
-class Check:
-    """Proves what it can of (θ, α), θ₀ being the best bias for θ."""
-
-    examples: Examples
-    near: Moved
-    signs: FloatArray
-    weights: FloatArray
-    label: Any
-    problem: RegularizedRisk
-    facts: Facts
-    each: Each = map
-
-    def __call__(self, iterate: Iterate) -> Solution:
-        return prove_together([self], [iterate], self.facts)[0]
-
-    def start(self) -> Iterate:
-        """θ = 0, where every solver begins."""
-        return Iterate(np.zeros(self.examples.X.shape[1]), np.zeros(len(self.weights)), steps=0)
-
-    def point(self, theta: FloatArray, alpha: FloatArray) -> DualPoint:
-        """θ and α with the best bias, to be proved."""
-        given, theta0 = self.examples.weights, 0.0
-        if self.problem.free_bias:
-            values, positive = times(self.near.X, theta), self.signs > 0
-            if isinstance(self.problem.loss, Hinge):
-                theta0 = best_bias(values, positive, given)
-            else:
-                theta0 = best_smooth_bias(values, positive, self.weights, self.problem.loss)
-            theta0 = self.near.given(theta, theta0)
-        share = np.zeros_like(self.weights)
-        np.divide(alpha, self.weights, out=share, where=self.weights > 0)
-        return DualPoint(
-            problem=self.problem,
-            coef=theta,
-            intercept=theta0,
-            positive=self.label,
-            multipliers=share,
-            weights=given,
-        )
-
-
-def prove_together(
-    checks: Sequence[Check], iterates: Sequence[Iterate], facts: Facts
-) -> list[Solution]:
-    """What is proved of an iterate of each class; the data are read for all at once."""
-    one, pairs = checks[0], list(zip(checks, iterates, strict=True))
-    X, y = one.examples.X, one.examples.y
-    points = [check.point(iterate.model, iterate.dual) for check, iterate in pairs]
-    found = DualPoint.check_all(points, X, y, facts, one.each)
-    alphas = [check.signs * iterate.dual for check, iterate in pairs]
-    return [Solution(*parts) for parts in zip(points, found, alphas, strict=True)]
-
-
-def begun_together(
-    runs: Sequence[tuple[Check, Iterator[Iterate]]], look: Look, facts: Facts
-) -> list[tuple[Iterate, Solution]]:
-    """The first iterate to look at of each run, all of them proved together."""
-    with np.errstate(all="ignore"):
-        begun = [look.first(run) or check.start() for check, run in runs]
-        found = prove_together([check for check, _ in runs], begun, facts)
-    return list(zip(begun, found, strict=True))
+    yield from interior_point(*seen)

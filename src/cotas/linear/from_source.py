@@ -15,9 +15,8 @@ from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.blocks import Signs, Watched
 from cotas.certificates.softmax import SoftmaxPoint
 from cotas.fitting.from_source import (
-    AgainstTheRest,
-    ByCode,
     Classes,
+    Recoded,
     bound_to,
     draw_sample,
     note_columns,
@@ -32,8 +31,8 @@ from cotas.progress import Monitor
 from cotas.rounds import Rounds
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH
-from cotas.solvers.newton import NewtonPoint, newton, rough_solution
-from cotas.solvers.proximal_newton import proximal_newton
+from cotas.solvers.newton import NewtonPoint, rough_solution
+from cotas.solvers.proximal_newton import newton_points
 from cotas.solvers.semismooth_newton import FEWEST, FEWEST_BY_FEATURE, newton_over_blocks
 from cotas.solvers.smooth_rows import RowLosses, SoftmaxLosses
 from cotas.source import Block, Changed, Source
@@ -120,107 +119,80 @@ def fit_in_blocks(
         model.classes_, model.lam_ = classes.labels, penalty_of(model, classes.total)
         together = softmax_of is not None and len(classes.labels) > 2
         fewest = max(FEWEST, FEWEST_BY_FEATURE * source.n_features)
-        given = (bound, classes, draw_sample(bound, fewest))
+        sample = draw_sample(bound, fewest)
         labels = [None] if together else classes.positives().tolist()
         ended = []
         for c, label in enumerate(labels):
             until = end_of_turn(began, model.max_time, c, len(labels))
             limits = (model.tol, model.max_iter, until, monitor)
             pursuit: Pursuit[BlockSolution] = Pursuit(*limits, began=began, label=label)
+            known = tuple(classes.labels.tolist()) if label is None else (label,)
+            watched = Watched(bound, Signs(known, classes.pairs))
+            check: BlockCheck | SoftmaxCheck
             if softmax_of is not None and together:
-                check, iterates = _all_classes(*given, softmax_of(model.lam_))
+                check = SoftmaxCheck(watched, classes, softmax_of(model.lam_))
             else:
-                check, iterates = _against_the_rest(*given, label, problem_of(model.lam_))
+                check = BlockCheck(watched, classes, label, problem_of(model.lam_))
+            iterates = iterates_in_blocks(bound, classes, known, check.problem, sample)
             ended.append(pursuit.follow(iterates, check, start=check.start()))
     return ended
 
 
-Part = tuple[Any, Iterator[Iterate]]  # who proves the iterates of a solver, and these
-
-
-def _against_the_rest(
-    source: Source, classes: Classes, sample: Block | None, label: Any, problem: RegularizedRisk
-) -> Part:
-    watched = Watched(source, Signs((label,), classes.pairs))
-    method = hinge_iterates if problem.gain_is_linear else smooth_iterates
-    iterates = method(source, classes, label, problem, sample)
-    return BlockCheck(watched, classes, label, problem), iterates
-
-
-def _all_classes(
-    source: Source, classes: Classes, sample: Block | None, problem: SoftmaxRisk
-) -> Part:
-    watched = Watched(source, Signs(tuple(classes.labels.tolist()), classes.pairs))
-    shift = shift_of(source) if problem.free_bias else None
-    change = ByCode(tuple(classes.labels.tolist()), classes.pairs, shift)
-    losses = SoftmaxLosses(len(classes.labels), classes.total)
-    moved = (Changed(source, change), None if sample is None else change(sample))
-    points = _points(*moved, losses, problem)
-    iterates = (_in_place(found, shift) for found in points)
-    return SoftmaxCheck(watched, classes, problem), iterates
-
-
-def hinge_iterates(
-    source: Source, classes: Classes, label: Any, problem: RegularizedRisk, sample: Block | None
+def iterates_in_blocks(
+    source: Source, classes: Classes, labels: tuple[Any, ...], problem: Any, sample: Block | None
 ) -> Iterator[Iterate]:
-    """Newton's method on the rounded hinge, with α as rounds."""
-    change, signed, start = _moved(source, classes, label, problem, sample)
-    given = (classes.total, problem.lam, float(problem.free_bias), start)
-    for found in newton_over_blocks(signed, *given):
+    """Newton's method for one label against the rest, or for several together.
+
+    On the hinge α comes as rounds; of a smooth loss the slopes are α. The columns of the source and
+    the sample are moved near zero if the bias is free.
+    """
+    shift = shift_of(source) if problem.free_bias else None
+    change = Recoded(labels, classes.pairs, shift)
+    moved, some = Changed(source, change), None if sample is None else change(sample)
+    if isinstance(problem, RegularizedRisk) and problem.gain_is_linear:
+        return _hinge_iterates(moved, classes.total, problem, shift, some)
+    if isinstance(problem, SoftmaxRisk):
+        points = _points(moved, some, SoftmaxLosses(len(labels), classes.total), problem)
+        return (_in_place(found, shift) for found in points)
+    points = _points(moved, some, RowLosses(SMOOTH[problem.loss.name], classes.total), problem)
+    return (_of_one_class(_in_place(found, shift)) for found in points)
+
+
+def _hinge_iterates(
+    source: Source, total: float, problem: RegularizedRisk, shift: FloatArray | None,
+    sample: Block | None,
+) -> Iterator[Iterate]:  # fmt: skip
+    bias = float(problem.free_bias)
+    for found in newton_over_blocks(source, total, problem.lam, bias, sample):
         believed = relative_gap(found.primal - found.dual, found.primal)
         theta, theta0, alpha = found.theta, found.theta0, found.alpha
-        if change.shift is not None:
-            theta0 = theta0 - float(theta @ change.shift)
-            alpha = alpha._replace(biases=alpha.biases - alpha.thetas @ change.shift)
+        if shift is not None:
+            theta0 = theta0 - float(theta @ shift)
+            alpha = alpha._replace(biases=alpha.biases - alpha.thetas @ shift)
         yield Iterate((theta, theta0), alpha, believed)
-
-
-def _moved(
-    source: Source, classes: Classes, label: Any, problem: RegularizedRisk, sample: Block | None
-) -> tuple[AgainstTheRest, Source, Block | None]:
-    """The source and the sample with y = ±1, their columns moved near zero if the bias is free."""
-    shift = shift_of(source) if problem.free_bias else None
-    change = AgainstTheRest(label, classes.pairs, shift)
-    return change, Changed(source, change), None if sample is None else change(sample)
-
-
-def smooth_iterates(
-    source: Source, classes: Classes, label: Any, problem: RegularizedRisk, sample: Block | None
-) -> Iterator[Iterate]:
-    """Newton's method on a smooth loss, whose slopes are α."""
-    change, signed, start = _moved(source, classes, label, problem, sample)
-    losses = RowLosses(SMOOTH[problem.loss.name], classes.total)
-    for found in _points(signed, start, losses, problem):
-        theta, theta0 = _in_place(found, change.shift).model
-        believed = relative_gap(found.gap, found.objective)
-        yield Iterate((theta[:, 0], float(theta0[0])), None, believed)
 
 
 def _points(
     source: Source, sample: Block | None, losses: Any, problem: RegularizedRisk | SoftmaxRisk
 ) -> Iterator[NewtonPoint]:
-    """The points of Newton's method, or of the proximal one where the penalty has corners.
-
-    They begin where the sample ends.
-    """
-    lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
-
-    def points(X: Any, loss: Any, start: Any = None) -> Iterator[NewtonPoint]:
-        if ratio:
-            return proximal_newton(X, loss, lam * ratio, lam * (1.0 - ratio), free, start)
-        return newton(X, loss, lam, 0.0 if free else None, start)
-
+    """The points of Newton's method, which begin where the sample ends."""
     start = None
     if sample is not None:
         known = replace(losses, total=float(sample.shares().sum()))
-        start = rough_solution(points(sample.X, known.of(sample.y, sample.shares())))
-    return points(source, losses, start)
+        loss = known.of(sample.y, sample.shares())
+        start = rough_solution(newton_points(sample.X, loss, problem))
+    return newton_points(source, losses, problem, start)
 
 
 def _in_place(found: NewtonPoint, shift: FloatArray | None) -> Iterate:
     """A model of columns that were moved, as one of those that were not."""
     theta0 = found.theta0 if shift is None else found.theta0 - shift @ found.theta
     return Iterate((found.theta, theta0), None, relative_gap(found.gap, found.objective))
+
+
+def _of_one_class(iterate: Iterate) -> Iterate:
+    theta, theta0 = iterate.model
+    return iterate._replace(model=(theta[:, 0], float(theta0[0])))
 
 
 def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:
@@ -231,9 +203,3 @@ def keep(model: Any, ended: list[Ended[BlockSolution]], note: str) -> Any:
     model._certificates = [solution.certificate.noted(say(note)) for solution in solutions]
     model.n_iter_ = max(one.iterations for one in ended)
     return worst_of(ended)
-
-
-def margin_widths(coef: FloatArray) -> FloatArray:
-    """2/‖θ‖ of each class."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(2.0 / np.linalg.norm(coef, axis=1))

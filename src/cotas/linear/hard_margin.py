@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import FloatArray
 from cotas.certificates import HardMarginPoint, Separability
 from cotas.fitting.data import Examples
 from cotas.fitting.moved import Moved
-from cotas.linear.dispatch import Solution
 from cotas.linear.separability import as_witness
 from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.separating_plane import ConvexCombination, separate
@@ -28,19 +26,15 @@ class NotSeparableError(ValueError):
         self.proof = proof
 
 
-def widest_margin(
-    examples: Examples, near: Moved, weights: FloatArray, label: Any, bias: float
-) -> Solution:
+def widest_margin(examples: Examples, near: Moved, label: Any, free_bias: bool) -> HardMarginPoint:
     """The separator with the largest margin; raises `NotSeparableError` with the proof."""
-    if not (weights > 0).all():
+    if examples.used() is not None:
         raise ValueError("margin='hard' has no use for weights of zero: leave those rows out.")
-    X, positive = examples.X, examples.y == label
+    positive, bias = examples.y == label, float(free_bias)
     signs = np.where(positive, 1.0, -1.0)
     known = separate(near.X, signs, bias)
     if isinstance(known, ConvexCombination):
-        witness = as_witness(known, X, True, bias)
-        raise NotSeparableError(Separability.from_witness(witness, X, positive))
+        witness = as_witness(known, examples.X, True, bias)
+        raise NotSeparableError(Separability.from_witness(witness, examples.X, positive))
     theta, theta0, alpha = hard_margin(near.X, signs, bias, known)
-    point = HardMarginPoint(theta, near.given(theta, theta0), label, bool(bias), alpha)
-    certificate = point.check(X, examples.y)
-    return Solution(point, certificate, signs * alpha)
+    return HardMarginPoint(theta, near.given(theta, theta0), label, free_bias, alpha)

@@ -4,40 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import Facts, class_sketches
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.moved import Moved
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_share,
-    check_time,
-    penalty_of,
-)
+from cotas.fitting.parameters import check_share, penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
-from cotas.linear.base import LinearClassifier
+from cotas.linear.base import RiskMinimizer
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
 from cotas.progress import Monitor
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.losses import SMOOTH
-from cotas.solvers.newton import newton
-from cotas.solvers.proximal_newton import proximal_newton
-from cotas.solvers.risks import LogisticRisk, RowRisk, SoftmaxLoss
+from cotas.solvers.proximal_newton import newton_points
+from cotas.solvers.risks import LogisticRisk, SoftmaxLoss
 from cotas.source import Source, comes_in_blocks, source_of
 
 Start = tuple[FloatArray, FloatArray]  # θ with a column for each score, and θ₀
@@ -51,80 +41,52 @@ class ClassSolution(NamedTuple):
     certificate: Certificate
 
 
-@dataclass(frozen=True)
-class OneAgainstTheRest:
-    """One class against the rest: what is minimized, by whom, and how it is proved."""
+class Part(NamedTuple):
+    """One class against the rest, or all at once by softmax: what is minimized, and its proof.
+
+    `label` is None for all classes; `near` are the rows as the solver sees them.
+    """
 
     examples: Examples
     near: Moved
     label: Any
-    problem: RegularizedRisk
+    problem: RegularizedRisk | SoftmaxRisk
     facts: Facts
-    each: Each = map
+    each: Each
 
     def iterates(self, start: Start | None) -> Iterator[Iterate]:
-        """θ and θ₀, with the slopes of the losses as the dual point."""
-        signs = np.where(self.examples.y == self.label, 1.0, -1.0)
-        given, name = (signs, self.examples.shares()), self.problem.loss.name
-        risk = LogisticRisk(*given) if name == "logistic" else RowRisk(*given, SMOOTH[name])
-        return newton_iterates(self.near, risk, self.problem, start)
+        """The points of Newton's method, with the slopes of the losses as the dual point."""
+        examples, near = self.examples, self.near
+        risk: LogisticRisk | SoftmaxLoss
+        if self.label is None:
+            risk = SoftmaxLoss(examples.codes, examples.shares(), len(examples.classes))
+        else:
+            signs = np.where(examples.y == self.label, 1.0, -1.0)
+            risk = LogisticRisk(signs, examples.shares())
+        start = start and (start[0], near.seen(*start))
+        for found in newton_points(near.X, risk, self.problem, start):
+            believed = relative_gap(found.gap, found.objective)
+            theta0 = near.given(found.theta, found.theta0)
+            yield Iterate((found.theta, theta0), found.slopes, believed)
 
     def check(self, iterate: Iterate) -> ClassSolution:
         """Prove what can be proved of an iterate."""
         (theta, theta0), slopes, examples = iterate.model, iterate.dual, self.examples
-        shares = examples.shares()
+        coef, shares = np.ascontiguousarray(theta.T), examples.shares()
+        given = (examples.X, examples.y, self.facts, self.each)
+        if isinstance(self.problem, SoftmaxRisk):  # its own probabilities are the dual point
+            model = (coef, theta0, examples.classes, coef, theta0, shares)
+            found = SoftmaxPoint(self.problem, *model).check(*given)
+            return ClassSolution(coef, theta0, found)
         point = DualPoint(
             problem=self.problem,
-            coef=theta[:, 0],
+            coef=coef[0],
             intercept=float(theta0[0]),
             positive=self.label,
             multipliers=np.abs(slopes[:, 0]) / np.where(shares > 0, shares, 1.0),
             weights=examples.weights,
         )
-        [found] = DualPoint.check_all([point], examples.X, examples.y, self.facts, self.each)
-        return ClassSolution(theta.T, theta0, found)
-
-
-@dataclass(frozen=True)
-class AllClasses:
-    """All the classes at once, by softmax."""
-
-    examples: Examples
-    near: Moved
-    problem: SoftmaxRisk
-    facts: Facts
-    each: Each = map
-    label: None = None  # of all classes
-
-    def iterates(self, start: Start | None) -> Iterator[Iterate]:
-        """A column of W for each class, and the biases."""
-        examples = self.examples
-        risk = SoftmaxLoss(examples.codes, examples.shares(), len(examples.classes))
-        return newton_iterates(self.near, risk, self.problem, start)
-
-    def check(self, iterate: Iterate) -> ClassSolution:
-        """Prove what can be proved of an iterate; its own probabilities are the dual point."""
-        (theta, theta0), examples = iterate.model, self.examples
-        coef = np.ascontiguousarray(theta.T)
-        model, given = (coef, theta0), (examples.classes, coef, theta0, examples.shares())
-        point = SoftmaxPoint(self.problem, *model, *given)
-        return ClassSolution(*model, point.check(examples.X, examples.y, self.facts, self.each))
-
-
-def newton_iterates(
-    near: Moved, risk: Any, problem: RegularizedRisk | SoftmaxRisk, start: Start | None
-) -> Iterator[Iterate]:
-    """The points of Newton's method, or of the proximal one where the penalty has corners."""
-    X, start = near.X, start and (start[0], near.seen(*start))
-    lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
-    if ratio:
-        points = proximal_newton(X, risk, lam * ratio, lam * (1.0 - ratio), free, start)
-    else:
-        points = newton(X, risk, lam, 0.0 if free else None, start)
-    for found in points:
-        believed = relative_gap(found.gap, found.objective)
-        theta0 = near.given(found.theta, found.theta0)
-        yield Iterate((found.theta, theta0), found.slopes, believed)
+        return ClassSolution(coef, theta0, DualPoint.check_all([point], *given)[0])
 
 
 PENALTIES = ("l2", "l1", "elasticnet")
@@ -133,7 +95,7 @@ ADVICE = "Raise max_iter, max_time or tol."
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(RiskMinimizer):
     """Logistic regression, for two classes or for more by softmax, with a proved gap.
 
     Minimizes
@@ -201,21 +163,9 @@ class LogisticRegression(LinearClassifier):
     [[0.98, 0.02, 0.0]]
     """
 
-    lam: float = 1e-3
-    C: float | None = None
     penalty: str = "l2"
     l1_ratio: float = 0.5
     multiclass: str = "softmax"
-    fit_intercept: bool = True
-    tol: float = 1e-4
-    max_iter: int = 1000
-    max_time: float | None = None
-    warm_start: bool = False
-    class_weight: Any = None
-    random_state: Any = None
-    n_jobs: int | None = None
-    callbacks: Any = None
-    progress: bool | None = None
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
@@ -232,6 +182,7 @@ class LogisticRegression(LinearClassifier):
         began = time.perf_counter()
         self._check_parameters()
         if (source := source_of(X, y, sample_weight)) is not None:
+            self._refuse_warm_start()
             return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
         starts = self._starts(examples)
@@ -246,10 +197,6 @@ class LogisticRegression(LinearClassifier):
 
     def _fit_in_blocks(self, source: Source) -> Self:
         """From a source of row blocks, of which nothing is kept."""
-        if self.warm_start:
-            raise ValueError(
-                "warm_start=True needs X as an array: leave it out for a source of row blocks."
-            )
         free, ratio = bool(self.fit_intercept), self._ratio()
 
         def against_the_rest(lam: float) -> RegularizedRisk:
@@ -298,11 +245,7 @@ class LogisticRegression(LinearClassifier):
         return logs if z.shape[1] == 1 else np.log(self.predict_proba(X))
 
     def _check_parameters(self) -> None:
-        penalty_of(self, 1.0)
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
+        super()._check_parameters()
         for name, known in (("penalty", PENALTIES), ("multiclass", MULTICLASS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
@@ -313,11 +256,8 @@ class LogisticRegression(LinearClassifier):
     ) -> list[Ended[ClassSolution]]:
         """Find the best model of each part: one for all the classes, or one for each."""
         alone = len(starts) == 1
-        with (
-            Monitor(self) as monitor,
-            one_thread_in_blas(),
-            rows_in_threads(examples.X, self.n_jobs if alone else 1) as each,
-        ):
+        jobs = self.n_jobs if alone else 1
+        with Monitor(self) as monitor, rows_in_threads(examples.X, jobs) as each:
             parts = self._parts(examples, each)
 
             def solve(c: int) -> Ended[ClassSolution]:
@@ -331,19 +271,17 @@ class LogisticRegression(LinearClassifier):
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))
             return monitor.for_each(solve, range(len(parts)), threads)
 
-    def _parts(self, examples: Examples, each: Each) -> list[AllClasses | OneAgainstTheRest]:
-        ratio = self._ratio()
-        free, labels = bool(self.fit_intercept), list(self.classes_[examples.positives()])
-        sketches = class_sketches(examples.X, examples.y, labels, each)
-        known = Facts(sketches, rows=Rows(examples.X, free, each))
-        near = Moved.near_zero(examples.X, free)
+    def _parts(self, examples: Examples, each: Each) -> list[Part]:
+        ratio, free, X = self._ratio(), bool(self.fit_intercept), examples.X
+        labels = list(self.classes_[examples.positives()])
+        sketches, rows = class_sketches(X, examples.y, labels, each), Rows(X, free, each)
+        given = (examples, Moved.near_zero(X, free))
         if self.multiclass_ == "softmax":
-            return [AllClasses(examples, near, SoftmaxRisk(self.lam_, free, ratio), known, each)]
+            together = SoftmaxRisk(self.lam_, free, ratio)
+            return [Part(*given, None, together, Facts(sketches, rows=rows), each)]
         problem = RegularizedRisk(Logistic(), self.lam_, free, l1_ratio=ratio)
         return [
-            OneAgainstTheRest(
-                examples, near, label, problem, replace(known, sketches=[sketch]), each
-            )
+            Part(*given, label, problem, Facts([sketch], rows=rows), each)
             for label, sketch in zip(labels, sketches, strict=True)
         ]
 

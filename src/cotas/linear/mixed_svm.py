@@ -14,7 +14,7 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates.blocks import Signs
 from cotas.fitting.from_source import Classes, draw_sample
-from cotas.linear.from_source import hinge_iterates
+from cotas.linear.from_source import iterates_in_blocks
 from cotas.problem import RegularizedRisk
 from cotas.rounds import Rounds
 from cotas.solvers.radix_sort import as_keys, from_keys
@@ -141,8 +141,8 @@ class DualPoints:
             self.done = c + 1
 
     def _improve_class(self, c: int, sample: Block | None, enough: float, last: int) -> None:
-        given = (self.source, self.classes, self.labels[c], self.problem, sample)
-        for iterate in hinge_iterates(*given):
+        given = (self.source, self.classes, (self.labels[c],), self.problem, sample)
+        for iterate in iterates_in_blocks(*given):
             gap = np.inf if iterate.believed_gap is None else iterate.believed_gap
             if gap < self.gaps[c]:
                 self.gaps[c], self.best[c] = gap, iterate.dual

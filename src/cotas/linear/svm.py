@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from cotas.arrays import AnyArray, BoolArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import (
     Certificate,
     DualPoint,
@@ -21,42 +18,16 @@ from cotas.certificates import (
     optimum_region,
     optimum_regions,
 )
-from cotas.certificates.core.rows import Rows
-from cotas.certificates.sweep import Facts, class_sketches
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.deciding import shared_by_all
-from cotas.fitting.moved import Moved
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_time,
-    penalty_of,
-)
-from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import WORTH_A_TASK, entries_of, rows_in_threads, thread_count
-from cotas.linear.base import LinearClassifier
-from cotas.linear.dispatch import (
-    SOLVERS,
-    BinaryTask,
-    Check,
-    Ending,
-    Solution,
-    as_solved,
-    begun_together,
-    first_iterate,
-    iterates,
-    serves,
-)
-from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep, margin_widths
-from cotas.linear.hard_margin import widest_margin
+from cotas.fitting.parameters import penalty_of
+from cotas.linear.base import RiskMinimizer
+from cotas.linear.dispatch import SOLVERS, Ending, Solution, solve_all
+from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
-from cotas.progress import Monitor
-from cotas.solvers.iterate import AHEAD, AT_EACH, Iterate, Look
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, ascent_comes_first
 from cotas.source import Source, source_of
-from cotas.stops import Reason, Stop
 from cotas.words import say
 
 LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
@@ -65,11 +36,10 @@ FINEST_FOR_NEWTON = 1e-10
 # A multiplier counts as positive above this part of its weight, or above what a larger gap leaves
 # uncertain: an interior point keeps all of them a little above zero.
 SUPPORT, SUPPORT_BY_GAP = 1e-6, 20.0
-CLOSED = Reason(Stop.THEORY, say("the working set was closed"))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearSVM(LinearClassifier):
+class LinearSVM(RiskMinimizer):
     r"""The soft-margin linear support vector machine of Fuentes Cabrera, section 3.7.
 
     Minimises exactly the documents' objective,
@@ -152,21 +122,9 @@ class LinearSVM(LinearClassifier):
     True
     """
 
-    lam: float = 1e-3
-    C: float | None = None
     loss: str = "hinge"
     margin: str = "soft"
-    fit_intercept: bool = True
     solver: str = "auto"
-    tol: float = 1e-4
-    max_iter: int = 1000
-    max_time: float | None = None
-    warm_start: bool = False
-    class_weight: Any = None
-    random_state: Any = None
-    n_jobs: int | None = None
-    callbacks: Any = None
-    progress: bool | None = None
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
@@ -184,19 +142,19 @@ class LinearSVM(LinearClassifier):
         began = time.perf_counter()
         self._check_parameters()
         if (source := source_of(X, y, sample_weight)) is not None:
+            self._refuse_warm_start()
             return self._fit_in_blocks(source)
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        starts = self._starts(examples, len(examples.positives()))
-        self.classes_, self.lam_ = examples.classes, penalty_of(self, examples.total_weight())
-        self.solver_, why = self._choose_solver(examples.X)
-        ended = self._solve(examples, starts, began)
-        solutions = [one.proved for one in ended]
-        self.n_iter_ = max(one.iterations for one in ended)
+        self.lam_, shares = penalty_of(self, examples.total_weight()), examples.shares()
+        starts = self._starts(examples)
+        self.classes_, self.solver_ = examples.classes, self._choose_solver(examples.X)
+        problem = RegularizedRisk(LOSSES[self.loss], self.lam_, bool(self.fit_intercept))
+        solutions, self.n_iter_, reason = solve_all(self, examples, shares, problem, starts, began)
         self._remember(solutions)
-        self._keep(solutions, why)
+        self._keep(solutions, examples)
         found = [solution.certificate for solution in solutions]
         self._regions: list[Region | None] = optimum_regions(found, examples.X, examples.y)
-        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+        return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _fit_in_blocks(self, source: Source) -> Self:
         """From a source of row blocks, of which nothing is kept."""
@@ -205,8 +163,6 @@ class LinearSVM(LinearClassifier):
                 "From a source of row blocks LinearSVM is solved with margin='soft' and "
                 "solver='newton' (or 'auto')."
             )
-        if self.warm_start:
-            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")
         for name in ("support_", "dual_coef_", "n_support_", "leave_one_out_bound_", "_ends"):
             self.__dict__.pop(name, None)
         bias = bool(self.fit_intercept)
@@ -249,11 +205,7 @@ class LinearSVM(LinearClassifier):
         return labels, shared_by_all(codes, low, high)
 
     def _check_parameters(self) -> None:
-        penalty_of(self, 1.0)
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
+        super()._check_parameters()
         if self.margin not in ("soft", "hard"):
             raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
         if self.loss not in LOSSES:
@@ -263,107 +215,41 @@ class LinearSVM(LinearClassifier):
         if self.loss != "hinge" and self.solver not in ("auto", "newton"):
             raise ValueError(f"solver={self.solver!r} is for loss='hinge'; take 'newton'.")
 
-    def _choose_solver(self, X: Matrix) -> tuple[str, str]:
+    def _choose_solver(self, X: Matrix) -> str:
         if self.margin == "hard":
-            return "hard-margin", "Solved as the nearest points of the two convex hulls."
+            return "hard-margin"
         if self.solver != "auto":
-            return self.solver, say("Solved by {solver}, as asked.", solver=self.solver)
+            return self.solver
+        fine = self.loss == "hinge" and self.tol <= FINEST_FOR_NEWTON
+        return "interior-point" if fine and X.shape[1] <= LARGEST_SYSTEM else "newton"
+
+    def _how(self, X: Matrix) -> str:
+        """By whom it was solved, and why by that one."""
+        if self.margin == "hard":
+            return "Solved as the nearest points of the two convex hulls."
+        if self.solver != "auto":
+            return say("Solved by {solver}, as asked.", solver=self.solver)
         if self.loss != "hinge":
-            return "newton", "Solved by newton, the loss being smooth."
-        if self.tol <= FINEST_FOR_NEWTON and X.shape[1] <= LARGEST_SYSTEM:
-            return "interior-point", "Solved by interior-point, tol being so small."
+            return "Solved by newton, the loss being smooth."
+        if self.solver_ == "interior-point":
+            return "Solved by interior-point, tol being so small."
         if ascent_comes_first(X):
-            return "newton", "Solved by coordinate ascent and newton, in turns."
-        return "newton", "Solved by newton, since there are few features."
+            return "Solved by coordinate ascent and newton, in turns."
+        return "Solved by newton, since there are few features."
 
-    def _solve(
-        self, examples: Examples, starts: list[Ending | None], began: float
-    ) -> list[Ended[Solution]]:
-        """Find the best model of each class."""
-        weights = examples.shares()
-        labels = self.classes_[examples.positives()]
-        random, seeds = check_random_state(self.random_state), np.zeros(len(labels), np.int64)
-        if self.solver_ == "dual-coordinate-ascent":
-            # One for each class, so that nothing depends on which one is solved first.
-            seeds = random.randint(2**31 - 1, size=len(labels))
-        examples = replace(examples, X=as_solved(examples.X, self.solver_))
-        bias = bool(self.fit_intercept)
-        near = Moved.near_zero(examples.X, bias)
-        problem = RegularizedRisk(LOSSES[self.loss], self.lam_, bias)
-
-        def solve(c: int) -> Ended[Solution]:
-            if self.margin == "hard":
-                widest = widest_margin(examples, near, weights, labels[c], float(bias))
-                return only(widest, Pursuit(None, None, None, monitor, **told(c)))
-            until = end_of_turn(began, self.max_time, c, len(labels), threads)
-            pursuit: Pursuit[Solution] = Pursuit(self.tol, self.max_iter, until, monitor, **told(c))
-            if not begun:
-                return self._follow(pursuit, *part(c))
-            (check, run), (iterate, found) = runs[c], begun[c]
-            pursuit.take(iterate, found)
-            return pursuit.follow(run, check)
-
-        def part(c: int) -> tuple[Check, BinaryTask]:
-            signs = np.where(examples.y == labels[c], 1.0, -1.0)
-            start = starts[c]
-            if start is not None:
-                start = start._replace(theta0=near.seen(start.theta, start.theta0))
-            given = (problem, int(seeds[c]), start, each, look, self.tol)
-            task = BinaryTask(near.X, signs, weights, *given)
-            own = replace(facts, sketches=[facts.sketches[c]])
-            return Check(examples, near, signs, weights, labels[c], problem, own, each), task
-
-        def told(c: int) -> dict[str, Any]:
-            return {"began": began, "label": labels[c]}
-
-        watched = self.max_time is not None or self.callbacks
-        look = AT_EACH if watched else Look(min(AHEAD, int(self.max_iter)), float(self.tol))
-        threads = thread_count(self.n_jobs, len(labels), entries_of(examples.X))
-        rows_jobs = self.n_jobs if len(labels) == 1 and self.solver_ == "newton" else 1
-        with (
-            Monitor(self) as monitor,
-            one_thread_in_blas(),
-            rows_in_threads(examples.X, rows_jobs) as each,
-        ):
-            sketches = class_sketches(examples.X, examples.y, list(labels), each)
-            facts = Facts(sketches, rows=Rows(examples.X, bias, each))
-            begun: list[tuple[Iterate, Solution]] = []
-            if not watched and self._proves_together(examples, starts):
-                parts = [part(c) for c in range(len(labels))]
-                runs = [(check, iterates(self.solver_, task)) for check, task in parts]
-                try:
-                    begun = begun_together(runs, look, facts)
-                except KeyboardInterrupt:
-                    monitor.interrupt()
-            return monitor.for_each(solve, range(len(labels)), threads)
-
-    def _proves_together(self, examples: Examples, starts: list[Ending | None]) -> bool:
-        """Whether the classes are those of a small table: to prove each takes most of the time."""
-        small = len(starts) > 1 and entries_of(examples.X) < WORTH_A_TASK
-        return small and self.margin == "soft" and not any(starts)
-
-    def _follow(
-        self, pursuit: Pursuit[Solution], check: Check, task: BinaryTask
-    ) -> Ended[Solution]:
-        """Follow one solver and keep its best model, by what is proved of it."""
-        if task.start is not None:
-            certificate = pursuit.begin(first_iterate(task, task.start), check)
-            if not serves(self.solver_, certificate):
-                task = replace(task, start=None)
-        return pursuit.follow(iterates(self.solver_, task), check, start=check.start())
-
-    def _starts(self, examples: Examples, n_classes: int) -> list[Ending | None]:
+    def _starts(self, examples: Examples) -> list[Ending | None]:
         """Where the last fit ended, for each class; None stands for a start from nothing."""
         last: list[Ending] | None = getattr(self, "_ends", None)
+        count = 1 if len(examples.classes) == 2 else len(examples.classes)
         goes_on = (
             self.warm_start
             and self.margin == "soft"
             and last is not None
-            and len(last) == n_classes
+            and len(last) == count
             and np.array_equal(self.classes_, examples.classes)
-            and len(last[0].share) == examples.n_rows
+            and last[0].share.shape == examples.y.shape
         )
-        return list(last) if last and goes_on else [None] * n_classes
+        return list(last) if last and goes_on else [None] * count
 
     def _remember(self, solutions: list[Solution]) -> None:
         """Where the next fit begins if it is to go on; a hard margin leaves nothing to it."""
@@ -374,29 +260,22 @@ class LinearSVM(LinearClassifier):
                 model = (point.coef, float(point.intercept), point.problem.lam)
                 self._ends.append(Ending(point.multipliers, *model))
 
-    def _keep(self, solutions: list[Solution], why: str) -> None:
+    def _keep(self, solutions: list[Solution], examples: Examples) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
         self.intercept_ = np.array([solution.point.intercept for solution in solutions])
-        self._certificates = [solution.certificate.noted(why) for solution in solutions]
+        how = self._how(examples.X)
+        self._certificates = [solution.certificate.noted(how) for solution in solutions]
         supports = [_support(solution) for solution in solutions]
-        coefs = [s.signed_alpha[rows] for s, rows in zip(solutions, supports, strict=True)]
+        coefs = [
+            _signed_alpha(solution, examples, rows)
+            for solution, rows in zip(solutions, supports, strict=True)
+        ]
         self.n_support_ = np.array([len(rows) for rows in supports])
         self.margin_width_ = margin_widths(self.coef_)
         # A row without a multiplier can be left out without changing the model.
-        self.leave_one_out_bound_ = self.n_support_ / len(solutions[0].signed_alpha)
+        self.leave_one_out_bound_ = self.n_support_ / examples.n_rows
         self.support_ = supports[0] if len(supports) == 1 else supports
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
-
-
-def only(found: Solution, pursuit: Pursuit[Solution]) -> Ended[Solution]:
-    """Show callbacks what a solver has found that has nothing to show before its end."""
-
-    def solved() -> Generator[Iterate, None, Reason]:
-        yield last
-        return CLOSED
-
-    last = Iterate(found, believed_gap=np.inf)  # so that only the solver ends it
-    return pursuit.follow(solved(), lambda iterate: iterate.model, start=last)
 
 
 def _support(solution: Solution) -> IntArray:
@@ -406,3 +285,21 @@ def _support(solution: Solution) -> IntArray:
         return np.flatnonzero(point.alpha > 0)
     least = max(SUPPORT, min(0.01, SUPPORT_BY_GAP * solution.certificate.gap))
     return (point.multipliers > least).nonzero()[0]
+
+
+def _signed_alpha(solution: Solution, examples: Examples, rows: IntArray) -> FloatArray:
+    """yᵢαᵢ of some rows."""
+    point, weights = solution.point, examples.weights
+    if isinstance(point, HardMarginPoint):
+        alpha = point.alpha[rows]
+    elif weights is None:
+        alpha = point.multipliers[rows] / examples.n_rows
+    else:
+        alpha = point.multipliers[rows] * (weights[rows] / weights.sum())
+    return np.where(examples.y[rows] == point.positive, alpha, -alpha)
+
+
+def margin_widths(coef: FloatArray) -> FloatArray:
+    """2/‖θ‖ of each class."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(2.0 / np.sqrt(np.square(coef).sum(axis=1)))

@@ -23,9 +23,7 @@ def best_bias(scores: FloatArray, positive: BoolArray, weights: FloatArray | Non
     a whole interval is best, its middle is taken. Invariant: no other θ₀ has a smaller loss.
     Cost: a partial sort, or a sort with weights. The array of scores is used up.
     """
-    corners = np.negative(scores, out=scores)
-    corners[positive] += 1.0
-    corners[~positive] -= 1.0
+    corners = np.subtract(np.where(positive, 1.0, -1.0), scores, out=scores)
     if weights is None:
         k = int(np.count_nonzero(positive))
         if k in (0, len(corners)):

@@ -49,7 +49,6 @@ class _Point:
     above: FloatArray  # multipliers of α ≤ s: the loss
     agreement: FloatArray
     missing: FloatArray  # λθ − Σ αᵢyᵢxᵢ
-    missing0: float  # the same for a bias that is penalized
 
 
 def interior_point(
@@ -58,7 +57,6 @@ def interior_point(
     weights: FloatArray,
     lam: float,
     bias: float,
-    bias_scale: float = 0.0,
     start: Start | None = None,
 ) -> Iterator[PrimalDual]:
     """Primal–dual iterates for the SVM, one for each Newton step.
@@ -73,32 +71,22 @@ def interior_point(
     step comes down to a system of the size of θ with the matrix λI + XᵀWX, W = 1/(u/α + v/(s−α)),
     after Ferris and Munson 2002. Departures: the start satisfies all the linear conditions but
     the first, and what is missing there shrinks with each step; the system is scaled to a unit
-    diagonal before it is factorized, which takes care of features of any scale. With
-    `bias_scale` = c the bias is penalized by (λ/2)(θ₀/c)², and λθ₀/c² = Σ αᵢyᵢ takes the place
-    of Σ αᵢyᵢ = 0.
+    diagonal before it is factorized, which takes care of features of any scale.
     Invariant: λθ = Σ αᵢyᵢxᵢ + `missing`, and Σ αᵢyᵢ = 0 with a bias, in every iterate; `dual` is
     the dual value of α.
     Cost: one weighted Gram matrix, O(nd²), and five products with X a step.
     """
-    bias = 1.0 if bias_scale else bias
-    anchor = lam / bias_scale**2 if bias_scale else 0.0
-    point = _start(X, y, weights, lam, bias, anchor, start)
+    point = _start(X, y, weights, lam, bias, start)
     goes_on = True
     while goes_on:  # until the caller has seen enough
-        yield _iterate(point, weights, lam, anchor)
+        yield _iterate(point, weights, lam)
         # Where a number overflows, or 0/0 is asked for, the step that comes of it is not taken.
         with np.errstate(all="ignore"):
-            goes_on = _newton_step(X, y, weights, point, lam, bias, anchor)
+            goes_on = _newton_step(X, y, weights, point, lam, bias)
 
 
 def _newton_step(
-    X: Matrix,
-    y: FloatArray,
-    weights: FloatArray,
-    point: _Point,
-    lam: float,
-    bias: float,
-    anchor: float,
+    X: Matrix, y: FloatArray, weights: FloatArray, point: _Point, lam: float, bias: float
 ) -> bool:
     """Predict, correct and move the point; False if rounding has the upper hand."""
     slack = weights - point.alpha
@@ -106,7 +94,7 @@ def _newton_step(
     if not 0 < products < np.inf:
         return False
     mu = products / (2 * len(y))
-    solve = _newton_system(X, y, point, slack, lam, bias, anchor)
+    solve = _newton_system(X, y, point, slack, lam, bias)
     if solve is None:
         return False  # the last digits are used up
     affine = solve(-point.below * point.alpha, -point.above * slack)
@@ -130,7 +118,6 @@ def _start(
     weights: FloatArray,
     lam: float,
     bias: float,
-    anchor: float,
     start: Start | None,
 ) -> _Point:
     """θ = 0 and a balanced α in the middle of its box; the rest follows.
@@ -138,18 +125,17 @@ def _start(
     A point that is known already is moved a little towards the middle: Newton's method would
     only creep away from the walls of the box.
     """
-    alpha, theta0, middle = _inside(y, weights, bool(bias) and not anchor, start)
+    alpha, theta0, middle = _inside(y, weights, bool(bias), start)
     combination = times_transposed(X, alpha * y)
     theta, agreement = np.zeros(X.shape[1]), np.zeros(len(y))
     if middle < 1.0:
         theta = combination / lam
         agreement = y * (times(X, theta) + theta0)
-    missing0 = anchor * theta0 - float(alpha @ y) if anchor else 0.0
     excess = agreement - 1.0
     below = np.maximum(excess, 0.0) + middle
     above = below - excess
     missing = lam * theta - combination
-    return _Point(theta, theta0, alpha, below, above, agreement, missing, missing0)
+    return _Point(theta, theta0, alpha, below, above, agreement, missing)
 
 
 def _inside(
@@ -167,12 +153,10 @@ def _inside(
     return known + middle * weights * (0.5 + lean * y), theta0, middle
 
 
-def _iterate(point: _Point, weights: FloatArray, lam: float, anchor: float) -> PrimalDual:
-    penalty = 0.5 * (lam * float(point.theta @ point.theta) + anchor * point.theta0 * point.theta0)
+def _iterate(point: _Point, weights: FloatArray, lam: float) -> PrimalDual:
+    penalty = 0.5 * lam * float(point.theta @ point.theta)
     combination = lam * point.theta - point.missing
     cost = 0.5 * float(combination @ combination) / lam
-    if anchor:
-        cost += 0.5 * np.square(anchor * point.theta0 - point.missing0) / anchor
     primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty
     dual = float(point.alpha.sum()) - cost
     return PrimalDual(point.theta.copy(), point.theta0, point.alpha.copy(), primal, dual)
@@ -193,13 +177,7 @@ class _Direction:
 
 
 def _newton_system(
-    X: Matrix,
-    y: FloatArray,
-    point: _Point,
-    slack: FloatArray,
-    lam: float,
-    bias: float,
-    anchor: float,
+    X: Matrix, y: FloatArray, point: _Point, slack: FloatArray, lam: float, bias: float
 ) -> Callable[[FloatArray, FloatArray], _Direction] | None:
     """Factorise once; the function returned solves for given products u·α and v·(s − α).
 
@@ -209,7 +187,7 @@ def _newton_system(
         return None
     spread = 1.0 / (point.below / point.alpha + point.above / slack)
     d, system = X.shape[1], bordered_gram(X, spread, float(bias))
-    own = np.append(np.full(d, lam), anchor if bias else 1.0)
+    own = np.append(np.full(d, lam), 0.0 if bias else 1.0)
     system[np.diag_indices_from(system)] += own
     solve_system = factorized(system)
     if solve_system is None:
@@ -219,7 +197,7 @@ def _newton_system(
         right = low / point.alpha - high / slack
         pushed = spread * right
         target = np.append(times_transposed(X, y * pushed), bias * float(y @ pushed))
-        target -= np.append(point.missing, point.missing0)
+        target[:-1] -= point.missing
         step = solve_system(target)
         theta, theta0 = step[:-1], float(bias * step[-1])
         agreement = y * (times(X, theta) + theta0)
@@ -284,4 +262,3 @@ def _advance(point: _Point, step: _Direction, t: float) -> None:
     point.above += t * step.above
     point.agreement += t * step.agreement
     point.missing = (1.0 - t) * point.missing
-    point.missing0 *= 1.0 - t

@@ -20,9 +20,8 @@ SAMPLE_GAP = 1e-4
 class NewtonPoint(NamedTuple):
     """θ and θ₀, a column for each score, the objective there, and how far it may be above the best.
 
-    `slopes` are s·ℓ' at `scores`, the dual point; of a source they are not kept. Without a bias, or
-    with a penalized one, the distance is its duality gap. With a free bias it is an estimate: their
-    sum has to be made zero.
+    `slopes` are s·ℓ' at `scores`, the dual point; of a source they are not kept. Without a bias
+    the distance is its duality gap. With one it is an estimate: their sum has to be made zero.
     """
 
     theta: FloatArray
@@ -38,29 +37,27 @@ def newton(
     X: Matrix | Source,
     loss: ScoreLoss | Any,
     lam: float,
-    bias_penalty: float | None,
+    bias: bool,
     start: tuple[FloatArray, FloatArray] | None = None,
 ) -> Iterator[NewtonPoint]:
     """Iterates of Newton's method with a line search.
 
-        min  loss(Xθ + θ₀) + (λ/2)‖θ‖² + (bias_penalty/2)‖θ₀‖²
+        min  loss(Xθ + θ₀) + (λ/2)‖θ‖²,    θ₀ = 0 without a bias
 
-    `bias_penalty` is zero for a free bias and None for no bias at all. A step solves
-    Hessian·Δ = −gradient and is shortened until the objective falls by a fair part of what the
-    slope promises. X may be a source of row blocks, `loss` then being that of any of its rows: a
-    point is one pass for the value, the gradient and the Hessian. Departures: a large system is
-    solved by conjugate gradients, roughly at first and ever better as the gradient vanishes (Dembo
-    and Steihaug 1983); of a source roughly throughout, as each of them is a pass. The squared
-    hinge has no second derivative at its corner, and one of its sides is taken (Mangasarian 2002).
-    Invariant: the objective never rises. Cost: a step costs a weighted Gram matrix for each pair
-    of scores, O(nd²K²) for the n rows with a second derivative, or a product with X and one with
-    Xᵀ for each conjugate direction.
+    A step solves Hessian·Δ = −gradient and is shortened until the objective falls by a fair part of
+    what the slope promises. X may be a source of row blocks, `loss` then being that of any of its
+    rows: a point is one pass for the value, the gradient and the Hessian. Departures: a large
+    system is solved by conjugate gradients, roughly at first and ever better as the gradient
+    vanishes (Dembo and Steihaug 1983); of a source roughly throughout, as each of them is a pass.
+    The squared hinge has no second derivative at its corner, and one of its sides is taken
+    (Mangasarian 2002). Invariant: the objective never rises. Cost: a step costs a weighted Gram
+    matrix for each pair of scores, O(nd²K²) for the n rows with a second derivative, or a product
+    with X and one with Xᵀ for each conjugate direction.
     It ends when rounding allows no further descent.
     """
-    rows = rows_with(X, loss, bias_penalty is not None)
+    rows = rows_with(X, loss, bias)
     penalty = np.full((rows.shape[0], 1), lam)
-    penalty[-1] = bias_penalty or 0.0
-    scale = 0.5 / np.where(penalty > 0, penalty, lam)
+    penalty[-1] = 0.0
 
     def added(point: FloatArray) -> float:
         return 0.5 * float(np.add.reduce(penalty * point * point, axis=None))
@@ -70,7 +67,7 @@ def newton(
     objective = place.risk + added(point)
     while True:  # until the caller has seen enough
         gradient = place.gradient() + penalty * point
-        gap = float(np.add.reduce(scale * gradient * gradient, axis=None))
+        gap = 0.5 * float(np.add.reduce(gradient * gradient, axis=None)) / lam
         model = (point[:-1].copy(), point[-1].copy())
         yield NewtonPoint(*model, objective, gap, place.slopes, place.scores)
         solve = _solve_exactly if rows.small else _solve_by_conjugate_gradients

@@ -1,61 +1,54 @@
-"""Rounds of Newton's method on the rounded hinge in one compiled call, for small tables.
+"""The loops of the rounded hinge, and rounds of Newton's method on it in one compiled call.
 
-The steps are those of `semismooth_newton`. A table of a few thousand entries is gone over in
-microseconds, less than it takes Python to call a function, so all the steps of a round are one, and
-so are the rounds before anybody looks at one.
+The hinge is that of `rounded_hinge`, the steps are those of `semismooth_newton`. A table of a few
+thousand entries is gone over in microseconds, less than it takes Python to call a function, so all
+the steps of a round are one, and so are the rounds before anybody looks at one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, add_outer
+from cotas.design import add, add_outer, dot
 from cotas.loops import generic, loop
-from cotas.solvers.interior_point import PrimalDual
-from cotas.solvers.rounded_hinge import Response, RowState, look_along, respond, slope
+from cotas.rounds import FIRST_CENTRE
+from cotas.solvers.interior_point import PrimalDual, Start
+from cotas.solvers.iterate import Look
 
+# The smoothing of the first round, and with a start that is known.
+SMOOTHING, SMOOTHING_FROM_START = 2.0, 0.2
 # What each round makes of the smoothing of the one before, and when that ends.
 SHARPER, SHARPEST = 0.3, 3e-4
 # Tables with up to so many entries and features are solved in compiled calls.
 SMALL, FEW = 1 << 16, 100
 # A round that takes more steps than this does not get on.
 MOST_STEPS = 100
+# Where so many rounds do not halve the gap, another method goes on.
+PATIENCE = 25
 # What is added to the diagonal of a system of unit diagonal, until it has a Cholesky factor.
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
 
 
 class RoundedProblem(NamedTuple):
-    """The problem: λ, one if there is a bias, and the weight of its penalty, θ₀² times half."""
+    """The problem: λ, and one if there is a bias."""
 
     lam: float
     bias: float
-    anchor: float
 
-    def iterate(self, theta: FloatArray, theta0: float, answer: Response, alpha: Any) -> PrimalDual:
-        """θ, θ₀ and α with their P and D."""
-        penalty = 0.5 * (self.lam * float(theta @ theta) + self.anchor * theta0 * theta0)
-        cost = 0.5 * float(answer.combination @ answer.combination) / self.lam
-        if self.anchor:
-            cost += 0.5 * answer.balance * answer.balance / self.anchor
-        elif self.bias:
-            # About what it will cost to bring Σ αᵢyᵢ to zero.
-            cost += abs(answer.balance) * (1.0 + abs(theta0))
-        return PrimalDual(theta, theta0, alpha, answer.loss + penalty, answer.total - cost)
 
-    def gradient(self, theta: FloatArray, theta0: float, answer: Response) -> FloatArray:
-        """Of the rounded objective, by θ and θ₀."""
-        slope0 = self.bias * (self.anchor * theta0 - answer.balance)
-        return np.append(self.lam * theta - answer.combination, slope0)
+class RowState(NamedTuple):
+    """What is known of each row."""
 
-    def is_solved(self, gradient: FloatArray, theta0: float, gap: float) -> bool:
-        """Whether the gap is what rounding the hinge off costs, no longer what θ and θ₀ lack."""
-        lack, lack0 = float(gradient[:-1] @ gradient[:-1]), abs(float(gradient[-1]))
-        if self.anchor:
-            return lack <= self.lam * gap and lack0 * lack0 <= self.anchor * gap
-        return lack <= self.lam * gap and lack0 * (1.0 + abs(theta0)) <= 0.25 * gap
+    y: FloatArray
+    weights: FloatArray
+    centre: FloatArray  # c/s
+    part: FloatArray  # α/s
+    excess: FloatArray  # e
+    turn: FloatArray  # how e changes along a step
 
 
 class SearchLine(NamedTuple):
@@ -65,6 +58,60 @@ class SearchLine(NamedTuple):
     nu: float
     fixed: float
     linear: float
+
+
+@loop
+def respond(
+    rows: Any,
+    state: RowState,
+    nu: float,
+    first: int,
+    last: int,
+    curved: IntArray,
+    change: FloatArray,
+) -> tuple[int, float, float, float]:
+    """α in each row, and how Σ αᵢyᵢxᵢ changes with it.
+
+    Returns how many rows are curved, which `curved` lists, and the sums of the hinge losses, of
+    α and of αy.
+    """
+    loss = total = balance = 0.0
+    count = 0
+    for i in range(first, last):
+        e = state.excess[i]
+        part = state.centre[i] - e / (2.0 * nu)
+        if 0.0 < part < 1.0:
+            curved[count] = i
+            count += 1
+        part = min(max(part, 0.0), 1.0)
+        alpha = state.weights[i] * part
+        loss += state.weights[i] * max(0.0, -e)
+        total += alpha
+        balance += alpha * state.y[i]
+        if part != state.part[i]:
+            add(rows, i, state.weights[i] * (part - state.part[i]) * state.y[i], change)
+            state.part[i] = part
+    return count, loss, total, balance
+
+
+@loop
+def look_along(
+    rows: Any, state: RowState, theta: FloatArray, theta0: float, first: int, last: int
+) -> None:
+    """How fast e changes in each row when θ moves."""
+    for i in range(first, last):
+        state.turn[i] = state.y[i] * (dot(rows, i, theta) + theta0)
+
+
+@loop
+def slope(state: RowState, nu: float, step: float, first: int, last: int) -> float:
+    """Σ αᵢ·turnᵢ at some step: what the rounded loss gains by going further."""
+    total = 0.0
+    for i in range(first, last):
+        e = state.excess[i] + step * state.turn[i]
+        part = min(max(state.centre[i] - e / (2.0 * nu), 0.0), 1.0)
+        total += state.weights[i] * part * state.turn[i]
+    return total
 
 
 @generic
@@ -86,6 +133,30 @@ def is_small(n: int, d: int) -> bool:
 def room_for(n: int, d: int) -> tuple[IntArray, FloatArray, FloatArray]:
     """Room for steps on n rows of d columns: the curved rows, two systems and three vectors."""
     return np.empty(n, np.int64), np.empty((2, d + 1, d + 1)), np.empty((3, d + 1))
+
+
+def rounds_on_small_table(
+    rows: Any, d: int, y: FloatArray, weights: FloatArray, lam: float, bias: float,
+    start: Start | None, look: Look,
+) -> Iterator[PrimalDual]:  # fmt: skip
+    """The iterates of `semismooth_newton` to look at, each of which is one call, on d features."""
+    n = len(y)
+    state = RowState(y, weights, np.full(n, FIRST_CENTRE), *np.zeros((3, n)))
+    model, combination, room = np.zeros(d + 1), np.zeros(d), room_for(n, d)
+    nu, best, idle, solved = SMOOTHING, np.inf, 0, True
+    state.excess[:] = -1.0
+    if start is not None:
+        nu, model[:d], model[d] = SMOOTHING_FROM_START, start.theta, bias * start.theta0
+        np.divide(start.alpha, weights, out=state.centre)
+        look_along(rows, state, model[:d], model[d], 0, n)
+        state.excess[:] += state.turn
+    while solved and idle < PATIENCE:
+        given = (rows, state, RoundedProblem(lam, bias), model, combination, nu)
+        rounds, solved, primal, dual, nu = newton_rounds(*given, *look, *room)
+        alpha = weights * state.part
+        yield PrimalDual(model[:d].copy(), float(model[d]), alpha, primal, dual, rounds)
+        gap, look = primal - dual, look.next()
+        best, idle = (gap, 0) if gap <= 0.5 * best else (best, idle + rounds)
 
 
 @loop
@@ -128,19 +199,13 @@ def newton_round(
             length2 += model[j] * model[j]
             pulled2 += combination[j] * combination[j]
             lack += step[j] * step[j]
-        step[d] = problem.bias * (balance - problem.anchor * theta0)
-        primal = loss + 0.5 * (problem.lam * length2 + problem.anchor * theta0 * theta0)
-        cost, lack0 = 0.5 * pulled2 / problem.lam, abs(step[d])
-        if problem.anchor:
-            cost += 0.5 * balance * balance / problem.anchor
-        elif problem.bias:
-            cost += abs(balance) * (1.0 + abs(theta0))
-        dual = total - cost
+        step[d] = problem.bias * balance
+        # About what it will cost to bring Σ αᵢyᵢ to zero.
+        unbalanced = abs(step[d]) * (1.0 + abs(theta0))
+        primal = loss + 0.5 * problem.lam * length2
+        dual = total - 0.5 * pulled2 / problem.lam - unbalanced
         gap = primal - dual
-        close = lack0 * (1.0 + abs(theta0)) <= 0.25 * gap
-        if problem.anchor:
-            close = lack0 * lack0 <= problem.anchor * gap
-        if close and lack <= problem.lam * gap:
+        if unbalanced <= 0.25 * gap and lack <= problem.lam * gap:
             for i in range(n):
                 state.centre[i] = state.part[i]
             return True, primal, dual
@@ -149,7 +214,7 @@ def newton_round(
             break
         step[d] *= problem.bias
         look_along(rows, state, step[:d], step[d], 0, n)
-        fixed, linear = problem.anchor * theta0 * step[d], problem.anchor * step[d] * step[d]
+        fixed = linear = 0.0
         for j in range(d):
             fixed += problem.lam * model[j] * step[j]
             linear += problem.lam * step[j] * step[j]
@@ -183,7 +248,7 @@ def add_up(
         system[j, j] += problem.lam
     if problem.bias:
         # A bias that no curved row holds is held a little by itself.
-        system[d, d] = max(system[d, d], 1e-6 * share) + problem.anchor
+        system[d, d] = max(system[d, d], 1e-6 * share)
     else:
         for j in range(d):
             system[d, j] = 0.0

@@ -50,7 +50,7 @@ def newton_on_small_table(
     Invariant and cost are those of `newton`.
     """
     n, d = n_vectors(rows), n_features(rows)
-    model, problem = first_point((d + 1, 1), start)[:, 0], RoundedProblem(lam, bias, 0.0)
+    model, problem = first_point((d + 1, 1), start)[:, 0], RoundedProblem(lam, bias)
     state, room = ScoreState(y, weights, *np.zeros((4, n))), room_for(n, d)
     if start is not None:
         place(rows, model, state.scores)

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers.lasso_gram import GramState, afresh, sweep
 from cotas.solvers.lasso_gram import newton as walk_to_the_face
-from cotas.solvers.newton import NewtonPoint, first_point
+from cotas.solvers.newton import NewtonPoint, first_point, newton
 from cotas.solvers.penalties import Penalty
 from cotas.solvers.risks import LogLoss
 from cotas.solvers.smooth_rows import SHORTEST, BlockPlace, Place, rows_with
@@ -24,6 +25,19 @@ FEWEST_JOINING, JOINING = 100, 1.0
 ROUNDS, SWEEPS, SOLVED = 20, 30, 0.1
 # Two evaluations of one objective differ by less; so many steps may be made below that.
 ROUNDINGS, LAST_STEPS = 16 * 2.0**-52, 4
+
+
+def newton_points(
+    X: Matrix | Source,
+    loss: Any,
+    problem: RegularizedRisk | SoftmaxRisk,
+    start: tuple[FloatArray, FloatArray] | None = None,
+) -> Iterator[NewtonPoint]:
+    """Those of Newton's method, or of the proximal one where the penalty has corners."""
+    lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
+    if ratio:
+        return proximal_newton(X, loss, lam * ratio, lam * (1.0 - ratio), free, start)
+    return newton(X, loss, lam, free, start)
 
 
 def proximal_newton(

@@ -132,7 +132,7 @@ def proximal_point(
         if nu < least and isinstance(loss, Huber):
             nu = 0.0
         rounded, solved = RoundedRisk(y, weights, loss, nu, centre), False
-        for step, found in enumerate(newton(X, rounded, lam, 0.0 if bias else None, point)):
+        for step, found in enumerate(newton(X, rounded, lam, bool(bias), point)):
             point, z = (found.theta, found.theta0), found.scores[:, 0]
             excess, (v, conjugates) = rounded.excess(z), rounded.shares(z)
             size = 0.5 * lam * float(np.square(found.theta).sum())

@@ -11,7 +11,7 @@ the *curved* rows, and zero in all the others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from cotas.arrays import Each, FloatArray, IntArray
 from cotas.design import Dense, add, add_outer, add_squares, dot, n_features, n_vectors
 from cotas.loops import loop
 from cotas.rounds import FIRST_CENTRE, Rounds
+from cotas.solvers.newton_round import RowState, look_along, respond, slope
 
 # The rows are summed up in so many spans, whatever the number of threads, so that runs repeat;
 # in few of them where each sum is long, or where there is little to be summed up.
@@ -26,51 +27,6 @@ SPANS, SPANS_OF_LONG_ROWS, LONG, A_SPAN = 8, 2, 1000, 1 << 14
 # Rows with fewer entries than this part of the features are summed up entry by entry.
 FEW_ENTRIES = 0.25
 BLOCK_BYTES = 1 << 20
-
-
-class RowState(NamedTuple):
-    """What is known of each row."""
-
-    y: FloatArray
-    weights: FloatArray
-    centre: FloatArray  # c/s
-    part: FloatArray  # α/s
-    excess: FloatArray  # e
-    turn: FloatArray  # how e changes along a step
-
-
-@loop
-def respond(
-    rows: Any,
-    state: RowState,
-    nu: float,
-    first: int,
-    last: int,
-    curved: IntArray,
-    change: FloatArray,
-) -> tuple[int, float, float, float]:
-    """α in each row, and how Σ αᵢyᵢxᵢ changes with it.
-
-    Returns how many rows are curved, which `curved` lists, and the sums of the hinge losses, of
-    α and of αy.
-    """
-    loss = total = balance = 0.0
-    count = 0
-    for i in range(first, last):
-        e = state.excess[i]
-        part = state.centre[i] - e / (2.0 * nu)
-        if 0.0 < part < 1.0:
-            curved[count] = i
-            count += 1
-        part = min(max(part, 0.0), 1.0)
-        alpha = state.weights[i] * part
-        loss += state.weights[i] * max(0.0, -e)
-        total += alpha
-        balance += alpha * state.y[i]
-        if part != state.part[i]:
-            add(rows, i, state.weights[i] * (part - state.part[i]) * state.y[i], change)
-            state.part[i] = part
-    return count, loss, total, balance
 
 
 @loop
@@ -82,26 +38,6 @@ def recall(rows: Any, y: FloatArray, rounds: Rounds, centre: FloatArray) -> None
             e = y[i] * (dot(rows, i, rounds.thetas[k]) + rounds.biases[k]) - 1.0
             part = min(max(part - e / (2.0 * rounds.smoothings[k]), 0.0), 1.0)
         centre[i] = part
-
-
-@loop
-def look_along(
-    rows: Any, state: RowState, theta: FloatArray, theta0: float, first: int, last: int
-) -> None:
-    """How fast e changes in each row when θ moves."""
-    for i in range(first, last):
-        state.turn[i] = state.y[i] * (dot(rows, i, theta) + theta0)
-
-
-@loop
-def slope(state: RowState, nu: float, step: float, first: int, last: int) -> float:
-    """Σ αᵢ·turnᵢ at some step: what the rounded loss gains by going further."""
-    total = 0.0
-    for i in range(first, last):
-        e = state.excess[i] + step * state.turn[i]
-        part = min(max(state.centre[i] - e / (2.0 * nu), 0.0), 1.0)
-        total += state.weights[i] * part * state.turn[i]
-    return total
 
 
 @loop

@@ -15,22 +15,23 @@ from cotas.solvers.dual_coordinate_ascent import TURNS, dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
 from cotas.solvers.iterate import AT_EACH, Look
 from cotas.solvers.newton_round import (
+    PATIENCE,
     SHARPER,
     SHARPEST,
+    SMOOTHING,
+    SMOOTHING_FROM_START,
     RoundedProblem,
     derivative,
     is_small,
-    newton_rounds,
-    room_for,
+    rounds_on_small_table,
     zero,
 )
 from cotas.solvers.rounded_blocks import BlockRows
 from cotas.solvers.rounded_hinge import HingeRows, Response
 from cotas.source import Block, Source
 
-# The smoothing of the first round, and with a start that is known.
-SMOOTHING = 2.0
-SMOOTHING_FROM_START, SMOOTHING_FROM_SWEEPS = 0.2, 0.1
+# The smoothing of the first round after sweeps of coordinate ascent.
+SMOOTHING_FROM_SWEEPS = 0.1
 # A part of the rows this small is solved first, if it has so many rows and rows for each feature.
 SAMPLE, FEWEST, FEWEST_BY_FEATURE = 0.1, 1000, 5
 SAMPLE_GAP = 0.01
@@ -43,8 +44,6 @@ LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
 TURNS_BESIDE_A_SYSTEM = 50
 # The same where each of the conjugate gradients would have to read all the rows again.
 LARGEST_IN_BLOCKS = 2000
-# Where so many steps do not halve the gap, another method goes on.
-PATIENCE = 25
 
 
 def semismooth_newton(
@@ -53,7 +52,6 @@ def semismooth_newton(
     weights: FloatArray,
     lam: float,
     bias: float,
-    bias_scale: float = 0.0,
     start: Start | None = None,
     each: Each = map,
     look: Look = AT_EACH,
@@ -73,26 +71,29 @@ def semismooth_newton(
     Toh 2018 (SSNAL), for the SVM. Departures: ν shrinks from round to round; the start comes from
     a tenth of the rows, solved roughly. With many features Newton's method takes turns with
     coordinate ascent, which aims at the relative gap `tol`, each as long as it gets on; with very
-    many the systems are solved by conjugate gradients. With `bias_scale` = c the bias is penalized
-    by (λ/2)(θ₀/c)².
+    many the systems are solved by conjugate gradients.
     Invariant: 0 ≤ α ≤ s; `primal` is P, and `dual` the dual value of α, or with a free bias about
     what it will be when Σ αᵢyᵢ = 0. Cost: O(nnz) and O(md²) a step, m being the rows with
     0 < αᵢ < sᵢ.
     """
-    given = (X, y, weights, lam, bias, bias_scale, start, each)
-    yield from _in_turns(*given, tol) if ascent_comes_first(X) else _newton_alone(*given, look)
+    problem = (y, weights, lam, bias, start)
+    if ascent_comes_first(X):
+        return _in_turns(X, *problem, each, tol)
+    if is_small(*X.shape):
+        return rounds_on_small_table(as_design(X), X.shape[1], *problem, look)
+    return _newton_alone(X, *problem, each)
 
 
 def _in_turns(
-    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, bias_scale: float,
-    start: Start | None, each: Each, tol: float,
+    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, start: Start | None,
+    each: Each, tol: float,
 ) -> Iterator[PrimalDual]:  # fmt: skip
     """Coordinate ascent as long as it gets on, Newton's method from there, and so on."""
-    problem, rows = _posed(lam, bias, bias_scale), HingeRows(as_design(X), y, weights, each)
+    problem, rows = RoundedProblem(lam, bias), HingeRows(as_design(X), y, weights, each)
     turns = TURNS if X.shape[1] > LARGEST_SYSTEM else TURNS_BESIDE_A_SYSTEM
     while True:
         random = np.random.RandomState(0)
-        given = (rows.rows, y, weights, lam, bias, random, bias_scale, start, each, tol, turns)
+        given = (rows.rows, y, weights, lam, bias, random, 0.0, start, each, tol, turns)
         for reached in dual_coordinate_ascent(*given):
             yield reached.found
             if not reached.settled:
@@ -106,24 +107,18 @@ def _in_turns(
 
 
 def _newton_alone(
-    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, bias_scale: float,
-    start: Start | None = None, each: Each = map, look: Look = AT_EACH,
+    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float,
+    start: Start | None = None, each: Each = map,
 ) -> Iterator[PrimalDual]:  # fmt: skip
     """Newton's method from what is known, else from a sample, else from nothing."""
     rows, nu = HingeRows(as_design(X), y, weights, each), SMOOTHING_FROM_START
     if start is not None:
         np.divide(start.alpha, weights, out=rows.state.centre)
     else:
-        start = _from_a_sample(X, y, weights, lam, bias, bias_scale)
+        start = _from_a_sample(X, y, weights, lam, bias)
     if start is None:
         start, nu = Start(np.zeros(len(y)), 0.0, np.zeros(X.shape[1])), SMOOTHING
-    yield from _newton_steps(rows, _posed(lam, bias, bias_scale), start, nu, look)
-
-
-def _posed(lam: float, bias: float, bias_scale: float) -> RoundedProblem:
-    """The problem; a bias that is penalized is one."""
-    anchor = lam / bias_scale**2 if bias_scale else 0.0
-    return RoundedProblem(lam, 1.0 if bias_scale else bias, anchor)
+    yield from _newton_steps(rows, RoundedProblem(lam, bias), start, nu)
 
 
 def ascent_comes_first(X: Matrix) -> bool:
@@ -156,7 +151,7 @@ def to_the_last_digit(
 ) -> Iterator[PrimalDual]:
     """Newton's iterates, and where they end those of the interior point, if its system fits."""
     problem = (X, y, weights, lam, bias)
-    yield from semismooth_newton(*problem, 0.0, start, each, look, tol)
+    yield from semismooth_newton(*problem, start, each, look, tol)
     if X.shape[1] <= LARGEST_SYSTEM:
         yield from interior_point(*problem)
 
@@ -170,8 +165,8 @@ def newton_over_blocks(
     `sample`. Each Newton step is one pass over the blocks or, where the line search shortens it, a
     few; with very many features each of the conjugate gradients is a pass too.
     """
-    rows, problem = BlockRows(source, total, LARGEST_IN_BLOCKS), RoundedProblem(lam, bias, 0.0)
-    found = None if sample is None else _rough(sample.X, sample.y, sample.shares(), lam, bias, 0.0)
+    rows, problem = BlockRows(source, total, LARGEST_IN_BLOCKS), RoundedProblem(lam, bias)
+    found = None if sample is None else _rough(sample.X, sample.y, sample.shares(), lam, bias)
     nu = SMOOTHING_FROM_START
     if found is None:
         found, nu = Start(np.zeros(0), 0.0, np.zeros(source.n_features)), SMOOTHING
@@ -179,29 +174,32 @@ def newton_over_blocks(
 
 
 def _newton_steps(
-    rows: HingeRows | BlockRows, problem: RoundedProblem, start: Start, nu: float,
-    look: Look = AT_EACH,
-) -> Iterator[PrimalDual]:  # fmt: skip
+    rows: HingeRows | BlockRows, problem: RoundedProblem, start: Start, nu: float
+) -> Iterator[PrimalDual]:
     """From the centres of the rows, until the steps no longer get on."""
-    theta, theta0 = np.asarray(start.theta, dtype=np.float64), problem.bias * start.theta0
+    lam, theta, theta0 = problem.lam, np.asarray(start.theta, np.float64), start.theta0
+    theta0 *= problem.bias
     rows.place(theta, theta0)
-    if isinstance(rows, HingeRows) and is_small(len(rows.state.y), rows.n_features):
-        yield from _rounds(rows, problem, np.append(theta, theta0), nu, look)
-        return
     best, idle = np.inf, 0
     while idle < PATIENCE:
         answer = rows.respond(nu)
-        iterate = problem.iterate(theta, theta0, answer, rows.alpha)
-        yield iterate
-        gap = iterate.primal - iterate.dual
+        # About what it will cost to bring Σ αᵢyᵢ to zero.
+        unbalanced = problem.bias * abs(answer.balance) * (1.0 + abs(theta0))
+        pull = answer.combination
+        primal = answer.loss + 0.5 * lam * float(theta @ theta)
+        dual = answer.total - 0.5 * float(pull @ pull) / lam - unbalanced
+        yield PrimalDual(theta, theta0, rows.alpha, primal, dual)
+        gap = primal - dual
         best, idle = (gap, 0) if gap <= 0.5 * best else (best, idle + 1)
-        gradient = problem.gradient(theta, theta0, answer)
-        if problem.is_solved(gradient, theta0, gap):
+        gradient = np.append(lam * theta - pull, -problem.bias * answer.balance)
+        lack = float(gradient[:-1] @ gradient[:-1])
+        if lack <= lam * gap and unbalanced <= 0.25 * gap:
+            # The gap is what rounding the hinge off costs, no longer what θ and θ₀ lack.
             rows.recentre()
             nu = max(SHARPER * nu, SHARPEST)
             continue
         step = _newton_step(rows, problem, answer, nu, gradient)
-        length = 0.0 if step is None else _line_search(rows, problem, theta, theta0, step, nu)
+        length = 0.0 if step is None else _line_search(rows, problem, theta, step, nu)
         if step is None or not length > 0.0:
             return  # rounding has the upper hand
         rows.move(length)
@@ -209,22 +207,8 @@ def _newton_steps(
         theta0 += length * problem.bias * float(step[-1])
 
 
-def _rounds(
-    rows: HingeRows, problem: RoundedProblem, model: FloatArray, nu: float, look: Look
-) -> Iterator[PrimalDual]:
-    """The same with an iterate for each look, which is one call."""
-    best, idle, solved = np.inf, 0, True
-    room = room_for(len(rows.state.y), len(rows.combination))
-    while solved and idle < PATIENCE:
-        given = (rows.rows, rows.state, problem, model, rows.combination, nu)
-        rounds, solved, primal, dual, nu = newton_rounds(*given, *look, *room)
-        yield PrimalDual(model[:-1].copy(), float(model[-1]), rows.alpha, primal, dual, rounds)
-        gap, look = primal - dual, look.next()
-        best, idle = (gap, 0) if gap <= 0.5 * best else (best, idle + rounds)
-
-
 def _from_a_sample(
-    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, bias_scale: float
+    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float
 ) -> Start | None:
     """A rough solution for a part of the rows, which does the same in its turn."""
     n, d = X.shape
@@ -232,12 +216,10 @@ def _from_a_sample(
     if not size:
         return None
     some = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    return _rough(X[some], y[some], weights[some], lam, bias, bias_scale)
+    return _rough(X[some], y[some], weights[some], lam, bias)
 
 
-def _rough(
-    X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, bias_scale: float
-) -> Start | None:
+def _rough(X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float) -> Start | None:
     """A rough solution for some rows; none if they are of one class."""
     used = weights > 0
     if not used.all():
@@ -246,8 +228,9 @@ def _rough(
         return None
     share = weights / weights.sum()
     # A sample is rough work: its rows, few as they are, need no other start.
-    run = _newton_alone if X.shape[1] <= FEW_FEATURES else semismooth_newton
-    for iterate in run(X, y, share, lam, bias, bias_scale):
+    alone = X.shape[1] <= FEW_FEATURES and not is_small(*X.shape)
+    run = _newton_alone if alone else semismooth_newton
+    for iterate in run(X, y, share, lam, bias):
         if iterate.primal - iterate.dual <= SAMPLE_GAP * iterate.primal:
             break
     return Start(iterate.alpha, iterate.theta0, iterate.theta)
@@ -262,7 +245,7 @@ def _newton_step(
 ) -> FloatArray | None:
     """The step to the minimum of the parabola that the rounded objective is near by."""
     d, curved = rows.n_features, answer.curved
-    own = np.append(np.full(d, problem.lam), problem.anchor if problem.bias else 1.0)
+    own = np.append(np.full(d, problem.lam), 0.0 if problem.bias else 1.0)
     if rows.with_gram if isinstance(rows, BlockRows) else d <= LARGEST_SYSTEM:
         system = rows.gram(curved) / (2.0 * nu)
         if problem.bias:
@@ -308,14 +291,12 @@ def _line_search(
     rows: HingeRows | BlockRows,
     problem: RoundedProblem,
     theta: FloatArray,
-    theta0: float,
     step: FloatArray,
     nu: float,
 ) -> float:
     """The length with the least rounded objective: where its derivative is zero."""
-    along, along0 = step[:-1], problem.bias * float(step[-1])
-    rows.look_along(along, along0)
-    fixed = problem.lam * float(theta @ along) + problem.anchor * theta0 * along0
-    linear = problem.lam * float(along @ along) + problem.anchor * along0 * along0
+    along = step[:-1]
+    rows.look_along(along, problem.bias * float(step[-1]))
+    fixed, linear = problem.lam * float(theta @ along), problem.lam * float(along @ along)
     line = _LineOfSpans(rows, nu, fixed, linear)
     return float(zero.py_func(line))  # type: ignore[attr-defined]
