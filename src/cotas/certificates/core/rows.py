@@ -74,7 +74,8 @@ def flipped(rows: Any) -> Any:
     if not hasattr(rows, "indptr"):
         return rows.T
     parts = (rows.data, rows.indices, rows.indptr)
-    return made_of(type(_empty(type(rows), True)), parts, rows.shape[::-1])
+    kind: Any = type(rows)
+    return made_of(type(_empty(kind, True)), parts, rows.shape[::-1])
 
 
 @lru_cache(maxsize=2)
