@@ -170,13 +170,13 @@ class Ascent:
         """ρ Σ αᵢyᵢ"""
         return self.spring * float(self.alpha @ self.y) if self.spring else 0.0
 
-    def rise(self, goal: float) -> bool:
+    def rise(self, goal: float, turns: int) -> bool:
         """Sweeps, and steps on the face between them, until the gap is no more than the goal.
 
         False if that took too many.
         """
         goal /= self.lam * self.share
-        for _ in range(TURNS_A_ROUND):
+        for _ in range(turns):
             walk: Any = (self.order, self.left, self.idle, goal, SWEEPS_A_TURN, self.seed)
             self.theta0, self.left, self.swept, seed = ascend(*self._state(), *walk)
             self.seed = np.uint64(seed)
@@ -257,10 +257,11 @@ def dual_coordinate_ascent(
     seed = random.randint(2**31)
     with np.errstate(divide="ignore"):
         ascent = Ascent(rows, y, weights, lam, bias, bias_scale, seed, start, each)
-    goal, spent = SMALLER, 0
+    goal, spent, rounds = SMALLER, 0, 0
     while True:
-        reached = ascent.rise(goal)
-        spent = 0 if reached else spent + TURNS_A_ROUND
+        most = min(turns + rounds, TURNS_A_ROUND)
+        reached = ascent.rise(goal, most)
+        spent, rounds = (0, rounds + 1) if reached else (spent + most, rounds)
         found = ascent.look()
         ascent.raise_price()
         yield AscentRound(found, settled=spent < turns)
