@@ -41,7 +41,7 @@ FEW_FEATURES, SHORT = 300, 64
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
 # A round of coordinate ascent with more turns than this does not get on: it is Newton's turn. So
 # few take as long as some Newton steps on short sparse rows, which have cheap systems.
-TURNS_BESIDE_A_SYSTEM, TURNS_BESIDE_A_CHEAP_ONE = 50, 2
+TURNS_BESIDE_A_SYSTEM, TURNS_BESIDE_A_CHEAP_ONE = 50, 1
 # The same where each of the conjugate gradients would have to read all the rows again.
 LARGEST_IN_BLOCKS = 2000
 # Where so many steps do not halve the gap, another method goes on.
