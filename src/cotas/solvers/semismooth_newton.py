@@ -90,9 +90,8 @@ def _in_turns(
 ) -> Iterator[PrimalDual]:  # fmt: skip
     """Coordinate ascent as long as it gets on, Newton's method from there, and so on."""
     problem, rows = _posed(lam, bias, bias_scale), HingeRows(as_design(X), y, weights, each)
-    turns = TURNS if X.shape[1] > LARGEST_SYSTEM else TURNS_BESIDE_A_SYSTEM
-    if X.shape[1] <= LARGEST_SYSTEM and short_and_sparse(X):
-        turns = TURNS_BESIDE_A_CHEAP_ONE
+    turns = TURNS_BESIDE_A_CHEAP_ONE if short_and_sparse(X) else TURNS_BESIDE_A_SYSTEM
+    turns = TURNS if X.shape[1] > LARGEST_SYSTEM else turns
     while True:
         random = np.random.RandomState(0)
         given = (rows.rows, y, weights, lam, bias, random, bias_scale, start, each, tol, turns)
