@@ -35,6 +35,32 @@ def test_threads_do_not_change_the_result(solver):
             assert a.to_dict(witness=True) == b.to_dict(witness=True)
 
 
+def whole_numbers(n, d):
+    """Rows of small whole numbers, and classes that overlap."""
+    random = np.random.default_rng(0)
+    X = random.integers(-3, 4, size=(n, d)).astype(float)
+    return X, (X @ random.normal(size=d) + random.normal(size=n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("data", [load_iris(return_X_y=True), whole_numbers(300, 10)])
+def test_rounds_of_ascent_on_a_small_table_are_worth_something(data, bias):
+    model = LinearSVM(solver="dual-coordinate-ascent", fit_intercept=bias, random_state=0)
+    model.fit(*data)
+    assert model.stop_ is Stop.PROVED
+    assert model.n_iter_ <= 60
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["auto", "dual-coordinate-ascent"])
+def test_one_round_of_ascent_on_sparse_rows_gets_somewhere(solver):
+    X = sparse.random(2000, 3000, 0.01, format="csr", random_state=0)
+    y = X @ np.random.default_rng(0).normal(size=3000) > 0
+    for lam in (1e-2, 1e-3, 1e-4):
+        model = LinearSVM(lam=lam, max_iter=1, solver=solver, random_state=0).fit(X, y)
+        assert model.certificate_.relative_gap <= 0.2
+
+
 def test_callbacks_are_called_by_one_thread_at_a_time():
     X, y = three_clouds()
     inside, labels = threading.Lock(), set()

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
-from cotas.certificates.core.rows import Rows, flipped, made_of, row_sums
+from cotas.certificates.core.rows import Rows, flipped, made_of, row_squares
 from cotas.certificates.presentation import other_rows
 
 # A block in double precision already is a view; others have to be converted. What SciPy does for
@@ -80,8 +80,7 @@ class Block:
 
     def combine(self, factors: FloatArray) -> FloatArray:
         """Σ factorᵢ xᵢ for each column of factors; rows with no factor at all are not read."""
-        touched = np.flatnonzero(factors.any(axis=1))
-        rows = self.rows
+        touched, rows = moved_rows(factors), self.rows
         if 4 * len(touched) < len(factors):
             rows, factors = rows[touched], factors[touched]
         return _times(flipped(rows), factors)
@@ -172,6 +171,11 @@ def class_sketches(
     return as_sketches(np.asarray(sum(each(read, spans_of(X)))), X.shape)
 
 
+def moved_rows(factors: FloatArray) -> AnyArray:
+    """The rows of which a factor is not zero; of one column NumPy would look at each row alone."""
+    return np.flatnonzero(factors[:, 0] if factors.shape[1] == 1 else factors.any(axis=1))
+
+
 def refuse_other_labels(X: Matrix, y: AnyArray) -> None:
     """Raise where there is not one label for each row."""
     if y.ndim != 1 or len(y) != X.shape[0]:
@@ -209,7 +213,7 @@ def row_lengths(rows: Matrix) -> FloatArray:
 
 def _squares(rows: Matrix) -> FloatArray:
     if sparse.issparse(rows):
-        return row_sums(rows, np.square(rows.data))
+        return row_squares(rows)
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 

@@ -71,7 +71,8 @@ def generic(function: Case) -> Generic:
             def compiled_case(first: Any, *rest: Any) -> Case | None:
                 return case if _python_class(first) is kind else None
 
-            options = {**INSIDE, "fastmath": set(arithmetic)}
+            # Left to itself LLVM calls it with all the arrays of a design on the stack, row by row.
+            options = {**INSIDE, "fastmath": set(arithmetic), "forceinline": True}
             overload(dispatch, jit_options=options, strict=False)(compiled_case)
             return case
 

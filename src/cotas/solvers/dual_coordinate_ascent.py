@@ -15,11 +15,17 @@ from cotas.solvers.interior_point import PrimalDual, Start
 
 # What a round makes of the gap, and what of the one that is asked for, to be on the safe side.
 SMALLER, SAFELY = 0.15, 0.8
+# The gap that the first round aims at. While the relative gap is larger than this, the first rounds
+# are not shown: nobody would have them proved.
+FIRST, ROUGH, UNSEEN = 0.02, 0.15, 3
 # The least part of the gap that a sweep has added up which may be left after it.
 LEAST_SHARE = 0.25
 # A turn is so many sweeps, and then conjugate gradients on the face that is left, if no more than
 # this part of the rows is still looked at. A round ends after so many turns in any case.
-SWEEPS_A_TURN, ACTIVE, TURNS_A_ROUND = 3, 0.5, 25
+SWEEPS_A_TURN, ACTIVE, TURNS_A_ROUND = 6, 0.5, 25
+# Where so many turns do not make this of the sum, rows may have been left out too early: all of
+# them are looked at again. That ends the round, unless it has gone over fewer entries than this.
+STALLED, STALLED_TO, A_ROUND = 3, 0.5, 1 << 20
 # Rounds that do not get where they should within so many turns do not get on.
 TURNS = 100
 # All the rows are looked at in so many spans, whatever the number of threads, so that runs repeat.
@@ -164,45 +170,58 @@ class Ascent:
         self.idle, self.left = np.array([np.inf, -np.inf]), n
         self.swept, self.share = 0.0, 1.0
         self.face = Face(n, n_features(rows))
+        self.fewest = A_ROUND // (SWEEPS_A_TURN * np.size(rows[0]))  # turns of a round
 
     @property
     def tension(self) -> float:
         """ρ Σ αᵢyᵢ"""
         return self.spring * float(self.alpha @ self.y) if self.spring else 0.0
 
-    def rise(self, goal: float) -> bool:
+    def rise(self, goal: float, turns: int) -> tuple[bool, int]:
         """Sweeps, and steps on the face between them, until the gap is no more than the goal.
 
-        False if that took too many.
+        Whether it is, and how many turns that took.
         """
-        goal /= self.lam * self.share
-        for _ in range(TURNS_A_ROUND):
-            walk: Any = (self.order, self.left, self.idle, goal, SWEEPS_A_TURN, self.seed)
+        aim, sums = goal / (self.lam * self.share), [np.inf] * STALLED
+        for turn in range(1, max(turns, self.fewest) + 1):
+            walk: Any = (self.order, self.left, self.idle, aim, SWEEPS_A_TURN, self.seed)
             self.theta0, self.left, self.swept, seed = ascend(*self._state(), *walk)
             self.seed = np.uint64(seed)
-            if self.swept <= goal:
-                return True
-            if self.left <= ACTIVE * len(self.y):
-                self.theta0 = self.face.climb(*self._state(), goal)
-        return False
+            if self.swept <= aim:
+                return True, turn
+            sums.append(self.swept)
+            if self.left > ACTIVE * len(self.y):
+                continue
+            if sums[-1] > STALLED_TO * sums[-1 - STALLED]:
+                if turn >= self.fewest:
+                    break
+                self.activate()
+                sums = [np.inf] * STALLED
+            self.theta0 = self.face.climb(*self._state(), aim)
+        return False, turn
 
     def _state(self) -> tuple[Any, FloatArray, FloatArray, float, float]:
         return self.rows, self.table, self.theta, self.theta0, self.spring
 
-    def look(self) -> PrimalDual:
-        """P and D where the ascent is; the rows that are not held at a bound are active again."""
+    def activate(self) -> tuple[float, float]:
+        """The sums of the gaps and of the losses; rows that are not held at a bound are active."""
         active = np.empty_like(self.order, shape=len(self.y))
 
         def one(span: slice) -> tuple[int, float, float]:
             return look(*self._state()[:4], self.idle, span.start, span.stop, active[span])
 
         parts = list(self.each(one, self.spans))
-        gap, loss = (self.lam * float(sum(part[k] for part in parts)) for k in (1, 2))
-        # While a sweep adds it up the gap falls: a good part of the sum is no longer there.
-        self.share = min(max(gap / max(self.lam * self.swept, 1e-300), LEAST_SHARE), 1.0)
         counts = zip(self.spans, parts, strict=True)
         self.order = np.concatenate([active[s.start : s.start + part[0]] for s, part in counts])
         self.left = len(self.order)
+        gap, loss = (self.lam * float(sum(part[k] for part in parts)) for k in (1, 2))
+        return gap, loss
+
+    def look(self) -> PrimalDual:
+        """P and D where the ascent is; the rows that are not held at a bound are active again."""
+        gap, loss = self.activate()
+        # While a sweep adds it up the gap falls: a good part of the sum is no longer there.
+        self.share = min(max(gap / max(self.lam * self.swept, 1e-300), LEAST_SHARE), 1.0)
         primal = loss + 0.5 * self.lam * float(self.theta @ self.theta)
         if self.anchored:
             primal += 0.5 * self.lam * self.theta0**2 / self.spring
@@ -243,7 +262,7 @@ def dual_coordinate_ascent(
     Gᵢ = 1 − yᵢ(θ·xᵢ + θ₀), to which those that are held at a bound add nothing. A round sweeps
     over the others until their sum is small enough, then looks at all the rows. One that aims
     below `tol` times the objective aims at that, until it is reached. The ascent is settled unless
-    it took so many `turns` to what a round aims at.
+    it took so many `turns`, and one more for each round before, to what a round aims at.
 
     One αᵢ cannot move alone along Σ αᵢyᵢ = 0. The method of multipliers frees it: the constraint
     is replaced by the price θ₀ Σ αᵢyᵢ and the spring (ρ/2)(Σ αᵢyᵢ)², and after each round the
@@ -257,13 +276,15 @@ def dual_coordinate_ascent(
     seed = random.randint(2**31)
     with np.errstate(divide="ignore"):
         ascent = Ascent(rows, y, weights, lam, bias, bias_scale, seed, start, each)
-    goal, spent = SMALLER, 0
+    goal, spent, rounds = FIRST, 0, 0
     while True:
-        reached = ascent.rise(goal)
-        spent = 0 if reached else spent + TURNS_A_ROUND
+        most = min(turns + rounds, TURNS_A_ROUND)
+        reached, made = ascent.rise(goal, most)
+        spent, rounds = (0, rounds + 1) if reached else (spent + made, rounds)
         found = ascent.look()
         ascent.raise_price()
-        yield AscentRound(found, settled=spent < turns)
         gap, enough = found.primal - found.dual, tol * found.primal
+        if not reached or rounds > UNSEEN or gap <= ROUGH * found.primal:
+            yield AscentRound(found, settled=spent < turns)
         if reached:
             goal = SMALLER * gap if gap <= enough else max(SMALLER * gap, SAFELY * enough)

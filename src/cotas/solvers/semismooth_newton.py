@@ -30,8 +30,8 @@ from cotas.solvers.rounded_blocks import BlockRows
 from cotas.solvers.rounded_hinge import HingeRows, Response
 from cotas.source import Block, Source
 
-# The smoothing of the first round after sweeps of coordinate ascent.
-SMOOTHING_FROM_SWEEPS = 0.1
+# The smoothing of the first round after sweeps of coordinate ascent, as such and by the gap.
+SMOOTHING_FROM_SWEEPS, SMOOTHING_BY_GAP = 0.1, 4.0
 # A part of the rows this small is solved first, if it has so many rows and rows for each feature.
 SAMPLE, FEWEST, FEWEST_BY_FEATURE = 0.1, 1000, 5
 SAMPLE_GAP = 0.01
@@ -40,8 +40,9 @@ SAMPLE_GAP = 0.01
 FEW_FEATURES, SHORT = 300, 64
 # With more than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
-# A round of coordinate ascent with more turns than this does not get on: it is Newton's turn.
-TURNS_BESIDE_A_SYSTEM = 50
+# A round of coordinate ascent with more turns than this does not get on: it is Newton's turn. So
+# few take as long as some Newton steps on short sparse rows, which have cheap systems.
+TURNS_BESIDE_A_SYSTEM, TURNS_BESIDE_A_CHEAP_ONE = 50, 1
 # The same where each of the conjugate gradients would have to read all the rows again.
 LARGEST_IN_BLOCKS = 2000
 
@@ -90,7 +91,8 @@ def _in_turns(
 ) -> Iterator[PrimalDual]:  # fmt: skip
     """Coordinate ascent as long as it gets on, Newton's method from there, and so on."""
     problem, rows = RoundedProblem(lam, bias), HingeRows(as_design(X), y, weights, each)
-    turns = TURNS if X.shape[1] > LARGEST_SYSTEM else TURNS_BESIDE_A_SYSTEM
+    turns = TURNS_BESIDE_A_CHEAP_ONE if short_and_sparse(X) else TURNS_BESIDE_A_SYSTEM
+    turns = TURNS if X.shape[1] > LARGEST_SYSTEM else turns
     while True:
         random = np.random.RandomState(0)
         given = (rows.rows, y, weights, lam, bias, random, 0.0, start, each, tol, turns)
@@ -101,7 +103,9 @@ def _in_turns(
         found = reached.found
         np.divide(found.alpha, weights, out=rows.state.centre)
         start = Start(found.alpha, found.theta0, found.theta)
-        for iterate in _newton_steps(rows, problem, start, SMOOTHING_FROM_SWEEPS):
+        gap = (found.primal - found.dual) / found.primal
+        nu = min(max(SMOOTHING_FROM_SWEEPS, SMOOTHING_BY_GAP * gap), SMOOTHING)
+        for iterate in _newton_steps(rows, problem, start, nu):
             yield iterate
         start = Start(rows.alpha, iterate.theta0, iterate.theta)
 
@@ -127,9 +131,15 @@ def ascent_comes_first(X: Matrix) -> bool:
     It is where a Gram matrix is dear, and that of short sparse rows is only if there is no sample.
     """
     n, d = X.shape
-    if d <= FEW_FEATURES or not sparse.issparse(X):
+    if not sparse.issparse(X) or is_small(n, d):
         return bool(d > FEW_FEATURES)
-    return bool(d > LARGEST_SYSTEM or X.nnz > SHORT * n or sample_size(n, d) == 0)
+    cheap = d <= FEW_FEATURES or (d <= LARGEST_SYSTEM and short_and_sparse(X))
+    return not cheap or sample_size(n, d) == 0
+
+
+def short_and_sparse(X: Matrix) -> bool:
+    """Whether rows have so few entries that their Gram matrix is cheap."""
+    return bool(sparse.issparse(X) and X.nnz <= SHORT * X.shape[0])
 
 
 def sample_size(n: int, d: int) -> int:

@@ -31,6 +31,8 @@ BLOCK_BYTES, BLOCK_ROWS = 1 << 20, 1024
 SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
 # A column is moved if its centre is so many times as far from zero as its rows are from it.
 FAR = 4.0
+# The squares of 2³¹ entries that underflow, measured in this unit, come to less than SMALL².
+SMALLEST_UNIT = 2.0**-20
 
 
 def pairwise(parts: Iterable[Any]) -> tuple[Any, int]:
@@ -54,33 +56,46 @@ def column_means(rows: FloatArray) -> FloatArray:
 
 
 def made_of(kind: Any, parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
-    """A sparse matrix of these arrays; its class, if given them, copies views of larger ones."""
-    made = copy(_empty(kind, shape))
+    """A sparse matrix of these arrays; its class, if given them, checks and copies them."""
+    made = copy(_empty(kind, False))
     made.data, made.indices, made.indptr = parts
+    made._shape = shape
     return made
 
 
-@lru_cache(maxsize=4)
-def _empty(kind: Any, shape: tuple[int, int]) -> Any:
-    """A sparse matrix of zeros, which takes longer to make than to copy."""
-    return kind(shape)
+@lru_cache(maxsize=8)
+def _empty(kind: Any, turned: bool) -> Any:
+    """A sparse matrix of zeros, or its transpose, which takes longer to make than to copy."""
+    return kind((1, 1)).T if turned else kind((1, 1))
 
 
 def flipped(rows: Any) -> Any:
     """The transpose of some rows, of which no entry is copied."""
     if not hasattr(rows, "indptr"):
         return rows.T
-    kind: Any = type(rows)
     parts = (rows.data, rows.indices, rows.indptr)
-    return made_of(type(_empty(kind, (1, 1)).T), parts, rows.shape[::-1])
+    kind: Any = type(rows)
+    return made_of(type(_empty(kind, True)), parts, rows.shape[::-1])
 
 
-def row_sums(rows: Any, values: FloatArray) -> FloatArray:
-    """Σ over the entries of each sparse row of these values, one for each entry."""
-    sums, filled = np.zeros(rows.shape[0]), np.diff(rows.indptr) > 0
-    if filled.any():
-        sums[filled] = np.add.reduceat(values, rows.indptr[:-1][filled])
-    return sums
+@lru_cache(maxsize=2)
+def _counting(n: int, kind: Any) -> Any:
+    """0, 1, 2, …, which every block needs."""
+    return np.arange(n, dtype=kind)
+
+
+def row_squares(rows: Any, factors: FloatArray | None = None) -> FloatArray:
+    """Σ x² over the entries of each sparse row, times the factors of their columns, if any.
+
+    As one product of a sparse matrix and a vector, which without factors are the same numbers.
+    """
+    data, places, vector = rows.data, rows.indices, factors
+    if vector is None:
+        places, vector = _counting(1 << len(data).bit_length(), places.dtype)[: len(data)], data
+    else:
+        data = np.square(data)
+    parts = (data, places, rows.indptr)
+    return np.asarray(made_of(type(rows), parts, (rows.shape[0], len(vector))) @ vector)
 
 
 def sparse_sizes(rows: Any) -> FloatArray:
@@ -182,12 +197,21 @@ class Rows:
 
     def _block_lengths(self, rows: Any) -> FloatArray:
         if self.sparse:
-            sums = row_sums(rows, np.square(rows.data / self.unit[rows.indices]))
+            sums = self._sparse_squares(rows)
         else:
             scaled = rows if self.plain else rows * (1.0 / self.unit)
             sums = np.einsum("ij,ij->i", scaled, scaled)
         # One rounding of x − m, one of the square, those of the sum, and that of the root.
         return np.asarray(np.sqrt(sums) * (1.0 + gamma(self.width + 8)) + SMALL)
+
+    def _sparse_squares(self, rows: Any) -> FloatArray:
+        """Σ (x/unit)²; where a square may leave the range of numbers, of what was divided."""
+        if self.plain or self.unit.min(initial=1.0) >= SMALLEST_UNIT:
+            sums = row_squares(rows, None if self.plain else 1.0 / np.square(self.unit))
+            if np.isfinite(sums).all():
+                return sums
+        divided = rows.data / self.unit[rows.indices]
+        return row_squares(made_of(type(rows), (divided, rows.indices, rows.indptr), rows.shape))
 
     @property
     def lengths(self) -> FloatArray:

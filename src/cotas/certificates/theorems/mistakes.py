@@ -42,6 +42,7 @@ from cotas.certificates.sweep import (
     Sweep,
     Tally,
     gather_facts,
+    moved_rows,
     outwards,
     refuse_other_rows,
 )
@@ -262,7 +263,7 @@ class Ledger(Together):
                 agreements[block.span] = scores * scale
             columns = np.array([e[block.span] for e in entries], dtype=np.float64).T
             steps = np.tile(block.signs, len(entries) // K) * columns * scale
-            moved = np.flatnonzero(steps.any(axis=1))
+            moved = moved_rows(steps)
             lengths = known[block.span]
             lengths = outwards(np.hypot(lengths, first.bias) if first.bias else lengths)
             longest = np.max(scale[:, 0] * lengths, where=used[block.span], initial=0.0)
