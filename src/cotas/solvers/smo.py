@@ -16,8 +16,14 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.kernel_dual import GramRows, SignedDual
-from cotas.solvers.working_set import Watch, choose, solve_working_set
+from cotas.solvers.kernel_dual import GramRows, SignedDual, extremes, gap_terms
+from cotas.solvers.working_set import (
+    PAIRS_BEFORE_NEWTON,
+    Watch,
+    choose,
+    climb_pairs,
+    solve_working_set,
+)
 
 # So many of the worst violators do not count: the next rounds are about to move them.
 SPARED = 64
@@ -151,6 +157,46 @@ def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -
         row = slots[places[r]]
         for k in range(block.shape[1]):
             row[start + k] = block[r, k]
+
+
+@loop
+def part_of(K: FloatArray, rows: IntArray) -> FloatArray:
+    """These rows and columns of a square matrix."""
+    part = np.empty((len(rows), len(rows)))
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            part[i, j] = K[rows[i], rows[j]]
+    return part
+
+
+@loop
+def solve_parts(
+    K: FloatArray, rows: IntArray, ends: IntArray, dual: Any, tol: float, most: int
+) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+    """a, F, the relative gap and the rounds of several small problems with a bias.
+
+    Problem p is about rows[ends[p]:ends[p + 1]] of one Gram matrix, and so is that part of the
+    dual. Each is solved as one working set, again and more exactly until its gap is `tol`; where
+    that takes more than `most` rounds, or many steps in one, the rest is left to `smo`.
+    """
+    a, F = np.zeros(len(rows)), -dual.y
+    gaps, rounds = np.ones(len(ends) - 1), np.zeros(len(ends) - 1, dtype=np.int64)
+    for p in range(len(gaps)):
+        here = slice(ends[p], ends[p + 1])
+        y, low, high = dual.y[here], dual.low[here], dual.high[here]
+        k = rows[here]
+        part = K if len(k) == len(K) else part_of(K, k)
+        steps, enough = 1, PAIRS_BEFORE_NEWTON * len(k)
+        while gaps[p] > tol and 0 < steps < enough and rounds[p] < most:
+            rising, falling = extremes(a[here], F[here], low, high, dual.kink)
+            inner = WHOLE * (falling - rising)
+            steps = climb_pairs(part, a[here], low, high, F[here], dual.kink, inner, enough)
+            rising, falling = extremes(a[here], F[here], low, high, dual.kink)
+            bias = -(rising + falling) / 2
+            losses, square, slope = gap_terms(a[here], F[here], y, low, high, bias, dual.kink)
+            gaps[p] = (losses + slope) / max(losses + 0.5 * square, 1e-300)
+            rounds[p] += 1
+    return a, F, gaps, rounds
 
 
 def smo(
