@@ -10,17 +10,18 @@ from cotas.kernel.blocks import SparseRadial, blocks_of
 from cotas.kernels import RBF
 
 
-def one_hot(n: int, seed: int = 0) -> sparse.csr_matrix:
+def one_hot(n: int, seed: int = 0, whole: bool = False) -> sparse.csr_matrix:
     rng = np.random.default_rng(seed)
     columns = rng.integers(0, 10, size=(n, 3)) + 10 * np.arange(3)
-    return sparse.csr_matrix(
-        (rng.normal(size=3 * n), columns.ravel(), 3 * np.arange(n + 1)), shape=(n, 30)
-    )
+    values = rng.integers(1, 3, 3 * n) if whole else rng.normal(size=3 * n)
+    parts = (values.astype(float), columns.ravel(), 3 * np.arange(n + 1))
+    return sparse.csr_matrix(parts, shape=(n, 30))
 
 
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize(("dtype", "off"), [(np.float32, 1e-6), (np.float64, 1e-14)])
-def test_each_value_is_the_one_of_the_formula(dtype, off):
-    X, kernel = one_hot(300), RBF(gamma=0.3)
+def test_each_value_is_the_one_of_the_formula(dtype, off, whole):
+    X, kernel = one_hot(300, whole=whole), RBF(gamma=0.3)
     blocks = blocks_of(kernel, X, dtype, 1 << 30)
     assert isinstance(blocks, SparseRadial)
     dense = X.toarray()
@@ -30,6 +31,9 @@ def test_each_value_is_the_one_of_the_formula(dtype, off):
     assert np.abs(blocks.block(blocks.own(some), odd) - expected[np.ix_(some, odd)]).max() <= off
     others = blocks.block(blocks.left(X[40:50]), slice(100, 300))
     assert np.abs(others - expected[40:50, 100:300]).max() <= off
+    new = one_hot(20, 1)  # not whole, whatever those of the model are
+    apart = ((new.toarray()[:, None] - dense) ** 2).sum(axis=2)
+    assert np.abs(blocks.block(blocks.left(new), slice(0, 300)) - np.exp(-0.3 * apart)).max() <= off
     assert not blocks._zeros().any()
 
 

@@ -166,25 +166,30 @@ class Radial:
 class SparseRadial:
     """Blocks of an RBF between sparse rows, by the entries that they have.
 
-    With u = √(2γ)x the exponent is −½‖u − v‖² = u·v − ½‖u‖² − ½‖v‖².
+    With u = √(2γ)x the exponent is −½‖u − v‖² = u·v − ½‖u‖² − ½‖v‖². Where the rows are whole
+    numbers, such as ones, it is 2γx·x′ − γ‖x‖² − γ‖x′‖²: in single precision x·x′ is then exact.
     """
 
-    def __init__(self, X: Matrix, dtype: Any, scale: float) -> None:
-        self._dtype, self._scale, self._own = dtype, scale, threading.local()
+    def __init__(self, X: Matrix, dtype: Any, gamma: float) -> None:
+        self._dtype, self._own = dtype, threading.local()
+        self._whole = _are_whole(_summed(X))
+        self._scale = 1.0 if self._whole else float(np.sqrt(2.0 * gamma))
+        self._factor = 2.0 * gamma if self._whole else 1.0
         self._rows, self._halves = self.left(X)
 
     @classmethod
     def of(cls, kernel: RBF, X: Matrix, dtype: Any) -> SparseRadial | None:
         """None where this precision would not be enough."""
-        blocks = cls(X, dtype, float(np.sqrt(2.0) * kernel.inverse_length))
+        blocks = cls(X, dtype, kernel.inverse_length**2)
         return blocks if -blocks._halves.min(initial=0.0) <= SAFE_EXPONENT[dtype] else None
 
     def left(self, A: Matrix) -> tuple[Matrix, AnyArray]:
-        """u and −½‖u‖² of each row."""
-        rows = sparse.csr_matrix(A, dtype=np.float64, copy=True)
-        rows.sum_duplicates()
+        """u or x of each row, and what of the exponent it has alone."""
+        rows = _summed(A)
         rows.data *= self._scale
-        return rows.astype(self._dtype, copy=False), (-0.5 * row_squares(rows)).astype(self._dtype)
+        halves = (-0.5 * self._factor * row_squares(rows)).astype(self._dtype)
+        exact = self._whole and _are_whole(rows)
+        return rows.astype(np.float32 if exact else self._dtype, copy=False), halves
 
     def own(self, rows: IntArray) -> tuple[Matrix, AnyArray]:
         """The same of some rows of X."""
@@ -196,14 +201,14 @@ class SparseRadial:
             columns = np.arange(*columns.indices(len(self._halves)))
         out = np.empty((len(left[1]), len(columns)), dtype=self._dtype)
         rows, halves = (_csr(left[0]), _csr(self._rows)), (left[1], self._halves[columns])
-        sum_products(*rows, columns, *halves, self._zeros(), out)
+        sum_products(*rows, columns, self._factor, *halves, self._zeros(), out)
         return np.asarray(np.exp(out, out=out))
 
     def _zeros(self) -> AnyArray:
         """Where each thread scatters rows; to make it anew would take a part of their time."""
         if not hasattr(self._own, "zeros"):
-            shape = self._rows.shape[1], SCATTERED // self._halves.itemsize
-            self._own.zeros = np.zeros(shape, dtype=self._dtype)
+            width = SCATTERED // self._rows.data.itemsize
+            self._own.zeros = np.zeros((self._rows.shape[1], width), dtype=self._rows.dtype)
         found: AnyArray = self._own.zeros
         return found
 
@@ -212,29 +217,41 @@ class SparseRadial:
         return self.block((self._rows, self._halves), slice(None))
 
 
+def _summed(A: Matrix) -> Matrix:
+    """A copy of sparse rows in double precision, each entry once."""
+    rows = sparse.csr_matrix(A, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    return rows
+
+
+def _are_whole(rows: Matrix) -> bool:
+    """Whether all entries are whole numbers, and no sum of products is beyond 24 bits."""
+    whole = (rows.data == np.rint(rows.data)).all()
+    return bool(whole and row_squares(rows).max(initial=0.0) <= 1 << 24)
+
+
 def _csr(rows: Matrix) -> Csr:
     return Csr(rows.data, rows.indices, rows.indptr, rows.shape[1])
 
 
 @loop
 def sum_products(
-    left: Csr, right: Csr, columns: IntArray, p: AnyArray, q: AnyArray, scattered: AnyArray,
-    out: AnyArray,
+    left: Csr, right: Csr, columns: IntArray, factor: float, p: AnyArray, q: AnyArray,
+    scattered: AnyArray, out: AnyArray,
 ) -> None:  # fmt: skip
-    """Write u·v + p + q into out for each row u on the left and each of these v on the right.
+    """Write factor·u·v + p + q into out, u being on the left and v one of these on the right.
 
     Some rows of the right at a time lie in the columns of `scattered`, which is zero before and
     after, so that an entry on the left is multiplied by all of them at once; four such entries
     take one pass over the row of the result.
     """
+    x, j, sums = left.data, left.indices, np.empty(scattered.shape[1], dtype=left.data.dtype)
     for start in range(0, len(columns), scattered.shape[1]):
         some = columns[start : start + scattered.shape[1]]
         scatter(right, some, 1.0, scattered)
         for i in range(len(out)):
-            row, k, end = out[i, start : start + len(some)], left.indptr[i], left.indptr[i + 1]
-            x, j = left.data, left.indices
-            for c in range(len(row)):
-                row[c] = p[i] + q[start + c]
+            row, k, end = sums[: len(some)], left.indptr[i], left.indptr[i + 1]
+            row[:] = 0
             while k + 4 <= end:
                 s, t = scattered[j[k]], scattered[j[k + 1]]
                 u, v = scattered[j[k + 2]], scattered[j[k + 3]]
@@ -245,6 +262,8 @@ def sum_products(
                 s = scattered[j[rest]]
                 for c in range(len(row)):
                     row[c] += x[rest] * s[c]
+            for c in range(len(row)):
+                out[i, start + c] = factor * row[c] + p[i] + q[start + c]
         scatter(right, some, 0.0, scattered)
 
 

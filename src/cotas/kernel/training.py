@@ -86,11 +86,12 @@ class BinaryProblem:
         """What reports call it."""
         return self.positive if self.negative is None else (self.negative, self.positive)
 
-    def of(self, X: Matrix, square: bool) -> Matrix:
-        """The rows of X that take part, and the same columns of a square Gram matrix."""
-        if self.rows is None:
-            return X
-        return X[self.rows][:, self.rows] if square else X[self.rows]
+
+def part_of(X: Matrix, rows: IntArray | None, square: bool) -> Matrix:
+    """Some rows of X, and the same columns of a square Gram matrix; None stands for all."""
+    if rows is None or len(rows) == X.shape[0]:
+        return X
+    return X[rows][:, rows] if square else X[rows]
 
 
 def against_the_rest(examples: Examples, lam: float, C: float | None) -> list[BinaryProblem]:
@@ -158,7 +159,7 @@ def gathered(
 
 @dataclass(frozen=True)
 class Machine:
-    """A model of a binary problem, with its certificate.
+    """A kernel machine for two classes or for numbers, with its certificate.
 
     `coef` holds βᵢ = yᵢαᵢ/λ of each row that takes part, or θ of the features.
     """
@@ -228,7 +229,8 @@ class KernelCheck:
     @cached_property
     def X(self) -> Matrix:
         """The rows that take part."""
-        return self.problem.of(self.setting.examples.X, is_precomputed(self.setting.kernel))
+        square = is_precomputed(self.setting.kernel)
+        return part_of(self.setting.examples.X, self.problem.rows, square)
 
     def start(self) -> Iterate:
         """All multipliers zero."""
