@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from cotas.progress import Monitor
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import AHEAD, Iterate
 from cotas.solvers.kernel_dual import SignedDual
-from cotas.solvers.smo import ascend, smo, solve_parts
+from cotas.solvers.smo import ascend, smo, solve_part
 from cotas.solvers.smo_simple import smo_simple
 from cotas.solvers.working_set import Move, Watch
 from cotas.stops import Reason, Stop
@@ -85,6 +85,10 @@ class BinaryProblem:
     def label(self) -> Any:
         """What reports call it."""
         return self.positive if self.negative is None else (self.negative, self.positive)
+
+    def dual(self, free_bias: bool) -> SignedDual:
+        """The problem as a solver takes it."""
+        return SignedDual.of(self.signs, self.weights, self.lam, free_bias)
 
 
 def part_of(X: Matrix, rows: IntArray | None, square: bool) -> Matrix:
@@ -277,18 +281,14 @@ def begun_together(
     The kernel is computed once for all the solutions, and once for all the proofs.
     """
     model, X, y = setting.model, setting.examples.X, setting.examples.y
-    every = np.arange(X.shape[0])
-    rows = [every if problem.rows is None else problem.rows for problem in problems]
-    ends = np.cumsum([0, *map(len, rows)])
-    signs = np.concatenate([problem.signs for problem in problems])
-    bounds = np.concatenate([problem.weights / problem.lam for problem in problems])
     most, tol = min(AHEAD, int(model.max_iter)), float(model.tol)
+    watches = [None for _ in problems] if setting.moves is None else map(Watch, setting.moves)
     with np.errstate(all="ignore"):
         K = np.asarray(KernelBlocks(setting.kernel, X, room // 2).whole(np.float64))
-        dual = SignedDual.of(signs, bounds, 1.0, True)
-        a, F, gaps, rounds = solve_parts(K, np.concatenate(rows), ends, dual, tol, most)
-        parts = [slice(*span) for span in pairwise(ends)]
-        begun = [Iterate(a[p], F[p], g, n) for p, g, n in zip(parts, gaps, rounds, strict=True)]
+        begun = [
+            solve_part(part_of(K, p.rows, True), p.dual(True), tol, most, watch)
+            for p, watch in zip(problems, watches, strict=True)
+        ]
         points = [
             KernelCheck(setting, problem, map).point(iterate)
             for problem, iterate in zip(problems, begun, strict=True)
@@ -353,7 +353,7 @@ def is_small(setting: KernelSetting, problems: int, starts: Sequence[FloatArray 
     model, n = setting.model, setting.examples.n_rows
     if n > FEW or n * problems > MOST_MULTIPLIERS or model.solver != "smo":
         return False
-    watched = setting.monitor.callbacks or model.max_time is not None or setting.moves is not None
+    watched = setting.monitor.callbacks or model.max_time is not None
     fresh = all(start is None for start in starts) and not watched
     return fresh and bool(model.fit_intercept) and positive(setting.kernel.spec())
 

@@ -159,44 +159,26 @@ def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -
             row[start + k] = block[r, k]
 
 
-@loop
-def part_of(K: FloatArray, rows: IntArray) -> FloatArray:
-    """These rows and columns of a square matrix."""
-    part = np.empty((len(rows), len(rows)))
-    for i in range(len(rows)):
-        for j in range(len(rows)):
-            part[i, j] = K[rows[i], rows[j]]
-    return part
+def solve_part(
+    K: FloatArray, dual: SignedDual, tol: float, most: int, watch: Watch | None = None
+) -> Iterate:
+    """Solve a small problem with a bias, whose K is at hand, as one working set.
 
-
-@loop
-def solve_parts(
-    K: FloatArray, rows: IntArray, ends: IntArray, dual: Any, tol: float, most: int
-) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """a, F, the relative gap and the rounds of several small problems with a bias.
-
-    Problem p is about rows[ends[p]:ends[p + 1]] of one Gram matrix, and so is that part of the
-    dual. Each is solved as one working set, again and more exactly until its gap is `tol`; where
-    that takes more than `most` rounds, or many steps in one, the rest is left to `smo`.
+    Again and more exactly until its gap is `tol`; where that takes more than `most` rounds, or
+    many steps in one of them, the rest is left to `smo`.
     """
-    a, F = np.zeros(len(rows)), -dual.y
-    gaps, rounds = np.ones(len(ends) - 1), np.zeros(len(ends) - 1, dtype=np.int64)
-    for p in range(len(gaps)):
-        here = slice(ends[p], ends[p + 1])
-        y, low, high = dual.y[here], dual.low[here], dual.high[here]
-        k = rows[here]
-        part = K if len(k) == len(K) else part_of(K, k)
-        steps, enough = 1, PAIRS_BEFORE_NEWTON * len(k)
-        while gaps[p] > tol and 0 < steps < enough and rounds[p] < most:
-            rising, falling = extremes(a[here], F[here], low, high, dual.kink)
-            inner = WHOLE * (falling - rising)
-            steps = climb_pairs(part, a[here], low, high, F[here], dual.kink, inner, enough)
-            rising, falling = extremes(a[here], F[here], low, high, dual.kink)
-            bias = -(rising + falling) / 2
-            losses, square, slope = gap_terms(a[here], F[here], y, low, high, bias, dual.kink)
-            gaps[p] = (losses + slope) / max(losses + 0.5 * square, 1e-300)
-            rounds[p] += 1
-    return a, F, gaps, rounds
+    a, F, gap, rounds = np.zeros(len(K)), -dual.y, 1.0, 0
+    climb: Callable[..., Any] = climb_pairs if watch is None else watch.each(climb_pairs)
+    box, violation, steps = (dual.low, dual.high), 2.0, 1
+    enough = PAIRS_BEFORE_NEWTON * len(a)
+    while gap > tol and 0 < steps < enough and rounds < most:
+        steps = climb(K, a, *box, F, dual.kink, WHOLE * violation, enough)
+        rising, falling = extremes(a, F, *box, dual.kink)
+        bias, violation = -(rising + falling) / 2, falling - rising
+        losses, square, slope = gap_terms(a, F, dual.y, *box, bias, dual.kink)
+        gap = (losses + slope) / max(losses + 0.5 * square, 1e-300)
+        rounds += 1
+    return Iterate(a, F, gap, rounds)
 
 
 def smo(
