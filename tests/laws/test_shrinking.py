@@ -24,6 +24,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(smo_module, "FEWEST_TO_SHRINK", 0)
     monkeypatch.setattr(smo_module, "SETTLING", np.inf)
     monkeypatch.setattr(smo, "SPARED", 4)
+    monkeypatch.setattr("cotas.kernel.training.FEW", 0)  # tables that are solved in one go
     sizes = []
     original = Decomposition._set_aside
 

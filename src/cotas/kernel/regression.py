@@ -14,7 +14,6 @@ from sklearn.utils import column_or_1d
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.blas import one_thread_in_blas
-from cotas.certificates import Certificate
 from cotas.certificates.kernel_regression import (
     KernelRegression,
     KernelRegressionPoint,
@@ -35,7 +34,7 @@ from cotas.kernel.base import KernelExpansion
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
-from cotas.kernel.training import helped
+from cotas.kernel.training import Machine, helped, part_of
 from cotas.progress import Monitor
 from cotas.solvers.bias import best_bias_of_numbers
 from cotas.solvers.iterate import Iterate
@@ -56,15 +55,6 @@ class KernelTask:
     blocks: KernelBlocks
     room: int  # bytes for kernel values
     each: Each
-
-
-@dataclass(frozen=True)
-class FittedExpansion:
-    """A model with its certificate; β of each row."""
-
-    coef: FloatArray
-    intercept: float
-    certificate: Certificate
 
 
 @dataclass(eq=False, repr=False)
@@ -105,14 +95,12 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         self.lam_ = penalty_of(self, seen.total_weight())
         problem, room = self._problem(), int(self.cache_mb * 2**20)
         with Monitor(self) as monitor, one_thread_in_blas(), pooled(self.n_jobs) as each:
-            part = _part(seen.X, used, is_precomputed(kernel))
+            part = part_of(seen.X, used, is_precomputed(kernel))
             shares = seen.shares()[used]
             blocks = KernelBlocks(kernel, part, room // 2)
             task = KernelTask(problem, seen.y[used], shares, blocks, room - blocks.copied, each)
             check = RegressionCheck(kernel, seen, used, task, self._bias)
-            pursuit = Pursuit[FittedExpansion](
-                self.tol, self.max_iter, self.max_time, monitor, began=began
-            )
+            pursuit = Pursuit[Machine](self.tol, self.max_iter, self.max_time, monitor, began=began)
             ended = pursuit.follow(helped(self._run(task), check), check, start=check.start())
         found, self.kernel_ = ended.proved, kernel
         support = np.flatnonzero(found.coef)
@@ -165,21 +153,14 @@ class RegressionCheck:
         """All coefficients zero."""
         return Iterate(np.zeros(len(self.used)), -self.task.y, 1.0)
 
-    def __call__(self, iterate: Iterate) -> FittedExpansion:
+    def __call__(self, iterate: Iterate) -> Machine:
         problem, beta = self.task.problem, np.zeros(self.seen.n_rows)
         beta[self.used] = iterate.model
         theta0 = self.bias(self.task, iterate.dual) if problem.free_bias else 0.0
         point = KernelRegressionPoint(problem, self.kernel, beta, theta0, self.seen.weights)
         found = point.survey(self.seen.X, self.seen.y, self.sketch, self.task.each)
         certificate, self.scores = found[0], found[1][self.used]
-        return FittedExpansion(beta, theta0, certificate)
-
-
-def _part(X: Matrix, used: IntArray, square: bool) -> Matrix:
-    """Some rows of X, and the same columns of a square Gram matrix."""
-    if len(used) == X.shape[0]:
-        return X
-    return X[used][:, used] if square else X[used]
+        return Machine(beta, theta0, certificate)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

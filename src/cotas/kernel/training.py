@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,9 +29,9 @@ from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.progress import Monitor
 from cotas.solvers.bias import best_bias
-from cotas.solvers.iterate import AHEAD, Iterate, Look
+from cotas.solvers.iterate import AHEAD, Iterate
 from cotas.solvers.kernel_dual import SignedDual
-from cotas.solvers.smo import ascend, smo
+from cotas.solvers.smo import ascend, smo, solve_part
 from cotas.solvers.smo_simple import smo_simple
 from cotas.solvers.working_set import Move, Watch
 from cotas.stops import Reason, Stop
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
-# The problems of a table with up to so many rows are proved together, if they have no more
-# multipliers than these among all.
-FEW, MOST_MULTIPLIERS = 512, 1 << 16
+# The problems of a table with up to so many rows are solved and proved together, if they have no
+# more multipliers than these among all.
+FEW, MOST_MULTIPLIERS = 1024, 1 << 16
 # Of fewer products of entries a Gram matrix is made before a second thread has begun.
 WORTH_A_THREAD = 1 << 25
 
@@ -85,11 +86,16 @@ class BinaryProblem:
         """What reports call it."""
         return self.positive if self.negative is None else (self.negative, self.positive)
 
-    def of(self, X: Matrix, square: bool) -> Matrix:
-        """The rows of X that take part, and the same columns of a square Gram matrix."""
-        if self.rows is None:
-            return X
-        return X[self.rows][:, self.rows] if square else X[self.rows]
+    def dual(self, free_bias: bool) -> SignedDual:
+        """The problem as a solver takes it."""
+        return SignedDual.of(self.signs, self.weights, self.lam, free_bias)
+
+
+def part_of(X: Matrix, rows: IntArray | None, square: bool) -> Matrix:
+    """Some rows of X, and the same columns of a square Gram matrix; None stands for all."""
+    if rows is None or len(rows) == X.shape[0]:
+        return X
+    return X[rows][:, rows] if square else X[rows]
 
 
 def against_the_rest(examples: Examples, lam: float, C: float | None) -> list[BinaryProblem]:
@@ -157,7 +163,7 @@ def gathered(
 
 @dataclass(frozen=True)
 class Machine:
-    """A model of a binary problem, with its certificate.
+    """A kernel machine for two classes or for numbers, with its certificate.
 
     `coef` holds βᵢ = yᵢαᵢ/λ of each row that takes part, or θ of the features.
     """
@@ -227,7 +233,8 @@ class KernelCheck:
     @cached_property
     def X(self) -> Matrix:
         """The rows that take part."""
-        return self.problem.of(self.setting.examples.X, is_precomputed(self.setting.kernel))
+        square = is_precomputed(self.setting.kernel)
+        return part_of(self.setting.examples.X, self.problem.rows, square)
 
     def start(self) -> Iterate:
         """All multipliers zero."""
@@ -268,22 +275,28 @@ class KernelCheck:
 
 def begun_together(
     setting: KernelSetting, problems: Sequence[BinaryProblem], room: int
-) -> list[tuple[Iterator[Iterate], Iterate, Machine]]:
-    """The runs of the problems of a small table, each after its first iterate to look at.
+) -> list[tuple[Iterate, Machine]]:
+    """The problems of a small table, each solved as far as it believes, and what is proved of it.
 
-    The kernel is computed once for all the proofs.
+    The kernel is computed once for all the solutions, and once for all the proofs.
     """
-    model, examples = setting.model, setting.examples
-    look = Look(min(AHEAD, int(model.max_iter)), float(model.tol))
-    checks = [KernelCheck(setting, problem, map) for problem in problems]
+    model, X, y = setting.model, setting.examples.X, setting.examples.y
+    most, tol = min(AHEAD, int(model.max_iter)), float(model.tol)
+    watches = [None for _ in problems] if setting.moves is None else map(Watch, setting.moves)
     with np.errstate(all="ignore"):
-        runs = [iterates(check, None, room, map) for check in checks]
-        begun = [look.first(run) or check.start() for run, check in zip(runs, checks, strict=True)]
-        points = [check.point(one) for check, one in zip(checks, begun, strict=True)]
+        K = np.asarray(KernelBlocks(setting.kernel, X, room // 2).whole(np.float64))
+        begun = [
+            solve_part(part_of(K, p.rows, True), p.dual(True), tol, most, watch)
+            for p, watch in zip(problems, watches, strict=True)
+        ]
+        points = [
+            KernelCheck(setting, problem, map).point(iterate)
+            for problem, iterate in zip(problems, begun, strict=True)
+        ]
         facts = Facts([setting.facts[p.positive].sketches[0] for p in problems])
-        found = survey_together(points, examples.X, examples.y, facts)
+        found = survey_together(points, X, y, facts)
     machines = [Machine.of(p, *proved) for p, proved in zip(points, found, strict=True)]
-    return list(zip(runs, begun, machines, strict=True))
+    return list(zip(begun, machines, strict=True))
 
 
 # ---- one after the other, or side by side --------------------------------------------------------
@@ -299,7 +312,7 @@ def solve_all(
         return solve_on_device(setting, setting.maker.device, problems, starts)
     n_jobs, room = setting.model.n_jobs, int(setting.model.cache_mb * 2**20)
     largest, parts = max(len(problem.signs) for problem in problems), range(len(problems))
-    begun: list[tuple[Iterator[Iterate], Iterate, Machine]] = []
+    begun: list[tuple[Iterate, Machine]] = []
 
     def solve(part: int, threads: int, each: Each) -> Ended[Machine]:
         """Follow the solver and keep its best model, by what is proved of it."""
@@ -307,41 +320,42 @@ def solve_all(
         check = KernelCheck(setting, problem, each)
         pursuit = setting.pursuit(problem, part, len(parts), threads)
         if begun:
-            begun_run, iterate, machine = begun[part]
-            pursuit.take(iterate, machine)
-            return pursuit.follow(helped(begun_run, check), check)
+            pursuit.take(*begun[part])
+            start = begun[part][0].model
         # Problems that are solved side by side share the cache out.
         moves = None if setting.moves is None else setting.moves[part]
         run = iterates(check, start, room // threads, each, moves)
         return pursuit.follow(helped(run, check), check, start=check.start())
 
-    if len(problems) > 1 and largest <= SMALL and not setting.monitor.callbacks:
-        threads = thread_count(n_jobs, len(problems), largest * largest)
-        with one_thread_in_blas():
-            if prove_together(setting, len(problems), starts):
-                try:
-                    begun = begun_together(setting, problems, room)
-                except KeyboardInterrupt:
-                    setting.monitor.interrupt()
+    with one_thread_in_blas():
+        if is_small(setting, len(problems), starts):
+            try:
+                begun = begun_together(setting, problems, room)
+            except KeyboardInterrupt:
+                setting.monitor.interrupt()
+            if begun and all(m.certificate.relative_gap <= setting.model.tol for _, m in begun):
+                seconds = time.perf_counter() - setting.began
+                return [Ended(m, Reason(Stop.PROVED), i.steps, seconds) for i, m in begun]
+        if len(problems) > 1 and largest <= SMALL and not setting.monitor.callbacks:
+            threads = thread_count(n_jobs, len(problems), largest * largest)
             return setting.monitor.for_each(lambda k: solve(k, threads, map), parts, threads)
-    jobs = n_jobs if largest * entries_of(setting.examples.X) >= WORTH_A_THREAD else 1
-    with one_thread_in_blas(), pooled(jobs) as each:
-        return [solve(part, 1, each) for part in parts]
+        jobs = n_jobs if largest * entries_of(setting.examples.X) >= WORTH_A_THREAD else 1
+        with pooled(jobs) as each:
+            return [solve(part, 1, each) for part in parts]
 
 
-def prove_together(
-    setting: KernelSetting, problems: int, starts: Sequence[FloatArray | None]
-) -> bool:
+def is_small(setting: KernelSetting, problems: int, starts: Sequence[FloatArray | None]) -> bool:
     """Whether the Gram matrix of all the rows is small, and nobody wants to see each problem.
 
     Of a part of the rows it may be positive semi-definite where that of all is not, if no formula
     says so.
     """
     model, n = setting.model, setting.examples.n_rows
-    watched = model.max_time is not None or setting.moves is not None
+    if n > FEW or n * problems > MOST_MULTIPLIERS or model.solver != "smo":
+        return False
+    watched = setting.monitor.callbacks or model.max_time is not None
     fresh = all(start is None for start in starts) and not watched
-    small = n <= FEW and n * problems <= MOST_MULTIPLIERS
-    return small and fresh and model.solver == "smo" and positive(setting.kernel.spec())
+    return fresh and bool(model.fit_intercept) and positive(setting.kernel.spec())
 
 
 def solve_on_device(

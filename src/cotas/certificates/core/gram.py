@@ -32,7 +32,7 @@ from cotas.certificates.core.rounding import (  # isort: skip
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 BLOCK = 512
 ROUNDINGS = CHUNK + BLOCK // CHUNK + 4  # of a product of one block with a vector
-WORTH_FILLING = 24  # zeros for each entry that is not
+WORTH_FILLING = {"left": 6, "right": 24}  # zeros for each entry that is not
 
 
 class Length(NamedTuple):
@@ -88,10 +88,10 @@ class Gram:
         """max ‖φ(x)‖, rounded up."""
         return above(math.sqrt(float(self.squares.max(initial=0.0))))
 
-    def read(self, rows: Any) -> Any:
+    def read(self, rows: Any, side: str = "right") -> Any:
         """Some rows in double precision; those that are not very sparse as an array."""
-        A = self.X[rows]
-        if hasattr(A, "toarray") and A.shape[0] * A.shape[1] <= WORTH_FILLING * A.nnz:
+        A, most = self.X[rows], WORTH_FILLING[side if self.spec[0] == "rbf" else "right"]
+        if hasattr(A, "toarray") and A.shape[0] * A.shape[1] <= most * A.nnz:
             A = A.toarray()
         return A.astype(np.float64, copy=False)
 
@@ -126,15 +126,16 @@ class Gram:
             return chunked_times(K, w), error
 
         def with_all(rows: Any) -> list[Any]:
-            A = self.read(rows)
+            A = self.read(rows, "left")
             pairs = zip(parts, basis, strict=True)
             return [(rows, *product(*self.block(A, B, j), W[j])) for B, j in pairs]
 
         def with_later(i: int) -> list[Any]:
-            K, e, f = self.block(parts[i], parts[i], basis[i])
+            A = self.read(basis[i], "left")
+            K, e, f = self.block(A, parts[i], basis[i])
             found = [(basis[i], *product(K, e, f, W[basis[i]]))]
             for B, j in zip(parts[i + 1 :], basis[i + 1 :], strict=True):
-                K, e, f = self.block(parts[i], B, j)
+                K, e, f = self.block(A, B, j)
                 found.append((basis[i], *product(K, e, f, W[j])))
                 found.append((j, *product(K.T, f, e, W[basis[i]])))
             return found

@@ -200,7 +200,10 @@ def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
     a, b = (A * scale, B * scale) if sparse else ((A - centre) * scale, (B - centre) * scale)
     p, q = _row_squares(a), _row_squares(b)
     if sparse:
-        K = 2.0 * _linear(a, b).K - p[:, None] - q
+        K = 2.0 * a @ b.T
+        K = K.toarray() if hasattr(K, "toarray") else K
+        K -= p[:, None]
+        K -= q
     else:
         K = _beside(2.0 * a, -p, 1.0) @ _beside(b, 1.0, -q).T
     bound = gamma(2 * a.shape[1] + 20)
