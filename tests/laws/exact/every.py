@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from laws.exact.any_choice import choice_failures
 from laws.exact.cases import FAMILIES
 from laws.exact.claims import failures
 from laws.exact.class_parts import CLASS_PARTS
@@ -26,6 +27,7 @@ from laws.exact.sum_parts import SUM_PARTS
 
 LAWS: dict[str, tuple[Callable[[int], list[str]], int]] = {
     "rounding": (rounding_failures, 40),
+    "any choice": (choice_failures, 60),
     "softmax": (softmax_failures, 30),
     "squares": (squares_failures, 40),
     "kernel values": (value_failures, 60),

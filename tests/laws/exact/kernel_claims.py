@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cotas.certificates.core import gram, kernels
+from cotas.certificates.core import definite, gram, kernels
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Risk, Weights, feasible
 from laws.exact.cases import MARGINS, RESIDUALS, draw
@@ -343,15 +343,15 @@ def shift_failures(seed: int) -> list[str]:
     # What a factorization may be off by: below it no definiteness is proved.
     error, below = 2 * (n + 4) * 2.0**-53 * np.trace(exact), exact - 0.5 * np.eye(n)
     found = []
-    if not 0.0 <= gram.proved_shift(exact) <= 10 * n * error + 1e-290:
-        found.append(f"shift {gram.proved_shift(exact)} of a singular matrix, error {error}")
-    if n > 3 and not 0.5 <= gram.proved_shift(below) <= 0.6:
-        found.append(f"shift {gram.proved_shift(below)}, and an eigenvalue is −½")
+    if not 0.0 <= definite.proved_shift(exact) <= 10 * n * error + 1e-290:
+        found.append(f"shift {definite.proved_shift(exact)} of a singular matrix, error {error}")
+    if n > 3 and not 0.5 <= definite.proved_shift(below) <= 0.6:
+        found.append(f"shift {definite.proved_shift(below)}, and an eigenvalue is −½")
     for much, enough in ((1.5, True), (0.1, False)):
-        proved = gram.proved_shift(exact + much * error * np.eye(n)) == 0.0
+        proved = definite.proved_shift(exact + much * error * np.eye(n)) == 0.0
         if n > 3 and error > 0 and proved != enough:
             found.append(f"definite by {much} of the error")
-    if gram.proved_shift(np.zeros((0, 0))) != 0.0:
+    if definite.proved_shift(np.zeros((0, 0))) != 0.0:
         found.append("nothing")
     return found
 

@@ -20,11 +20,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights, upper
 from cotas.certificates.core.hessian import Hessian, hessian, in_units
 from cotas.certificates.core.residuals import Squared
@@ -33,12 +35,24 @@ from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total,
     total_down, total_up, up,
 )  # fmt: skip
-from cotas.certificates.core.rows import pairwise
 
 # ρ in multiples of the length of the model.
 WITHIN = 1000.0
 # Up to so many columns another basis is tried; whether from some rows only, and how often turned.
 TURNED, WAYS = 500, ((True, 0), (False, 0), (True, 1), (True, 2), (False, 2))
+
+
+@dataclass(frozen=True)
+class WeightedL2(L2):
+    """(λ/2) Σ (σⱼθⱼ)², None for ones, of which curvature alone proves anything."""
+
+    sigma: Any = field(default=None, repr=False)
+
+    def value(self, theta: FloatArray) -> float:
+        return super().value(theta if self.sigma is None else theta * self.sigma)
+
+    def conjugate(self, pull: Any, t: float, share: float) -> float:
+        return math.inf
 
 
 class Fall(NamedTuple):
@@ -137,7 +151,7 @@ class SquaredRisk:
             if sigma.shape != (rows.d,) or not (np.isfinite(sigma).all() and (sigma >= 0).all()):
                 raise Objection("weights")
         self.rows, self.w, self.largest = rows, Weights.of(weights, rows.n), largest
-        self.risk = Risk(Squared(), L2(lam, sigma), free_bias)
+        self.risk = Risk(Squared(), WeightedL2(lam, sigma), free_bias)
         squares = np.ones(rows.d) if sigma is None else sigma * sigma
         self.curved = lam * squares
         if ((self.curved > 0) & (self.curved < TINY)).any() or not np.isfinite(self.curved).all():

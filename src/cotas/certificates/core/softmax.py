@@ -25,8 +25,9 @@ from cotas.certificates.core.blocks import (  # isort: skip
     Array, Between, Claims, Down, Most, Pulled, Reader, Sharp, Tally, Up, Whole, counted,
     kept_frame,
 )  # fmt: skip
-from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
-from cotas.certificates.core.gap import MULTIPLES, Weights
+from cotas.certificates.core.bounds import Bounds, Objection, Pull
+from cotas.certificates.core.choices import APART, MULTIPLES
+from cotas.certificates.core.gap import Weights
 
 from cotas.certificates.core.rounding import (  # isort: skip
     FloatArray, U, above, below, down, gamma, norm_up, total, total_down, total_up, up,
@@ -254,7 +255,7 @@ def softmax_bounds(
     claims.refuse()
     given = (claims, *kept_frame(source, claims), reference)
     first = counted(source.map_reduce(ClassValues(*given)), claims.n)
-    w = Weights.between(*first["weights"])
+    w = Weights(np.zeros(0), *first["weights"])
     low, high = w.low, w.high
     upper, felt = objective(penalty, W, float(first["losses"]), low), float(first["felt"]) / low
     shares = (np.ones(k), np.zeros(k))
