@@ -138,7 +138,7 @@ def changes(node: ast.AST) -> Iterator[Change]:
 
 
 def left_alone(tree: ast.AST) -> set[int]:
-    """Counts of roundings, annotations, and messages."""
+    """Counts of roundings, annotations, messages, and whether `zip` compares lengths."""
     found: set[int] = set()
     for node in ast.walk(tree):
         kept: list[ast.AST] = []
@@ -146,6 +146,7 @@ def left_alone(tree: ast.AST) -> set[int]:
             name = getattr(node.func, "id", "")
             kept += node.args[1:] if name in ("above", "below") else []
             kept += node.args if name == "gamma" else []
+            kept += [word.value for word in node.keywords if word.arg == "strict"]
         if isinstance(node, ast.FunctionDef):
             kept += [a.annotation for a in node.args.args if a.annotation]
             kept += [node.returns] if node.returns else []

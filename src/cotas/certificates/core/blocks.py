@@ -257,13 +257,10 @@ class Reader:
             self.claims.risk.loss.refuse(column)
         return y - self.middles if self.middles.any() else y, s
 
-    def scores(self, rows: Rows, y: FloatArray, use: Any = None) -> Any:
+    def scores(self, rows: Rows, use: Any = None) -> Any:
         """z, how far it may be off, and the sum of what `use` finds."""
         biases = [*zip(self.claims.biases, -self.middles, strict=True)]
-        z, off, whole = rows.scores(self.claims.thetas, biases, use)
-        if self.middles.any():
-            off = off + 2 * U * np.abs(y)  # targets that were moved have been rounded themselves
-        return z, off, whole
+        return rows.scores(self.claims.thetas, biases, use)
 
     def rows(self, block: Any) -> Rows:
         """The rows of a block in the frame of all."""
@@ -280,7 +277,7 @@ class Values(Reader):
     @np.errstate(all="ignore")
     def __call__(self, block: Any) -> Tally:
         rows, (y, s) = self.rows(block), self.targets(block)
-        z, off, _ = self.scores(rows, y)
+        z, off, _ = self.scores(rows)
         whole = Tally(rows=len(s), weights=Between.sum_of(s), longest=Most(rows.longest()))
         for k in range(y.shape[1]):
             whole |= self._of_claim(k, rows, y[:, k], s, z[:, k], off[:, k])
@@ -314,8 +311,7 @@ def feasible(claims: Claims, k: int, X: Any, y: Any, s: Any, z: Any) -> FloatArr
 class Pulls(Reader):
     """The second pass: Xᵀc and the gains at some multiples, c being shrunk or centred before."""
 
-    shrink: FloatArray  # for the positive and for the negative entries, a row for each claim
-    centre: FloatArray
+    shares: FloatArray  # a row for each claim: see `choices.shares`
     multiples: FloatArray  # a row for each claim
 
     @np.errstate(all="ignore")
@@ -323,10 +319,11 @@ class Pulls(Reader):
         rows, (y, s) = self.rows(block), self.targets(block)
         loss, c = self.claims.risk.loss, np.empty_like(y)
         # Where c comes from the rows alone, no score is needed.
-        z = self.scores(rows, y)[0] if None in self.claims.duals else np.full_like(y, math.nan)
+        z = self.scores(rows)[0] if None in self.claims.duals else np.full_like(y, math.nan)
         for k in range(y.shape[1]):
-            given = feasible(self.claims, k, rows.X, y[:, k], s, z[:, k]) - s * self.centre[k]
-            given *= np.where(given > 0, *self.shrink[k])
+            more, less, centre = self.shares[k]
+            given = feasible(self.claims, k, rows.X, y[:, k], s, z[:, k]) - s * centre
+            given = clipped(loss, y[:, k], given * np.where(given > 0, more, less), s)
             c[:, k] = np.where(np.abs(given) < TINY, 0.0, given)
         whole = Tally(rows=len(s))
         for k, pull in enumerate(rows.pull(c)):
@@ -421,7 +418,7 @@ class _Passes:
 
     def __init__(self, source: Any, claims: Claims, reader: Any, first: Tally) -> None:
         self.source, self.claims, self.reader, self.first = source, claims, reader, first
-        self.w = Weights(np.zeros(0), *first["weights"])
+        self.w = Weights(None, *first["weights"])
         self.low, self.high = self.w.low, self.w.high
         k, quadratic = len(claims.biases), claims.risk.loss.quadratic
         self.multiples = np.tile((1.0, 2.0) if quadratic else choices.MULTIPLES, (k, 1))
@@ -432,21 +429,12 @@ class _Passes:
             self.second = self._second_pass()
 
     def _second_pass(self) -> Tally:
-        k, free = len(self.claims.biases), self.claims.risk.free_bias
-        shrink, centre = np.ones((k, 2)), np.zeros(k)
-        for j in range(k if free else 0):
-            more, less = self._signs(j)
-            if self._is_centred:
-                centre[j] = (more - less) / self.high
-            else:
-                shrink[j] = _shrunk(more, less)
-        given = (self.claims, *self.reader, shrink, centre, self.multiples)
+        k, risk = len(self.claims.biases), self.claims.risk
+        shares = [(1.0, 1.0, 0.0)] * k
+        if risk.free_bias:
+            shares = [choices.shares(risk.loss, *self._signs(j), self.high) for j in range(k)]
+        given = (self.claims, *self.reader, np.array(shares), self.multiples)
         return counted(self.source.map_reduce(Pulls(*given)), self.claims.n)
-
-    @property
-    def _is_centred(self) -> bool:
-        """Whether c is moved to have no sum, and not shrunk."""
-        return bool(self.claims.risk.loss.centred)
 
     def _signs(self, k: int) -> tuple[float, float]:
         """Σ of the positive entries of c, and of the negative ones, before any is shrunk."""
@@ -458,7 +446,7 @@ class _Passes:
         Where the bias may be large, blocks in which less happens to be left would prove more.
         """
         more, less = self._signs(k)
-        mass = more + less if self._is_centred else min(more, less)
+        mass = more + less if self.claims.risk.loss.centred else min(more, less)
         return max(float(self.second[f"rest {k}"].most), LEFT * mass)
 
     def _reach(self, k: int) -> float:
@@ -510,10 +498,3 @@ class _Passes:
         # The same rows in other blocks prove a little more or less: there is room for that.
         room = charge + choices.APART * value
         return Found(Bounds.proved(best, value, room, charge), None, pull, t)
-
-
-def _shrunk(more: float, less: float) -> tuple[float, float]:
-    """What makes the positive and the negative entries have the same sum."""
-    if not (more > 0 and less > 0):
-        return 0.0, 0.0
-    return (less / more, 1.0) if more > less else (1.0, more / less)

@@ -21,6 +21,9 @@ SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
 FAR = 4.0
 # Multiples of the dual point that are tried where the best one has no formula.
 MULTIPLES = (1.0, 0.999, 0.99, 0.9, 0.5, 0.1)
+# Up to so many columns another basis is tried; whether from some rows only, and how often turned.
+TURNED = 500
+WAYS = ((True, 0), (False, 0), (True, 1), (True, 2), (False, 2))
 # The most that bounds are moved apart by, as a part of the objective.
 APART = 1e-10
 
@@ -121,6 +124,44 @@ def multiples(
     return sorted(found, key=lambda t: cost(t) + t * (t * gains[1] - gains[0]))
 
 
+def balance(wanted: FloatArray, given: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What gives each class its mass, Σ sp = Σ se (Altschuler, Weed and Rigollet 2017), roughly.
+
+    Classes with too much are scaled down by the first, and what a row then lacks goes to those
+    that lack mass, in the parts of the second; they are zero where none does.
+    """
+    kept = np.minimum(1.0, wanted / np.where(given > 0, given, 1.0))
+    lacking = np.maximum(0.0, wanted - kept * given)
+    if not lacking.sum() > 0:
+        return np.ones_like(kept), np.zeros_like(kept)
+    return kept, lacking / lacking.sum()
+
+
+def probabilities(z: FloatArray) -> FloatArray:
+    """Those of the classes, from their scores."""
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def shares(loss: Any, more: float, less: float, high: float) -> tuple[float, float, float]:
+    """What makes c have a sum near zero, of which the positive entries are `more`, others −`less`.
+
+    A factor for the positive entries, one for the negative ones, and what is taken from c/s before.
+    """
+    if loss.centred:
+        return 1.0, 1.0, (more - less) / high
+    if not (more > 0 and less > 0):
+        return 0.0, 0.0, 0.0
+    return (less / more, 1.0, 0.0) if more > less else (1.0, more / less, 0.0)
+
+
+def worth(best: Any, how: str, enough: float, some: bool, turns: int, d: int) -> bool:
+    """Whether another curvature may prove more: from some rows only, in a basis turned so often."""
+    if best.most <= enough or (turns and d > TURNED):
+        return False
+    return not turns or (best.blur > enough and (some or how == "turned"))
+
+
 # ---- how far bounds are moved apart --------------------------------------------------------------
 
 
@@ -134,6 +175,11 @@ def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -
 def charge(felt: float, best: float, value: float) -> float:
     """What rounding has cost bounds, to first order, from what scores and sums have felt of it."""
     return (2.0 * felt if math.isfinite(felt) else max(0.0, value - best)) + 64 * U * value
+
+
+def squared_charge(upper: float, least: float, blur: float, room: float) -> float:
+    """That of least squares, whose value is known from below too; sums differ by `room` of it."""
+    return 2 * (upper - least) + room * upper + min(blur, least)
 
 
 def apart(lower: float, upper: float, charge: float, room: float) -> tuple[float, float]:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights, upper
@@ -38,8 +39,6 @@ from cotas.certificates.core.rounding import (  # isort: skip
 
 # ρ in multiples of the length of the model.
 WITHIN = 1000.0
-# Up to so many columns another basis is tried; whether from some rows only, and how often turned.
-TURNED, WAYS = 500, ((True, 0), (False, 0), (True, 1), (True, 2), (False, 2))
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,6 @@ def fall(H: Hessian, mu: float, g: FloatArray, off: float, reach: float = 0.0) -
     slope, off, d = g * H.scale, above(off * float(H.scale.max(initial=0.0))), len(g)
     shift = 0.0 if mu > 0 else 2 * (H.rounding() + H.off)
     a = np.asarray(np.linalg.solve(H.matrix + shift * np.eye(d), slope), np.float64)
-    if not np.isfinite(a).all():
-        return Fall()
     size, Ha = norm_up(a), H.matrix @ a
     # ½aᵀHa and ‖g − Ha‖, each with the errors of g, of H and of the products.
     sizes = np.asarray(np.abs(H.matrix) @ np.abs(a), np.float64)
@@ -137,7 +134,7 @@ class SquaredRisk:
     largest : so many columns at most have their Hessian formed
     """
 
-    ways: tuple[tuple[bool, int], ...] = WAYS
+    ways: tuple[tuple[bool, int], ...] = choices.WAYS
     room = 64 * U  # what sums in another order may differ by, as a part of P
 
     @np.errstate(all="ignore")  # what is not finite is refused
@@ -190,7 +187,7 @@ class SquaredRisk:
 
         thetas = np.array([claim.theta for claim in claims]).T
         z, off, whole = rows.scores(thetas, biases, combine)
-        off, residuals, found = off + 2 * U * np.abs(y), z - y, []
+        residuals, found = z - y, list[Slope]()
         for k, pull in enumerate(rows.pull(w.s[:, None] * residuals, whole)):
             r = residuals[:, k]
             most = upper(claims[k], w, z[:, k], off[:, k])
@@ -241,10 +238,10 @@ class SquaredRisk:
             best, how = Fall(slope.upper, 0.0), "zero"
         # With fewer rows than columns there is no curvature but that of the penalty.
         for some, turns in () if self.rows.n < self.rows.d else self.ways:
-            if best.most <= enough or self.rows.d > (TURNED if turns else self.largest):
+            if self.rows.d > self.largest:
                 break
-            if turns and (best.blur <= enough or not (some or how == "turned")):
-                break  # another basis would not help
+            if not choices.worth(best, how, enough, some, turns, self.rows.d):
+                break
             H, mu = self._curvature(some, turns)
             found = fall(H, mu, *self._seen(slope, H)) if mu > 0 else Fall()
             if found.most < best.most:
@@ -253,8 +250,7 @@ class SquaredRisk:
             within, best = self._within(slope)
             how = "within"
         lower = max(0.0, down(slope.least - best.most))
-        charge = 2 * (slope.upper - slope.least) + self.room * slope.upper
-        charge += min(best.blur, slope.least)
+        charge = choices.squared_charge(slope.upper, slope.least, best.blur, self.room)
         return SquaredFound(Bounds.proved(lower, slope.upper, charge), how, within)
 
     def _by_penalty(self, slope: Slope) -> Fall:

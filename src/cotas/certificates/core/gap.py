@@ -171,7 +171,10 @@ class Claim(NamedTuple):
         risk.regularizer.refuse(theta)
 
     def moved(self, w: Weights) -> tuple[Claim, float]:
-        """Targets less a number near them, where the bias is free to follow; one rounding each."""
+        """Targets less a number near them, where the bias is free to follow.
+
+        They are rounded by U|y| ≤ U(|z| + |y − z|), which `scores` and `ulps` leave room for.
+        """
         if not (self.risk.free_bias and self.risk.loss.moves):
             return self, 0.0
         middle = choices.middle(self.y, w.s)
@@ -182,7 +185,7 @@ class Claim(NamedTuple):
 class Weights:
     """sᵢ ≥ 0 as they are given, and bounds of their sum, which underflow does not touch."""
 
-    s: FloatArray
+    s: Any  # None where they come in blocks
     low: float
     high: float
 
@@ -405,9 +408,7 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
     biases = [(claim.bias, -middle) for claim, middle in zip(given, middles, strict=True)]
     z, off, _ = rows.scores(np.array([claim.theta for claim in claims]).T, biases)
 
-    def point(claim: Claim, middle: float, z: FloatArray, off: FloatArray) -> tuple[float, Claim]:
-        if middle:
-            off += 2 * U * np.abs(claim.y)  # targets that were moved have been rounded themselves
+    def point(claim: Claim, z: FloatArray, off: FloatArray) -> tuple[float, Claim]:
         value, loss, c = upper(claim, w, z, off), claim.risk.loss, claim.c
         c = choices.slopes(loss, claim.y, z, w.s) if c is None else c
         return value, claim._replace(c=feasible(loss, claim.y, c, w.s, claim.risk.free_bias))
@@ -421,7 +422,7 @@ def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found
         found = objected(enclosed, claim, w, z, off, best, value, rounding)
         return Found(found, claim.c, pull, t)
 
-    points = [objected(point, *one) for one in zip(claims, middles, z.T, off.T, strict=True)]
+    points = [objected(point, *one) for one in zip(claims, z.T, off.T, strict=True)]
     zero = np.zeros(rows.n)
     duals = [zero if isinstance(known, Objection) else known[1].c for known in points]
     pulls = rows.pull(np.ascontiguousarray(np.array(duals).T))

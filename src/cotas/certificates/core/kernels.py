@@ -271,7 +271,7 @@ def side_of_product(a: Side, b: Side) -> Side:
     """m and e of a product of two kernels."""
     (m, e), (n, f) = a, b
     lost = np.where(np.greater(m, 0) & np.greater(n, 0), TINY, 0.0)
-    return _up(m * n + lost), _up(m * f + e * n + e * f + 2 * U * (m + e) * (n + f) + lost)
+    return _up(m * n + lost), _up(m * f + e * n + e * f + 2 * U * m * n + lost)
 
 
 def _power(base: Entries, p: int) -> Entries:

@@ -37,7 +37,7 @@ class Squares(Reader):
         def combine(span: slice, part: Any, z: FloatArray) -> FloatArray:
             return np.asarray(rows.combine(part, s[span, None] * (z - y[span])))
 
-        z, off, combined = self.scores(rows, y, combine)
+        z, off, combined = self.scores(rows, combine)
         whole = Tally(
             rows=len(s),
             weights=Between.sum_of(s),
@@ -73,7 +73,7 @@ class BlockSquaredRisk(SquaredRisk):
         self.claims, (self.frame, self.middles) = claims, kept_frame(source, claims)
         squares = Squares(claims, self.frame, self.middles, claims.d <= largest)
         self.sums = counted(source.map_reduce(squares), claims.n)
-        w = Weights(np.zeros(0), *self.sums["weights"])
+        w = Weights(None, *self.sums["weights"])
         rows = SimpleNamespace(n=claims.n, d=claims.d, unit=self.frame.unit)
         given = (rows, claims.risk.free_bias, w, largest)
         penalty = claims.risk.regularizer
