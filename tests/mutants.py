@@ -257,6 +257,9 @@ def survives(mutant: Mutant, calls: list[Call]) -> bool:
     code = compile(changed(mutant), str(FOLDER / f"{mutant.module}.py"), "exec")
     for name in [n for n in sys.modules if n.startswith((core.__name__ + ".", "laws."))]:
         del sys.modules[name]
+        package, stem = name.rsplit(".", 1)
+        if package == core.__name__:
+            delattr(core, stem)
     made = ModuleType(f"{core.__name__}.{mutant.module}")
     made.__file__ = str(FOLDER / f"{mutant.module}.py")
     sys.modules[made.__name__] = made

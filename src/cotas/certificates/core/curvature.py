@@ -215,7 +215,7 @@ class SquaredRisk:
         # The residuals are off themselves, and what they are added up to is too.
         sizes = norm_up(pulled) + norm_up(bent) + abs(mean) / w.low
         noise = above((pull.off + sums.felt + slack) / w.low + self.loose * sizes, 12)
-        if not (math.isfinite(noise) and np.isfinite(g).all()):
+        if not math.isfinite(noise):
             raise Objection("not finite")
         place = np.append(theta * rows.unit, [self._moved_bias(theta, biases)] * free)
         reach = above(math.sqrt(2 * most)) + far
