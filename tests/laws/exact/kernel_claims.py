@@ -194,6 +194,13 @@ def sides(rng: np.random.Generator) -> Iterator[str]:
     one, two = composites._exp(kernels.Entries(np.full((2, 2), m), wide, wide))[1:]
     if not float(one[1][1]) * float(two[1][1]) >= (math.exp(m) * math.expm1(0.5)) ** 2:
         yield "an exponential of what is hardly known"
+    found = composites.side_of_sum([(m, e)] * 3000)
+    least = 3000 * (Rational(e) + Rational(2999, 2**53) * (Rational(m) + Rational(e)))
+    if not (Rational(found[0]) >= 3000 * Rational(m) and Rational(found[1]) >= least):
+        yield f"a sum of many that is off by {found[1]}, not {near(least)}"
+    tiny = composites.side_of_product((1e-170 * m, 0.0), (1e-170 * n, 0.0))
+    if not min(map(Rational, tiny)) >= Rational(1e-170 * m) * Rational(1e-170 * n):
+        yield f"a product that vanishes is {tiny}"
     zero = composites.side_of_product((0.0, 0.0), (n, f))
     if zero != (0.0, 0.0):
         yield f"a product with nothing is {zero}"

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from cotas.certificates.core import softmax
+from cotas.certificates.core import definite, softmax
 from cotas.certificates.core.blocks import Pulled, Sharp, Tally
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import L2, Claim, Risk
 from cotas.certificates.core.margins import HardMargin
-from laws.exact.contracts import SLIGHTLY, TINY
+from laws.exact.contracts import SLIGHTLY, TINY, U
 from laws.exact.oracle import Rational, near, rational
 
 
@@ -57,4 +57,25 @@ def class_rests(rng: np.random.Generator) -> Iterator[str]:
             yield f"a pull off by {pull.off}, not {most}"
 
 
-MORE_PARTS = (hard_margins, class_rests)
+def hinted_shifts(rng: np.random.Generator) -> Iterator[str]:
+    """ε covers the error of the factorization that proves it, wherever the eigenvalues are hinted.
+
+    K + σI, of the order n, is proved to have no eigenvalue below −γₙ₊₁ of its trace.
+    """
+    n = int(rng.integers(4, 9))
+    K = rng.normal(size=(n, n))
+    K = K + K.T
+    K[np.diag_indices(n)] = 0.0
+    hint, kept = -float(np.abs(K).sum()) * float(rng.uniform(0.5, 2.0)), np.linalg.eigvalsh
+    np.linalg.eigvalsh = lambda K: np.full(n, hint)
+    try:
+        found = definite.proved_shift(K)
+    finally:
+        np.linalg.eigvalsh = kept
+    sigma = Rational(-1.01 * hint)
+    least = sigma * (1 + (n + 1) * n * U)
+    if math.isfinite(found) and not least <= Rational(found) <= sigma * SLIGHTLY:
+        yield f"a shift of {found}, not {near(least)}"
+
+
+MORE_PARTS = (hard_margins, class_rests, hinted_shifts)

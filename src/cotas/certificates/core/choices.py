@@ -177,6 +177,13 @@ def charge(felt: float, best: float, value: float) -> float:
     return (2.0 * felt if math.isfinite(felt) else max(0.0, value - best)) + 64 * U * value
 
 
+def class_charge(first: Any, dual: Any, t: float, lower: float, upper: float) -> float:
+    """That of classes, of which the first pass has found what the scores felt."""
+    given = zip(dual.W.T, dual.pulls, strict=True)
+    blurs = sum(blur(dual.penalty, theta, pull, t, dual.low) for theta, pull in given)
+    return charge(float(first["felt"]) / dual.low + blurs + dual.slip, lower, upper)
+
+
 def squared_charge(upper: float, least: float, blur: float, room: float) -> float:
     """That of least squares, whose value is known from below too; sums differ by `room` of it."""
     return 2 * (upper - least) + room * upper + min(blur, least)

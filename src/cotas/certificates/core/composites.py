@@ -110,7 +110,8 @@ def _sum(parts: list[Entries]) -> Entries:
 def side_of_sum(sides: list[Side]) -> Side:
     """m and e of a sum of kernels."""
     m, e = sum(m for m, _ in sides), sum(e for _, e in sides)
-    return _up(m), _up(e + gamma(len(sides)) * (m + e))
+    rounded = gamma(len(sides))  # of a sum of values, and of these two sums
+    return _up(m * (1.0 + rounded)), _up(e + 2 * rounded * (m + e))
 
 
 def _product(one: Entries, other: Entries) -> Entries:

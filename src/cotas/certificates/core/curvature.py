@@ -262,12 +262,12 @@ class SquaredRisk:
         rows = self.rows
         if not (self.added > 0).all():
             return Fall()
-        size = norm_up(slope.g[: rows.d] / np.sqrt(self.added)) * (1 + 4 * U)
+        size = norm_up(slope.g[: rows.d] / np.sqrt(self.added))
         bias = up(abs(float(slope.g[-1])) + slope.off) if self.risk.free_bias else 0.0
         mean = self._mean_length() if bias else 0.0
         worst = above((slope.off + mean * bias) / math.sqrt(float(self.added.min())), 6)
         both = up(size + worst)
-        most = above(0.5 * above(both * both + bias * bias, 4), 6)
+        most = above(0.5 * above(both * both + bias * bias, 12), 6)
         return Fall(most, max(0.0, most - 0.5 * size * size)) if math.isfinite(most) else Fall()
 
     def _mean_length(self) -> float:

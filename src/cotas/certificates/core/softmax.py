@@ -118,6 +118,8 @@ class Dual(NamedTuple):
         """D at the best of some multiples, rounded down, and that multiple."""
         best, multiple = 0.0, 0.0
         for t, gain in gains.items():
+            if not 0.0 <= t <= 1.0:
+                continue  # e + t(p − e) are no probabilities
             found = down(below(max(gain, 0.0) / self.high, 1) - self.cost(t))
             found = down(found - above(t * self.slip))
             if found > best:
@@ -239,13 +241,12 @@ def softmax_bounds(
     first = counted(source.map_reduce(ClassValues(*given)), claims.n)
     w = Weights(None, *first["weights"])
     upper = objective(penalty, W, float(first["losses"]), w.low)
-    felt = float(first["felt"]) / w.low
     shares = (np.ones(k), np.zeros(k))
     smallest = min(float(first[f"mass {j}"]) for j in range(k))
     if claims.risk.free_bias:
         shares = choices.balance(first["wanted"].value, first["given"].value)
         if not smallest > 0:
-            return Bounds.proved(0.0, upper, 2 * felt)
+            return Bounds.proved(0.0, upper, choices.charge(0.0, 0.0, upper))
     gains, multiples = dict[float, float](), tuple(choices.MULTIPLES)
     for _ in range(2):
         second = counted(source.map_reduce(ClassPulls(*given, *shares, multiples)), claims.n)
@@ -258,8 +259,7 @@ def softmax_bounds(
         if all(t in gains for t in multiples):
             break
     lower, t = dual.best(gains)
-    felt += sum(choices.blur(penalty, W[:, j], pulls[j], t, w.low) for j in range(k)) + slip
-    room = choices.charge(felt, lower, upper)
+    room = choices.class_charge(first, dual, t, lower, upper)
     if isinstance(source, Whole):
         return Bounds.proved(lower, upper, room)
     # The same rows in other blocks prove a little more or less: there is room for that.
