@@ -145,7 +145,7 @@ class SquaredRisk:
             raise Objection("penalty")
         if sigma is not None:
             sigma = np.asarray(sigma, np.float64)
-            if sigma.shape != (rows.d,) or not (np.isfinite(sigma).all() and (sigma >= 0).all()):
+            if sigma.shape != (rows.d,) or not (sigma >= 0).all():
                 raise Objection("weights")
         self.rows, self.w, self.largest = rows, Weights.of(weights, rows.n), largest
         self.risk = Risk(Squared(), WeightedL2(lam, sigma), free_bias)
