@@ -47,4 +47,4 @@ PARTS = (
 )
 LAWS |= {law.__name__: (partial(contract_failures, laws=(law,)), 25) for law in PARTS}
 LAWS |= {law.__name__: (lambda seed, law=law: list(law()), 1) for law in (*POINTED, *REFUSALS)}
-LAWS |= {" ".join(family): (partial(failures, family=family), 1) for family in FAMILIES}
+LAWS |= {" ".join(family): (partial(failures, family=family), 3) for family in FAMILIES}

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from cotas.certificates.core import definite, softmax
+from cotas.certificates.core import curvature, definite, gap, gram, kernels, rounding, softmax
 from cotas.certificates.core.blocks import Pulled, Sharp, Tally
-from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2, Claim, Risk
 from cotas.certificates.core.margins import HardMargin
 from laws.exact.contracts import SLIGHTLY, TINY, U
@@ -78,4 +78,71 @@ def hinted_shifts(rng: np.random.Generator) -> Iterator[str]:
         yield f"a shift of {found}, not {near(least)}"
 
 
-MORE_PARTS = (hard_margins, class_rests, hinted_shifts)
+def combinations(rng: np.random.Generator) -> Iterator[str]:
+    """Σ wᵢaᵢ in twice the precision, of products that cancel twice, or underflow."""
+    scale = float(rng.choice([1.0, 1e-150, 1e-160, 1e140]))
+    A, w = rng.normal(size=(4, 1)) * scale, rng.normal(size=4)
+    for i in (1, 2, 3):  # each product cancels what the ones before have left
+        left = sum(Rational(a) * Rational(b) for a, b in zip(A[:i, 0], w[:i], strict=True))
+        w[i] = near(-left / Rational(A[i, 0])) if i < int(rng.integers(2, 5)) else w[i] * 1e-30
+    value, off = gram._combination(A, w)
+    exact = sum(Rational(a) * Rational(b) for a, b in zip(A[:, 0], w, strict=True))
+    mass = sum(abs(Rational(a) * Rational(b)) for a, b in zip(A[:, 0], w, strict=True))
+    apart, most = abs(Rational(value[0]) - exact), Rational(off[0])
+    if not apart <= most <= 2 * U * abs(exact) * SLIGHTLY + 10**6 * U * U * mass + 10**9 * TINY:
+        yield f"a combination off by {near(most)}, and it is {near(apart)} away"
+    if not most >= 2 * U * abs(Rational(value[0])) + 400 * U * U * mass:
+        yield f"a combination off by {near(most)} only"
+
+
+def long_sums(rng: np.random.Generator) -> Iterator[str]:
+    """Sums too long for `fsum`, nearly vanishing: those of residuals and of gains."""
+    kept, rounding.SOME = rounding.SOME, 3
+    try:
+        n = int(rng.integers(70, 200))
+        s, r = np.ones(n), rng.normal(size=n)
+        r[-1] -= math.fsum(r)
+        r[-2] -= math.fsum(r)
+        found = curvature.residual_sums(s, r, np.zeros(n), np.ones(n))
+        gain, off = gap.gain_of(SimpleNamespace(gain=lambda *c: (r, 0 * r), ulps=0), r, r, s, 1.0)
+    finally:
+        rounding.SOME = kept
+    exact = sum(rational(r), Rational(0))
+    if not Rational(found.mean[0]) <= exact <= Rational(found.mean[1]):
+        yield f"a sum between {found.mean}, and it is {near(exact)}"
+    size = sum(map(abs, rational(r)), Rational(0))
+    if not found.mean[1] - found.mean[0] >= near(64 * 64 * U * U * size):
+        yield f"a sum between {found.mean} that was added up with {n} roundings"
+    if not abs(Rational(gain) - exact) <= Rational(off):
+        yield f"a gain of {gain} ± {off}, and it is {near(exact)}"
+
+
+def distances(rng: np.random.Generator) -> Iterator[str]:
+    """‖a − b‖² of pairs of rows, some at a time."""
+    A, B = rng.normal(size=(5, 2)), rng.normal(size=(6, 2))
+    i, j = (np.ravel(part) for part in np.indices((5, 6)))
+    kept, kernels.SOME = kernels.SOME, int(rng.integers(1, 20))
+    try:
+        found = kernels._squared_distances(A, B, i, j, 2.0)
+    finally:
+        kernels.SOME = kept
+    exact = 4 * np.square(A[i] - B[j]).sum(axis=1)
+    if not np.allclose(found, exact, rtol=1e-12):
+        yield f"distances {found}, not {exact}"
+
+
+def defaults(rng: np.random.Generator) -> Iterator[str]:
+    """What is said of bounds that nobody has moved, and of nothing proved."""
+    if Bounds(1.0, 2.0) != Bounds(1.0, 2.0, 0.0, (0.0, 0.0)):
+        yield "bounds have been moved"
+    nothing = Objection("x")
+    if (nothing.lower, nothing.upper, nothing.charge, nothing.moved) != (0, math.inf, 0, (0, 0)):
+        yield "an objection knows something"
+    found = Bounds.proved(float(rng.random()), 2.0, 0.0)
+    if found.charge != sum(found.moved) or not 0.0 <= 2.0 - found.lower <= found.gap:
+        yield f"a gap of {found.gap} between {found}"
+
+
+MORE_PARTS = (
+    hard_margins, class_rests, hinted_shifts, combinations, long_sums, distances, defaults,
+)  # fmt: skip

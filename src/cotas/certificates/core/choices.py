@@ -21,6 +21,8 @@ SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
 FAR = 4.0
 # Multiples of the dual point that are tried where the best one has no formula.
 MULTIPLES = (1.0, 0.999, 0.99, 0.9, 0.5, 0.1)
+# Lower bounds of a curvature that are tried.
+CURVATURES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 # Up to so many columns another basis is tried; whether from some rows only, and how often turned.
 TURNED = 500
 WAYS = ((True, 0), (False, 0), (True, 1), (True, 2), (False, 2))
@@ -181,7 +183,8 @@ def class_charge(first: Any, dual: Any, t: float, lower: float, upper: float) ->
     """That of classes, of which the first pass has found what the scores felt."""
     given = zip(dual.W.T, dual.pulls, strict=True)
     blurs = sum(blur(dual.penalty, theta, pull, t, dual.low) for theta, pull in given)
-    return charge(float(first["felt"]) / dual.low + blurs + dual.slip, lower, upper)
+    slip = dual.slip if dual.slip < math.inf else 0.0
+    return charge(float(first["felt"]) / dual.low + blurs + slip, lower, upper)
 
 
 def squared_charge(upper: float, least: float, blur: float, room: float) -> float:

@@ -250,10 +250,7 @@ def blurred(z: FloatArray, off: FloatArray) -> FloatArray:
 def objective(claim: Claim, losses: float, low: float) -> float:
     """P(θ, b), rounded up, from a sum of the losses and a lower bound of that of the weights."""
     mean = above(above(losses, claim.risk.loss.ulps + 2) / low, 1)
-    value = up(mean + penalty_of(claim))
-    if not math.isfinite(value):
-        raise Objection("not finite")
-    return value
+    return up(mean + penalty_of(claim))
 
 
 def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:

@@ -30,7 +30,7 @@ from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import Weights
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    FloatArray, U, above, below, down, gamma, total, total_down, total_up, up,
+    FloatArray, U, above, below, down, gamma, ratio, total, total_down, total_up, up,
 )  # fmt: skip
 from cotas.certificates.core.rows import Rows
 
@@ -82,7 +82,7 @@ def slip_of(penalty: Any, k: int, level: float, m: Masses) -> float:
     share, mass = up(1.0 / m.w.low), above(gamma(k + 8) * 2 * m.w.high, 2)
     level = min(level, above(math.log(k), 8))  # that of W = 0, b = 0
     reach = above(2 * m.longest * penalty.radius(level), 2)
-    far = up(reach + above(level * m.w.high / m.smallest, 3))
+    far = up(reach + above(ratio(level * m.w.high, m.smallest), 3))  # a class may have no rows
     return above(up(m.rest + mass) * share * far, 4)
 
 
@@ -245,8 +245,6 @@ def softmax_bounds(
     smallest = min(float(first[f"mass {j}"]) for j in range(k))
     if claims.risk.free_bias:
         shares = choices.balance(first["wanted"].value, first["given"].value)
-        if not smallest > 0:
-            return Bounds.proved(0.0, upper, choices.charge(0.0, 0.0, upper))
     gains, multiples = dict[float, float](), tuple(choices.MULTIPLES)
     for _ in range(2):
         second = counted(source.map_reduce(ClassPulls(*given, *shares, multiples)), claims.n)

@@ -123,8 +123,8 @@ class ElasticNet(Sparse):
             inside = above(factor * self.largest(pull)) <= self.lam1
             return 0.0 if inside else math.inf
         sizes = factor * self.sizes(pull) * (1 + 4 * U)
-        size = norm_up(np.maximum(sizes - self.lam1, 0.0) * (1 + 4 * U))
-        return above(ratio(above(size * size), below(2 * self.lam2, 0)), 4)
+        size = norm_up(np.maximum(sizes - self.lam1, 0.0))
+        return above(ratio(above(size * size, 4), below(2 * self.lam2, 0)), 4)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """The largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of u."""
