@@ -8,9 +8,20 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from cotas.certificates.core import curvature, definite, gap, gram, kernels, rounding, softmax
+from cotas.certificates.core import (
+    composites,  # noqa: F401  (kernels that are made of others)
+    curvature,
+    definite,
+    gap,
+    gram,
+    hessian,
+    kernels,
+    rounding,
+    softmax,
+    sparsity,
+)
 from cotas.certificates.core.blocks import Pulled, Sharp, Tally
-from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Risk
 from cotas.certificates.core.margins import HardMargin
 from laws.exact.contracts import SLIGHTLY, TINY, U
@@ -143,6 +154,78 @@ def defaults(rng: np.random.Generator) -> Iterator[str]:
         yield f"a gap of {found.gap} between {found}"
 
 
+def feature_lengths(rng: np.random.Generator) -> Iterator[str]:
+    """(λ/2)‖θ‖² and its conjugate where θ and u are known by their lengths alone."""
+    lam, t, share = (float(10.0 ** rng.uniform(-3, 3)) for _ in range(3))
+    length = gram.Length(float(rng.normal()), float(rng.random()))
+    most = max(Rational(0), Rational(length.square)) + Rational(length.off)
+    if not most <= Rational(length.most) <= most * SLIGHTLY:
+        yield f"{length} is at most {length.most}"
+    found = (
+        gram.SquaredLength(lam).value(length),
+        gram.SquaredLength(lam).conjugate(length, t, share),
+    )
+    bent = (
+        Rational(lam) / 2 * most,
+        (Rational(t) * Rational(share)) ** 2 * most / (2 * Rational(lam)),
+    )
+    for one, exact in zip(found, bent, strict=True):
+        if not exact <= Rational(one) <= exact * SLIGHTLY + TINY:
+            yield f"a penalty of {one}, not {near(exact)}"
+
+
+def scaled_hessians(rng: np.random.Generator) -> Iterator[str]:
+    """H in its scale, for every sum of weights that is possible."""
+    d, low = int(rng.integers(1, 4)), float(rng.uniform(0.5, 2.0))
+    high = low * float(rng.choice([1.0, 1.4]))
+    A = rng.normal(size=(6, d)) * 2.0 ** rng.integers(-9, 9, size=d)
+    matrix, scale, off = hessian.in_scale(A.T @ A / high, 6, low, high)
+    exact = (A.T @ A) * scale * scale[:, None]
+    for whole in (low, high):
+        apart = float(np.linalg.norm(exact / whole - matrix, 2))
+        if not apart <= off * (1 + 1e-12):
+            yield f"a Hessian off by {apart}, not {off}"
+    most = (high / low - 1.0) * float(np.trace(matrix))
+    if not most <= off <= most * (1 + 1e-9) + 1e-13 * float(np.trace(matrix)):
+        yield f"a Hessian off by {off}, not {most}"
+    if not (np.frexp(scale)[0] == 0.5).all() or not (np.abs(np.log2(np.diag(matrix))) <= 1).all():
+        yield f"a scale of {scale}"
+
+
+def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
+    """What coefficients without a penalty take away, and how long they are."""
+    w, limits = gap.Weights(None, 2.0, 3.0), rng.random(1) + 0.5
+    claim = SimpleNamespace(risk=SimpleNamespace(loss=SimpleNamespace(limits=lambda *a: limits)))
+    pull = Pull(rng.normal(size=2), 2.0 ** rng.integers(-2, 3, size=2), 0.2)
+    for kind in (sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0])), None):
+        given = kind or sparsity.ElasticNet(1.0, 0.5, False, np.ones(2))
+        slip, long = given.loose(claim, None, w, pull, 1.0)
+        most = (abs(pull.u[1]) + pull.unit[1] * 0.2) * limits[0] / 2.0 if kind else 0.0
+        length = limits[0] if kind else 0.0
+        for found, exact in ((slip, most), (long, length)):
+            if not exact <= found <= exact * (1 + 1e-9):
+                yield f"coefficients take {slip}, not {most}; they are {long} long"
+    strange = SimpleNamespace(risk=SimpleNamespace(loss=gap.Hinge()))
+    free = sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0]))
+    if free.loose(strange, None, w, pull, 1.0) != (math.inf, math.inf):
+        yield "a loss that bounds no coefficient"
+
+
+def definite_formulas(rng: np.random.Generator) -> Iterator[str]:
+    """Which kernels are positive semi-definite by their formula."""
+    rbf, W = ("rbf", 1.0, 2.0), np.eye(2)
+    definite_ones = [("linear",), rbf, ("gaussian", W), ("constant", 0.5), ("features", np.abs)]
+    definite_ones += [("sum", rbf, ("linear",)), ("product", rbf), ("power", rbf, 2), ("exp", rbf)]
+    definite_ones += [("normalized", rbf), ("columns", rbf, (0,))]
+    others = [("precomputed",), ("custom", np.dot)]
+    others += [("sum", rbf, others[1]), ("product", others[1], rbf), ("power", others[1], 1)]
+    wrong = [spec for spec in definite_ones if not kernels.positive(spec)]
+    wrong += [spec for spec in others if kernels.positive(spec)]
+    if wrong:
+        yield f"the formulas {wrong}"
+
+
 MORE_PARTS = (
-    hard_margins, class_rests, hinted_shifts, combinations, long_sums, distances, defaults,
+    feature_lengths, scaled_hessians, loose_coefficients, definite_formulas, hard_margins,
+    class_rests, hinted_shifts, combinations, long_sums, distances, defaults,
 )  # fmt: skip
