@@ -223,7 +223,7 @@ def tallies(rng: np.random.Generator) -> Iterator[str]:
     z = X @ theta[:, 0] + 0.2 * free
     loss = np.maximum(0.0, 1.0 - y * z)
     expected = {
-        "losses 0": s @ loss, "most 0": 1.0, "plus 0": s[y > 0].sum(),
+        "losses 0": s @ loss, "nothing 0": s.sum(), "most 0": 1.0, "plus 0": s[y > 0].sum(),
         "minus 0": s[y < 0].sum(), "longest": rows.rows.longest(),
     }  # fmt: skip
     for name, value in expected.items():

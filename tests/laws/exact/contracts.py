@@ -432,6 +432,11 @@ def _bias_formula(risk: Any, extent: Any, high: float, level: float, case: Any) 
     slip, taken = gap.bias_slip(risk, extent, w, level, rest, loose), rest * expected / w.low
     if not (slip == taken or taken * (1 - 1e-12) <= slip <= taken * (1 + 1e-9)):
         yield f"{case.family}: a bias takes {slip}, and should take {taken}"
+    known = gap.level_of(risk.loss, level, 0.6 * level * w.low, w.low), 0.6 * level
+    if not known[1] <= known[0] <= known[1] * (1 + 1e-9) + 1e-290:
+        yield f"{case.family}: a level of {known[0]}, not {known[1]}"
+    if gap.level_of(risk.loss, level, 1.6 * level * w.low, w.low) != level:
+        yield f"{case.family}: the level of the model is not the least known"
 
 
 def _free_coefficients(rng: np.random.Generator) -> Iterator[str]:

@@ -195,7 +195,8 @@ def scaled_hessians(rng: np.random.Generator) -> Iterator[str]:
 def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
     """What coefficients without a penalty take away, and how long they are."""
     w, limits = gap.Weights(None, 2.0, 3.0), rng.random(1) + 0.5
-    claim = SimpleNamespace(risk=SimpleNamespace(loss=SimpleNamespace(limits=lambda *a: limits)))
+    loss = SimpleNamespace(limits=lambda *given: limits, rescaled=True)
+    claim = SimpleNamespace(risk=SimpleNamespace(loss=loss), y=None)
     pull = Pull(rng.normal(size=2), 2.0 ** rng.integers(-2, 3, size=2), 0.2)
     for kind in (sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0])), None):
         given = kind or sparsity.ElasticNet(1.0, 0.5, False, np.ones(2))

@@ -27,7 +27,7 @@ from cotas.certificates.core.framed import BLOCK_ROWS, Frame
 
 from cotas.certificates.core.gap import (  # isort: skip
     Claim, Extent, Found, Risk, Weights, best_multiple, bias_slip, blurred, clipped, gain_of,
-    objected, objective, weights_of,
+    level_of, objected, objective, weights_of,
 )  # fmt: skip
 
 from cotas.certificates.core.rounding import (  # isort: skip
@@ -286,10 +286,12 @@ class Values(Reader):
     def _of_claim(self, k: int, rows: Rows, y: Any, s: Any, z: Any, off: Any) -> Tally:
         loss, used = self.claims.risk.loss, s > 0
         losses = np.where(used, s * loss.value(y, z, blurred(z, off)), 0.0)
+        nothing = s * loss.value(y, np.zeros_like(y), 0.0)
         c = feasible(self.claims, k, rows.X, y, s, z)
         return Tally(
             {
                 f"losses {k}": Up(total_up(losses)),
+                f"nothing {k}": Up(total_up(nothing)),
                 f"most {k}": Most(np.abs(np.where(used, y, 0.0)).max()),
                 f"plus {k}": Down(total_down(s[y > 0])),
                 f"minus {k}": Down(total_down(s[y < 0])),
@@ -483,7 +485,8 @@ class _Passes:
         if risk.free_bias and rest > 0:
             lighter = min(float(first[f"plus {k}"]), float(first[f"minus {k}"]))
             extent = Extent(float(first["longest"]), float(first[f"most {k}"]), lighter)
-            slip = bias_slip(risk, extent, self.w, value, rest)
+            level = level_of(risk.loss, value, float(first[f"nothing {k}"]), self.low)
+            slip = bias_slip(risk, extent, self.w, level, rest)
         least = float(self.second[f"least {k}"])
 
         def gain(t: float) -> tuple[float, float]:

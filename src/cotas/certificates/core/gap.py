@@ -262,6 +262,19 @@ def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
     return objective(claim, losses, w.low)
 
 
+def least_known(claim: Claim, w: Weights, level: float) -> float:
+    """What the best model does not exceed: a level, and P of θ = 0, b = 0."""
+    loss, y = claim.risk.loss, claim.y
+    if loss.rescaled:
+        return level
+    return level_of(loss, level, total_up(w.s * loss.value(y, np.zeros_like(y), 0.0)), w.low)
+
+
+def level_of(loss: Any, level: float, nothing: float, low: float) -> float:
+    """The smaller one of a level and of P of θ = 0, b = 0, whose losses sum to `nothing`."""
+    return min(level, above(nothing / low, loss.ulps + 4))
+
+
 class Extent(NamedTuple):
     """How far the data reach: max ‖x − m‖, max |y|, and the weight of the lighter class."""
 
@@ -305,6 +318,7 @@ def lower(
     rest = up(abs(value) + off) if value or off else 0.0
     slip, loose = risk.regularizer.loose(claim, rows, w, pull, level)
     if risk.free_bias and rest > 0:
+        level = least_known(claim, w, level)
         extent = Extent.of(claim, rows, w)
         slip = up(slip + bias_slip(risk, extent, w, level, rest, loose))
 

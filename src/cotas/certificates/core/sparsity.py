@@ -15,7 +15,7 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.framed import BLOCK_ROWS, pairwise
-from cotas.certificates.core.gap import L2, half_square
+from cotas.certificates.core.gap import L2, half_square, least_known
 
 from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, IntArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up,
@@ -83,7 +83,7 @@ class Sparse:
             return 0.0, 0.0
         if not hasattr(claim.risk.loss, "limits"):
             return math.inf, math.inf
-        limits = claim.risk.loss.limits(claim, rows, w, level)
+        limits = claim.risk.loss.limits(claim, rows, w, least_known(claim, w, level))
         return above(up(1.0 / w.low) * self.taken(pull, limits)), norm_up(limits)
 
     def taken(self, pull: Pull, limits: FloatArray) -> float:
