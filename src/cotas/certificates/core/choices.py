@@ -198,7 +198,7 @@ def apart(lower: float, upper: float, charge: float, room: float) -> tuple[float
     The lower one by as much as `room`, if that is more.
     """
     # Rounding may be as large as an objective that is nearly zero.
-    near = charge if upper <= 4 * charge else APART * upper
+    near = charge if upper <= charge else APART * upper
     below = min(charge, max(room, APART * abs(lower)))
     # Who compares adds this again: a bound that stops at zero was moved no farther.
     below = min(below, lower) if lower >= 0.0 else below
