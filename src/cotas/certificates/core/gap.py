@@ -250,7 +250,10 @@ def blurred(z: FloatArray, off: FloatArray) -> FloatArray:
 def objective(claim: Claim, losses: float, low: float) -> float:
     """P(θ, b), rounded up, from a sum of the losses and a lower bound of that of the weights."""
     mean = above(above(losses, claim.risk.loss.ulps + 2) / low, 1)
-    return up(mean + penalty_of(claim))
+    value = up(mean + penalty_of(claim))
+    if not math.isfinite(value):
+        raise Objection("not finite")
+    return value
 
 
 def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
