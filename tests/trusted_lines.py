@@ -20,6 +20,8 @@ NO_NUMBERS = {
     "cotas.words",
     "cotas.certificates.presentation",
 }
+# What only chooses: whatever it answers, the bounds hold, which a law has it prove at random.
+CHOICES = {"cotas.certificates.core.choices"}
 # What computes on a GPU, or reads rows in blocks, is reached only by who asks for it.
 ON_REQUEST = {
     "cotas.certificates.device",
@@ -29,7 +31,7 @@ ON_REQUEST = {
 }
 IN_BLOCKS = ["cotas.source", "cotas.certificates.blocks"]
 KINDS = {
-    "core only: a linear SVM's bounds": [f"cotas.certificates.core.{m}" for m in ("gap", "rows")],
+    "core only: a linear SVM's bounds": [f"cotas.certificates.core.{m}" for m in ("gap", "framed")],
     "core only: a kernel machine's bounds": ["cotas.certificates.core.gram"],
     "linear SVM, logistic, hard margin": ["cotas.certificates.duality"],
     "softmax": ["cotas.certificates.softmax"],
@@ -126,7 +128,7 @@ def closure(roots: list[str]) -> set[str]:
     while todo:
         name = todo.pop()
         path = path_of(name)
-        if name in seen or name in NO_NUMBERS or path is None:
+        if name in seen or name in NO_NUMBERS | CHOICES or path is None:
             continue
         if name in ON_REQUEST and name not in roots:
             continue

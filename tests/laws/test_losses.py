@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cotas.certificates.core import gap as core
+from cotas.certificates.core import margins as core
 from cotas.certificates.core import residuals
 from cotas.losses import (
     Exponential,

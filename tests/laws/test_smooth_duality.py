@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cotas.certificates import DualPoint, SoftmaxPoint
-from cotas.certificates.core.softmax import balance, feasible
+from cotas.certificates.core.choices import balance
+from cotas.certificates.core.softmax import feasible
 from cotas.losses import Hinge, Logistic, ModifiedHuber, SquaredHinge
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers import newton as method

@@ -24,8 +24,8 @@ from cotas.certificates.blocks import (
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import Claims, block_bounds
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.curvature import SquaredFound
-from cotas.certificates.core.gap import L2, Found, Risk
+from cotas.certificates.core.curvature import SquaredFound, WeightedL2
+from cotas.certificates.core.gap import Found, Risk
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.certificates.lasso import LassoPoint
@@ -108,7 +108,7 @@ def squared_certificates(
     one = points[0]
     watched = Watched.over(source, Columns(tuple(point.column for point in points)), each)
     sigma = None if one.penalty_scale is None else np.asarray(one.penalty_scale, np.float64)
-    risk = Risk(Squared(), L2(float(one.lam), sigma), bool(one.free_bias))
+    risk = Risk(Squared(), WeightedL2(float(one.lam), sigma), bool(one.free_bias))
     claims = claims_of(risk, points, watched, [None] * len(points))
     found, constants = _squared_bounds(watched, claims)
     sketches, some = watched.sketches(), watched.ends_of_weights()

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import kernels
+from cotas.certificates.core import composites, kernels
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gram import MAKER, Each, Gram
 from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
@@ -210,17 +210,17 @@ def enclosed(spec: Any, A: Any, centre: Any, most: Shared) -> tuple[Any, Any]:
         case ("columns", k, j) if max(j) < A.shape[1]:
             return enclosed(k, A[:, list(j)], centre[list(j)], most)
         case ("sum", *parts):
-            return kernels.side_of_sum([enclosed(k, A, centre, most) for k in parts])
+            return composites.side_of_sum([enclosed(k, A, centre, most) for k in parts])
         case ("product", first, *others):
             side = enclosed(first, A, centre, most)
             for k in others:
-                side = kernels.side_of_product(side, enclosed(k, A, centre, most))
+                side = composites.side_of_product(side, enclosed(k, A, centre, most))
             return side
         case ("power", k, p):
             return _power(enclosed(k, A, centre, most), p)
         case ("exp", k):
             side = enclosed(k, A, centre, most)
-            return kernels.side_of_exp(side, most(float(np.max(side[1], initial=0.0))))
+            return composites.side_of_exp(side, most(float(np.max(side[1], initial=0.0))))
         case ("normalized", k):
             return _normalized(k, A, centre, most)
     raise Objection("kernel")
@@ -263,8 +263,8 @@ def _power(side: tuple[Any, Any], p: int) -> tuple[Any, Any]:
     if p == 1:
         return side
     half = _power(side, p // 2)
-    square = kernels.side_of_product(half, half)
-    return kernels.side_of_product(square, side) if p % 2 else square
+    square = composites.side_of_product(half, half)
+    return composites.side_of_product(square, side) if p % 2 else square
 
 
 def _normalized(k: Any, A: Any, centre: Any, most: Shared) -> tuple[Any, Any]:

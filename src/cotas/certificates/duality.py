@@ -11,9 +11,9 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude_bounds
-from cotas.certificates.core import gap
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
+from cotas.certificates.core.margins import HardMargin
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.ledger import Parametric, Together
@@ -207,7 +207,7 @@ class HardMarginPoint(Parametric):
         rows, signs = rows_of(X, self.free_bias), signs_of(np.asarray(y), self.positive)
         refuse_other_rows(rows.n, self.alpha)
         c = -signs * np.asarray(self.alpha, np.float64)
-        risk = Risk(gap.HardMargin(), L2(1.0), self.free_bias)
+        risk = Risk(HardMargin(), L2(1.0), self.free_bias)
         theta, bias = np.asarray(self.coef, np.float64), float(self.intercept)
         found = all_bounds(rows, [Claim(risk, signs, theta, bias, c)])[0].bounds
         sketch = class_sketches(X, y, [self.positive])[0]

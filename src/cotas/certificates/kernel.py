@@ -19,9 +19,11 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude, conclude_bounds
 from cotas.certificates.consequences.biases import best_biases, outer
+from cotas.certificates.core import composites  # noqa: F401  (kernels that are made of others)
 from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.definite import proved_shift
 from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
-from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of, proved_shift
+from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
 from cotas.certificates.ledger import Parametric, Together

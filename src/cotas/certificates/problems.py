@@ -1,11 +1,12 @@
 """The losses of classifiers as the core knows them, by name."""
 
-from cotas.certificates.core import gap
+from cotas.certificates.core import margins
+from cotas.certificates.core.gap import Hinge
 
 LOSSES = {
-    "hinge": gap.Hinge(),
-    "squared hinge": gap.SquaredHinge(),
-    "modified Huber": gap.ModifiedHuber(),
-    "logistic": gap.Logistic(),
-    "exponential": gap.Exponential(),
+    "hinge": Hinge(),
+    "squared hinge": margins.SquaredHinge(),
+    "modified Huber": margins.ModifiedHuber(),
+    "logistic": margins.Logistic(),
+    "exponential": margins.Exponential(),
 }

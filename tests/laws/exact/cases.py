@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from cotas.certificates.core import gap, residuals, sparsity
+from cotas.certificates.core import gap, margins, residuals, sparsity
 from cotas.certificates.core.gap import Risk
 
 MARGINS = ("hinge", "squared hinge", "modified Huber", "logistic", "exponential", "hard margin")
 RESIDUALS = ("squared", "Huber", "epsilon")
-PENALTIES = ("l2", "l2 weights", "net", "lasso", "positive net", "positive lasso", "ball", "+ball")
+PENALTIES = ("l2", "net", "lasso", "positive net", "positive lasso", "ball", "+ball")
 FAMILIES = [(loss, reg) for loss in MARGINS[:-1] + RESIDUALS for reg in PENALTIES]
-FAMILIES += [("hard margin", "l2"), ("hard margin", "l2 weights")]
+FAMILIES += [("hard margin", "l2")]
 
 
 @dataclass
@@ -222,11 +222,11 @@ def _loss(rng: np.random.Generator, name: str, style: str) -> Any:
     scale = 1.0 if style == "plain" else 10.0 ** rng.uniform(-6, 6)
     return {
         "hinge": gap.Hinge(),
-        "squared hinge": gap.SquaredHinge(),
-        "modified Huber": gap.ModifiedHuber(),
-        "logistic": gap.Logistic(),
-        "exponential": gap.Exponential(),
-        "hard margin": gap.HardMargin(),
+        "squared hinge": margins.SquaredHinge(),
+        "modified Huber": margins.ModifiedHuber(),
+        "logistic": margins.Logistic(),
+        "exponential": margins.Exponential(),
+        "hard margin": margins.HardMargin(),
         "squared": residuals.Squared(),
         "Huber": residuals.Huber(float(rng.choice([1.0, 1.35, 0.1])) * scale),
         "epsilon": residuals.EpsilonInsensitive(float(rng.choice([0.0, 0.1, 1.0])) * scale),
@@ -336,9 +336,6 @@ def _regularizer(
     )
     if name == "l2":
         return gap.L2(lam), pull / lam
-    if name == "l2 weights":
-        sigma = np.ones(d) if sigma is None else sigma
-        return gap.L2(lam, sigma), pull / (lam * sigma**2)
     positive = name.startswith(("positive", "+"))
     able = (pull > 0) if positive else (size > 0)
     if "net" in name:
@@ -383,8 +380,7 @@ def _complete(
         return X, theta, reg, False
     X, theta = X.copy(), theta.copy()
     if isinstance(reg, gap.L2):
-        sigma = 1.0 if reg.weights is None else float(reg.weights[-1])
-        theta[-1] = math.sqrt(pull / reg.lam) / sigma
+        theta[-1] = math.sqrt(pull / reg.lam)
         X[:, -1] = lack / theta[-1]
         return X, theta, reg, True
     theta[-1] = 1.0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cotas.certificates.core import gap, residuals, sparsity
+from cotas.certificates.core import margins, residuals, sparsity
 from cotas.certificates.core.blocks import Claims, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Weights, all_bounds
@@ -24,7 +24,7 @@ from laws.exact.oracle import Exact, Rational, at_least, at_most, near, rational
 BAD_DUALS = ("nan", "inf", "huge", "denormal", "random", "infeasible", "zero", "short", "wrong way")
 TIGHT = 1e-9
 # Losses whose slope at the best model is the best dual point.
-SMOOTH = (gap.SquaredHinge, gap.Logistic, gap.Exponential, residuals.Huber)
+SMOOTH = (margins.SquaredHinge, margins.Logistic, margins.Exponential, residuals.Huber)
 
 
 def failures(seed: int, family: tuple[str, str] | None = None) -> list[str]:
@@ -72,7 +72,9 @@ def _in_blocks(
     block_rows: int,
 ) -> Iterator[str]:
     """The same, when the rows come in blocks of some size, whose dual points come in turn."""
-    if isinstance(case.risk.loss, gap.HardMargin) or len(case.risk.regularizer.free()):
+    if isinstance(case.risk.loss, margins.HardMargin) or len(
+        getattr(case.risk.regularizer, "free", tuple)()
+    ):
         return
     source = Mixed(case.X, case.y, case.weights, block_rows=block_rows)
     for claim, value, whole in zip(asked, values[:2], in_memory, strict=True):
@@ -176,7 +178,7 @@ def _reasons(case: Case, claim: Claim, value: Any) -> set[str]:
         found |= {"not finite", "rows"}
     if value is not None and near(value) > 1e290:
         found |= {"not finite"}
-    if isinstance(risk.loss, gap.Exponential) and np.abs(case.dense).max() * theta.max() > 1e12:
+    if isinstance(risk.loss, margins.Exponential) and np.abs(case.dense).max() * theta.max() > 1e12:
         found |= {"not finite"}  # e to the power of a rounding
     if case.style == "extreme":
         found |= {"rows"}
@@ -186,7 +188,7 @@ def _reasons(case: Case, claim: Claim, value: Any) -> set[str]:
         found |= {"sign", "ball", "not separated"}
     if isinstance(risk.regularizer, sparsity.Ball) and risk.regularizer.weights is not None:
         found |= {"ball"}  # within a rounding of its edge
-    if isinstance(risk.loss, gap.HardMargin):
+    if isinstance(risk.loss, margins.HardMargin):
         found |= {"not separated"} if _barely(case, claim) else set()
     return found
 

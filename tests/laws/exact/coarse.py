@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cotas.certificates.core import blocks, gap, softmax
+from cotas.certificates.core import blocks, choices, gap, margins, softmax
 from cotas.certificates.core.blocks import Between, Claims, Sharp, Whole, block_bounds
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import SquaredRisk
@@ -65,18 +65,18 @@ def coarsely(rng: np.random.Generator, sums: tuple[float, float] = SUMS) -> Iter
     Coarse.by = (float(rng.choice([0.0, 0.03, 0.3])), float(rng.choice([0.0, 0.01, 0.1])))
     Coarse.by = Coarse.by if sums is SUMS and rng.random() < 0.7 else (0.0, 0.0)
     Coarse.seed = int(rng.integers(2**31))
-    before = blocks.Rows, Between.sum_of, blocks._shrunk, softmax.balance
+    before = blocks.Rows, Between.sum_of, choices.shares, choices.balance
     blocks.Rows = Coarse
     if sums is SUMS:
         Between.sum_of = classmethod(lambda cls, a: cls(*(part * math.fsum(a) for part in SUMS)))
     if rng.random() < 0.5:
-        blocks._shrunk = lambda more, less: (1.0, 1.0)
-        softmax.balance = lambda wanted, given: (np.ones(len(wanted)), np.zeros(len(wanted)))
+        choices.shares = lambda loss, more, less, high: (1.0, 1.0, 0.0)
+        choices.balance = lambda wanted, given: (np.ones(len(wanted)), np.zeros(len(wanted)))
     try:
         with np.errstate(all="ignore"):
             yield
     finally:
-        blocks.Rows, Between.sum_of, blocks._shrunk, softmax.balance = before
+        blocks.Rows, Between.sum_of, choices.shares, choices.balance = before
 
 
 def coarse_bounds(rng: np.random.Generator) -> Iterator[str]:
@@ -104,7 +104,7 @@ def coarse_bounds(rng: np.random.Generator) -> Iterator[str]:
         w = Weights(case.s, *(part * total for part in sums)) if sums is SUMS else known
         claim = Claim(case.risk, case.y, *models[0], given)
         asked = {"memory": lambda: gap.all_bounds(rows, [claim], w)[0].bounds}
-        if not isinstance(case.risk.loss, gap.HardMargin):
+        if not isinstance(case.risk.loss, margins.HardMargin):
             asked["blocks"] = lambda: _in_blocks(case, claim, rng)
         for name, call in asked.items():
             Coarse.duals.clear()
@@ -229,7 +229,7 @@ def tallies(rng: np.random.Generator) -> Iterator[str]:
     for name, value in expected.items():
         if not math.isclose(first[name], value, rel_tol=1e-9, abs_tol=1e-12):
             yield f"{name}: {first[name]}, not {value}"
-    given = (claims, *frame, np.ones((1, 2)), np.zeros(1), np.array([[1.0, 0.5]]))
+    given = (claims, *frame, np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 0.5]]))
     second = blocks.Pulls(*given)(rows)
     c = s * gap.Hinge().slope(y, z)
     used = np.abs(c) > 0
@@ -303,12 +303,6 @@ def interpolations(rng: np.random.Generator) -> Iterator[str]:
     if not wide.any() and not off >= 4 * 2.0**-53 * sizes:
         yield f"a gain of {value} ± {off} at {t}: its rounding is not counted"
     loss.quadratic = False
-    more, less = (float(v) for v in rng.choice([0.0, 0.5, 2.0, 3.0], size=2))
-    shrink = blocks._shrunk(more, less)
-    if not (0.0 <= min(shrink) <= max(shrink) <= 1.0 and max(shrink) == float(more * less > 0)):
-        yield f"sums of {more} and {less} are shrunk by {shrink}"
-    if not math.isclose(more * shrink[0], less * shrink[1]):
-        yield f"sums of {more} and {less} are not balanced by {shrink}"
     if passes.gain(0, 2.0) != Between(*twos).middle() or passes.gain(0, 0.5)[0] != -math.inf:
         yield "a multiple that was not asked"
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from cotas.certificates.core import gap, residuals
+from cotas.certificates.core import gap, margins, residuals
 from cotas.certificates.core.bounds import Pull
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.rows import Rows
@@ -53,7 +53,7 @@ def _some_regularizer(rng: np.random.Generator, d: int) -> Any:
     w = None if rng.random() < 0.4 else rng.uniform(0.2, 5.0, size=d)
     lam, positive = float(10.0 ** rng.uniform(-2, 2)), bool(rng.random() < 0.4)
     return (
-        L2(lam, w),
+        L2(lam),
         ElasticNet(lam, float(rng.choice([0.0, 0.5, 2.0])), positive, w),
         Ball(lam, positive, w),
     )[rng.integers(3)]
@@ -132,8 +132,8 @@ def _values(reg: Any, sigma: list[Any], theta: np.ndarray) -> Iterator[str]:
 
 
 def _some_loss(rng: np.random.Generator) -> Any:
-    kinds = (gap.Hinge, gap.SquaredHinge, gap.ModifiedHuber, gap.Logistic)
-    kinds += (gap.Exponential, gap.HardMargin, residuals.Squared)
+    kinds = (gap.Hinge, margins.SquaredHinge, margins.ModifiedHuber, margins.Logistic)
+    kinds += (margins.Exponential, margins.HardMargin, residuals.Squared)
     k = rng.integers(9)
     if k < 7:
         return kinds[k]()
@@ -156,7 +156,7 @@ def _losses(rng: np.random.Generator) -> Iterator[str]:
     margin = isinstance(loss, gap.Margin)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0) if margin else rng.normal(size=n) * 3
     z, off = rng.normal(size=n) * 2, rng.choice([0.0, 0.01, 1.0], size=n)
-    if not isinstance(loss, gap.HardMargin):
+    if not isinstance(loss, margins.HardMargin):
         found = loss.value(y, z, off)
         for i in range(n):
             ends = [
@@ -203,10 +203,10 @@ def gain_at(loss: Any, y: Any, c: Any, s: Any) -> Any:
     a = abs(v)
     if isinstance(loss, gap.Hinge):
         return s * a
-    if isinstance(loss, gap.SquaredHinge):
+    if isinstance(loss, margins.SquaredHinge):
         return s * (a - a * a / 4)
     x, weight = decimal(a), decimal(s)
-    if isinstance(loss, gap.Exponential):
+    if isinstance(loss, margins.Exponential):
         return weight * (x - x * x.ln()) if a else weight * 0
     entropy = sum(-q * q.ln() for q in (x, 1 - x) if q > 0)
     return weight * entropy
@@ -229,13 +229,13 @@ def _gains(loss: Any, y: Any, c: Any, s: Any, t: float) -> Iterator[str]:
 def _reaches(loss: Any, level: float) -> Iterator[str]:
     """How far below zero an average margin can be, how far off an average residual."""
     L = Rational(level)
-    if isinstance(loss, gap.HardMargin):
+    if isinstance(loss, margins.HardMargin):
         return
     if isinstance(loss, gap.Margin):
-        at_zero = {gap.Logistic: math.log(2.0)}.get(type(loss), 1.0)
-        slope = {gap.Hinge: 1.0, gap.Logistic: 0.5, gap.Exponential: 1.0}
+        at_zero = {margins.Logistic: math.log(2.0)}.get(type(loss), 1.0)
+        slope = {gap.Hinge: 1.0, margins.Logistic: 0.5, margins.Exponential: 1.0}
         exact = max(0.0, level - at_zero) / slope.get(type(loss), 2.0)
-        found = loss.shortfall(level)
+        found = loss.beyond(gap.Extent(1.0, 1.0, 1.0), 1.0, level)
     elif isinstance(loss, residuals.Huber):
         exact, found = near(L / Rational(loss.k) + Rational(loss.k) / 2), loss.spread(level)
         if not exact <= found <= exact + loss.k:
@@ -319,7 +319,7 @@ def _plain_case(rng: np.random.Generator) -> Any:
 def _uppers(rng: np.random.Generator) -> Iterator[str]:
     """P for every score within `off`, and every sum of weights that is possible."""
     case = _plain_case(rng)
-    if isinstance(case.risk.loss, gap.HardMargin):
+    if isinstance(case.risk.loss, margins.HardMargin):
         return
     w, sums = _loose_weights(case)
     X = case.dense
@@ -384,7 +384,7 @@ def _lowers(rng: np.random.Generator) -> Iterator[str]:
 def _biases(rng: np.random.Generator) -> Iterator[str]:
     """|b| of every model that is no worse than zero is below B."""
     case = _plain_case(rng)
-    if not case.risk.free_bias or isinstance(case.risk.loss, gap.HardMargin):
+    if not case.risk.free_bias or isinstance(case.risk.loss, margins.HardMargin):
         return
     rows, w = Rows(case.X, True), Weights.of(case.weights, len(case.y))
     claim, middle = Claim(case.risk, case.y, case.theta, case.bias).moved(w)
@@ -421,7 +421,8 @@ def _bias_formula(risk: Any, extent: Any, high: float, level: float, case: Any) 
         if not lighter:
             expected = math.inf
         else:
-            expected += risk.loss.shortfall(level * 1.5 * high / lighter)
+            each = level * 1.5 * high / lighter
+            expected += max(0.0, each - risk.loss.at_zero) / risk.loss.slope_at_zero
     else:
         middle = case.y[s > 0].mean()
         expected += float(np.abs(y[s > 0] - middle).max()) + risk.loss.spread(level)
@@ -477,8 +478,8 @@ def _free_coefficients(rng: np.random.Generator) -> Iterator[str]:
         yield f"{reg}: {theta[d:]} within {limits}"
     part, off = Pull(rng.normal(size=d + k), rows.unit, 0.2), np.array([2.0] * k)
     wide = float((np.abs(part.u[d:]) + part.unit[d:] * 0.2) @ off)
-    if not wide <= reg.loose(part, off) <= wide * (1 + 1e-9):
-        yield f"{reg}: {reg.loose(part, off)} for {wide}"
+    if not wide <= reg.taken(part, off) <= wide * (1 + 1e-9):
+        yield f"{reg}: {reg.taken(part, off)} for {wide}"
 
 
 CONTRACTS = (_regularizers, _losses, _rows, _uppers, _lowers, _biases, _free_coefficients)

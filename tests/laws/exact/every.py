@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from laws.exact.any_choice import choice_failures
 from laws.exact.cases import FAMILIES
 from laws.exact.claims import failures
 from laws.exact.class_parts import CLASS_PARTS
@@ -19,6 +20,7 @@ from laws.exact.kernel_claims import (
     value_failures,
 )
 from laws.exact.more_claims import softmax_failures, squares_failures
+from laws.exact.more_parts import MORE_PARTS
 from laws.exact.pointed import POINTED
 from laws.exact.refusals import REFUSALS
 from laws.exact.rounding_claims import rounding_failures
@@ -26,6 +28,7 @@ from laws.exact.sum_parts import SUM_PARTS
 
 LAWS: dict[str, tuple[Callable[[int], list[str]], int]] = {
     "rounding": (rounding_failures, 40),
+    "any choice": (choice_failures, 80),
     "softmax": (softmax_failures, 30),
     "squares": (squares_failures, 40),
     "kernel values": (value_failures, 60),
@@ -33,7 +36,15 @@ LAWS: dict[str, tuple[Callable[[int], list[str]], int]] = {
     "shifts": (shift_failures, 8),
     "kernel machines": (machine_failures, 20),
 }
-PARTS = (*CONTRACTS, *SUM_PARTS, *CLASS_PARTS, *CURVATURE_PARTS, *COARSE_PARTS, *KERNEL_PARTS)
+PARTS = (
+    *CONTRACTS,
+    *SUM_PARTS,
+    *CLASS_PARTS,
+    *CURVATURE_PARTS,
+    *COARSE_PARTS,
+    *KERNEL_PARTS,
+    *MORE_PARTS,
+)
 LAWS |= {law.__name__: (partial(contract_failures, laws=(law,)), 25) for law in PARTS}
 LAWS |= {law.__name__: (lambda seed, law=law: list(law()), 1) for law in (*POINTED, *REFUSALS)}
-LAWS |= {" ".join(family): (partial(failures, family=family), 1) for family in FAMILIES}
+LAWS |= {" ".join(family): (partial(failures, family=family), 3) for family in FAMILIES}

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from cotas.certificates.core.blocks import Claims, Whole
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.curvature import SquaredRisk
+from cotas.certificates.core.curvature import SquaredRisk, WeightedL2
 from cotas.certificates.core.gap import L2, Claim, Margin, Risk
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
@@ -43,7 +43,7 @@ def _of_squares(rng: np.random.Generator) -> Iterator[str]:
     y = rng.normal(size=n) * 10.0 ** rng.uniform(-3, 3) + rng.choice([0.0, 1e6])
     lam = 0.0 if rng.random() < 0.5 else float(10.0 ** rng.uniform(-9, 3))
     sigma = None if rng.random() < 0.7 else rng.integers(0, 3, size=d).astype(float)
-    exact = Exact(Risk(Squared(), L2(lam, sigma), free), X, y, s)
+    exact = Exact(Risk(Squared(), WeightedL2(lam, sigma), free), X, y, s)
     best = least_squares(exact, free)
     theta, bias = np.array([near(v) for v in best[:d]]), near(best[d]) if free else 0.0
     if rng.random() < 0.5:

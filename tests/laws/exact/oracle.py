@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import gap, residuals, sparsity
+from cotas.certificates.core import gap, margins, residuals, sparsity
 from cotas.certificates.core.gap import Risk
 
 try:
@@ -70,10 +70,10 @@ def logistic(m: Any) -> Decimal:
 
 MARGINS = {
     gap.Hinge: hinge,
-    gap.SquaredHinge: squared_hinge,
-    gap.ModifiedHuber: modified_huber,
-    gap.Logistic: logistic,
-    gap.Exponential: exponential,
+    margins.SquaredHinge: squared_hinge,
+    margins.ModifiedHuber: modified_huber,
+    margins.Logistic: logistic,
+    margins.Exponential: exponential,
 }
 
 
@@ -98,7 +98,7 @@ class Exact:
         self.y = rational(y)
         self.s = rational(np.ones(len(dense)) if weights is None else weights)
         self.sum = sum(self.s)
-        given = risk.regularizer.weights
+        given = getattr(risk.regularizer, "sigma", risk.regularizer.weights)
         self.sigma = rational(np.ones(dense.shape[1]) if given is None else given)
 
     def scores(self, theta: list[Any], bias: Any) -> list[Any]:
@@ -126,7 +126,7 @@ class Exact:
         if penalty is None:
             return None
         loss, z = self.risk.loss, self.scores(theta, bias)
-        if isinstance(loss, gap.HardMargin):
+        if isinstance(loss, margins.HardMargin):
             least = min(y * v for y, v, s in zip(self.y, z, self.s, strict=True) if s)
             return penalty / least**2 if least > 0 else None
         if isinstance(loss, gap.Margin):
@@ -136,7 +136,7 @@ class Exact:
             terms = [
                 (s, residual_loss(loss, v - y)) for y, v, s in zip(self.y, z, self.s, strict=True)
             ]
-        if loss.__class__ in (gap.Logistic, gap.Exponential):
+        if loss.__class__ in (margins.Logistic, margins.Exponential):
             with localcontext(DIGITS) as context:
                 context.traps[Overflow] = False
                 risk = sum((decimal(s / self.sum) * term for s, term in terms), Decimal(0))
@@ -180,7 +180,7 @@ class Exact:
     def _along(self, theta: list[Any], bias: Any, step: list[Any], by: Any) -> Any:
         """The knots of P along a line, its slope with the slope's slope, and its value."""
         loss, reg = self.risk.loss, self.risk.regularizer
-        if isinstance(loss, gap.Logistic | gap.Exponential | gap.HardMargin):
+        if isinstance(loss, margins.Logistic | margins.Exponential | margins.HardMargin):
             return None
         if isinstance(reg, sparsity.Ball) or getattr(reg, "positive", False):
             return None
@@ -209,7 +209,7 @@ class Exact:
         """Scores at which the loss changes its formula."""
         loss = self.risk.loss
         if isinstance(loss, gap.Margin):
-            return [y, -y] if isinstance(loss, gap.ModifiedHuber) else [y]
+            return [y, -y] if isinstance(loss, margins.ModifiedHuber) else [y]
         if isinstance(loss, residuals.Huber):
             return [y - Rational(loss.k), y + Rational(loss.k)]
         if isinstance(loss, residuals.EpsilonInsensitive):
@@ -225,7 +225,7 @@ class Exact:
                 return Rational(0), Rational(0)
             if type(loss) is gap.Hinge:
                 return -y, Rational(0)
-            if type(loss) is gap.ModifiedHuber and m < -1:
+            if type(loss) is margins.ModifiedHuber and m < -1:
                 return -4 * y, Rational(0)
             return -2 * y * (1 - m), Rational(2)
         r = z - y

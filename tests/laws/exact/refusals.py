@@ -13,7 +13,8 @@ from cotas.certificates.core import gram, kernels
 from cotas.certificates.core.blocks import Claims, Whole, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredRisk
-from cotas.certificates.core.gap import L2, Claim, HardMargin, Hinge, Logistic, Margin, Risk
+from cotas.certificates.core.gap import L2, Claim, Hinge, Margin, Risk
+from cotas.certificates.core.margins import HardMargin, Logistic
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds
@@ -133,7 +134,7 @@ def refused_classes() -> Iterator[str]:
         ("model not finite", {"b": (0.0, math.inf, 0.0)}),
         ("bias", {"free": False}),
         ("", {"free": False, "b": (0.0, 0.0, 0.0)}),
-        ("penalty", {"penalty": L2(1.0, np.ones(2))}),
+        ("penalty", {"penalty": ElasticNet(1.0, 1.0, False, np.ones(2))}),
         ("parameters", {"penalty": L2(-1.0)}),
         ("weights", {"s": np.array([1.0, -1.0, 1.0, 1.0, 1.0])}),
         ("not finite", {"W": W * 1e200}),

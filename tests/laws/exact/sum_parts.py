@@ -11,8 +11,9 @@ from scipy.sparse import csr_matrix
 
 from cotas.certificates.core.blocks import Array, Between, Down, Least, Most, Pulled, Sharp, Up
 from cotas.certificates.core.bounds import Pull
+from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import Margin, gain_of
-from cotas.certificates.core.rows import Rows, pairwise
+from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import column_lengths
 from laws.exact.contracts import SLIGHTLY, TINY, U, _some_loss, gain_at
 from laws.exact.oracle import Rational, near, rational

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cotas.certificates.core import gap, residuals, sparsity
+from cotas.certificates.core import gap, margins, residuals, sparsity
 from cotas.certificates.core.gap import Claim, Risk
 from cotas.certificates.core.rows import Rows
+from laws.exact.any_choice import choice_failures
 from laws.exact.cases import FAMILIES, draw
 from laws.exact.claims import bounds, failures
 from laws.exact.more_claims import softmax_failures, squares_failures
@@ -34,7 +35,7 @@ def test_no_bound_is_false_in_exact_arithmetic(family: tuple[str, str]) -> None:
             break
 
 
-@pytest.mark.parametrize("law", [squares_failures, softmax_failures])
+@pytest.mark.parametrize("law", [squares_failures, softmax_failures, choice_failures])
 def test_no_bound_of_its_own_kind_is_false(law: Callable[[int], list[str]]) -> None:
     begin = time.monotonic()
     for k in range(100):
@@ -65,7 +66,7 @@ def test_no_bound_is_false_with_many_rows(loss: object, free_bias: bool) -> None
 def test_the_oracle_agrees_with_itself_along_a_line() -> None:
     """The smallest value on a line is no larger than others on it, and is reached."""
     rng = np.random.default_rng(SEED)
-    for loss in (gap.Hinge(), gap.ModifiedHuber(), residuals.Huber(0.5), residuals.Squared()):
+    for loss in (gap.Hinge(), margins.ModifiedHuber(), residuals.Huber(0.5), residuals.Squared()):
         X, y = rng.normal(size=(9, 2)), np.where(rng.random(9) < 0.5, 1.0, -1.0)
         exact = Exact(Risk(loss, sparsity.ElasticNet(0.1, 0.1), True), X, y, None)
         theta, step = rational(rng.normal(size=2)), rational(rng.normal(size=2))

@@ -9,7 +9,7 @@ import pytest
 
 import cotas
 from cotas.certificates import KernelDualPoint, PairPoint
-from cotas.certificates.core.gram import proved_shift
+from cotas.certificates.core.definite import proved_shift
 from cotas.kernels import Custom, Linear, Polynomial, Precomputed
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk

@@ -19,8 +19,8 @@ from scipy import sparse
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.consequences.biases import best_biases, outer
+from cotas.certificates.core.choices import FAR, column_means
 from cotas.certificates.core.rounding import above, up
-from cotas.certificates.core.rows import FAR, column_means
 from cotas.certificates.duality import DualPoint
 from cotas.certificates.sweep import (
     as_double,

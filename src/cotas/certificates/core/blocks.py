@@ -21,20 +21,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
+from cotas.certificates.core import choices
+from cotas.certificates.core.bounds import Bounds, Objection, Pull
+from cotas.certificates.core.framed import BLOCK_ROWS, Frame
 
 from cotas.certificates.core.gap import (  # isort: skip
-    MULTIPLES, Claim, Extent, Found, HardMargin, Margin, Risk, Weights, best_multiple, bias_slip,
-    blur_of, blurred, clipped, gain_of, level_of, objected, objective, slopes_at, weights_of,
+    Claim, Extent, Found, Risk, Weights, best_multiple, bias_slip, blurred, clipped, gain_of,
+    level_of, objected, objective, weights_of,
 )  # fmt: skip
 
 from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, U, above, down, exact_sum, gamma, norm_up, sharp_parts, total_down, total_up,
     up,
 )  # fmt: skip
-from cotas.certificates.core.rows import (  # isort: skip
-    BLOCK_ROWS, LARGEST_SAMPLE, SAMPLE, Frame, Rows,
-)  # fmt: skip
+from cotas.certificates.core.rows import Rows
 
 # Entries of c are products of rounded factors, whose sums were rounded too.
 LEFT = 2 * U
@@ -202,7 +202,7 @@ class Claims:
 
     def refuse(self) -> None:
         """Refuse models that are none of the problem."""
-        if isinstance(self.risk.loss, HardMargin) or len(self.risk.regularizer.free()):
+        if self.risk.loss.rescaled or len(getattr(self.risk.regularizer, "free", tuple)()):
             raise Objection("parameters")
         for k in range(len(self.biases)):
             claim = self.claim(k)
@@ -257,13 +257,10 @@ class Reader:
             self.claims.risk.loss.refuse(column)
         return y - self.middles if self.middles.any() else y, s
 
-    def scores(self, rows: Rows, y: FloatArray, use: Any = None) -> Any:
+    def scores(self, rows: Rows, use: Any = None) -> Any:
         """z, how far it may be off, and the sum of what `use` finds."""
         biases = [*zip(self.claims.biases, -self.middles, strict=True)]
-        z, off, whole = rows.scores(self.claims.thetas, biases, use)
-        if self.middles.any():
-            off = off + 2 * U * np.abs(y)  # targets that were moved have been rounded themselves
-        return z, off, whole
+        return rows.scores(self.claims.thetas, biases, use)
 
     def rows(self, block: Any) -> Rows:
         """The rows of a block in the frame of all."""
@@ -280,7 +277,7 @@ class Values(Reader):
     @np.errstate(all="ignore")
     def __call__(self, block: Any) -> Tally:
         rows, (y, s) = self.rows(block), self.targets(block)
-        z, off, _ = self.scores(rows, y)
+        z, off, _ = self.scores(rows)
         whole = Tally(rows=len(s), weights=Between.sum_of(s), longest=Most(rows.longest()))
         for k in range(y.shape[1]):
             whole |= self._of_claim(k, rows, y[:, k], s, z[:, k], off[:, k])
@@ -309,15 +306,14 @@ class Values(Reader):
 def feasible(claims: Claims, k: int, X: Any, y: Any, s: Any, z: Any) -> FloatArray:
     """The dual point of some rows, in its domain."""
     dual, loss = claims.duals[k], claims.risk.loss
-    return clipped(loss, y, slopes_at(loss, y, z, s) if dual is None else dual(X, y, s), s)
+    return clipped(loss, y, choices.slopes(loss, y, z, s) if dual is None else dual(X, y, s), s)
 
 
 @dataclass(frozen=True)
 class Pulls(Reader):
     """The second pass: Xᵀc and the gains at some multiples, c being shrunk or centred before."""
 
-    shrink: FloatArray  # for the positive and for the negative entries, a row for each claim
-    centre: FloatArray
+    shares: FloatArray  # a row for each claim: see `choices.shares`
     multiples: FloatArray  # a row for each claim
 
     @np.errstate(all="ignore")
@@ -325,10 +321,11 @@ class Pulls(Reader):
         rows, (y, s) = self.rows(block), self.targets(block)
         loss, c = self.claims.risk.loss, np.empty_like(y)
         # Where c comes from the rows alone, no score is needed.
-        z = self.scores(rows, y)[0] if None in self.claims.duals else np.full_like(y, math.nan)
+        z = self.scores(rows)[0] if None in self.claims.duals else np.full_like(y, math.nan)
         for k in range(y.shape[1]):
-            given = feasible(self.claims, k, rows.X, y[:, k], s, z[:, k]) - s * self.centre[k]
-            given *= np.where(given > 0, *self.shrink[k])
+            more, less, centre = self.shares[k]
+            given = feasible(self.claims, k, rows.X, y[:, k], s, z[:, k]) - s * centre
+            given = clipped(loss, y[:, k], given * np.where(given > 0, more, less), s)
             c[:, k] = np.where(np.abs(given) < TINY, 0.0, given)
         whole = Tally(rows=len(s))
         for k, pull in enumerate(rows.pull(c)):
@@ -354,7 +351,7 @@ class Sampled:
     def __call__(self, block: Any) -> Tally:
         y, s = self.claims.read(block)
         n, d = self.claims.n, self.claims.d
-        step, (rows, width) = max(1, n // SAMPLE), block.X.shape
+        step, (rows, width) = max(1, n // choices.SAMPLE), block.X.shape
         sound = y.shape == (rows, len(self.claims.biases)) and width == d
         if not sound or (s is not None and np.shape(s) != (rows,)):
             raise Objection("shape")
@@ -362,7 +359,7 @@ class Sampled:
         X = block.X.tocsr() if is_sparse else block.X
         some = X[-block.start % step :: step]
         if is_sparse:  # of too many columns none is measured
-            few = -(-n // step) * d < LARGEST_SAMPLE
+            few = -(-n // step) * d < choices.LARGEST_SAMPLE
             some = some.toarray() if few else np.zeros((0, d))
         used = np.ones(rows, bool) if s is None else s > 0
         return Tally(
@@ -381,7 +378,7 @@ def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
     """
     found = counted(source.map_reduce(Sampled(claims)), claims.n)
     middles = np.zeros(len(claims.biases))
-    if claims.risk.free_bias and not isinstance(claims.risk.loss, Margin):
+    if claims.risk.free_bias and claims.risk.loss.moves:
         middles = found["y"].value / max(1, found["used"])
         middles = np.where(np.isfinite(middles), middles, 0.0)
     some = np.concatenate(found["X"])
@@ -423,33 +420,23 @@ class _Passes:
 
     def __init__(self, source: Any, claims: Claims, reader: Any, first: Tally) -> None:
         self.source, self.claims, self.reader, self.first = source, claims, reader, first
-        self.w = Weights.between(*first["weights"])
+        self.w = Weights(None, *first["weights"])
         self.low, self.high = self.w.low, self.w.high
         k, quadratic = len(claims.biases), claims.risk.loss.quadratic
-        self.multiples = np.tile((1.0, 2.0) if quadratic else MULTIPLES, (k, 1))
+        self.multiples = np.tile((1.0, 2.0) if quadratic else choices.MULTIPLES, (k, 1))
         self.second = self._second_pass()
         reach = np.array([1.0 if quadratic else self._reach(j) for j in range(k)])
         if (reach < 1.0).any():  # the gains at multiples inside the domain of the conjugate
-            self.multiples = reach[:, None] * MULTIPLES
+            self.multiples = reach[:, None] * choices.MULTIPLES
             self.second = self._second_pass()
 
     def _second_pass(self) -> Tally:
-        k, free = len(self.claims.biases), self.claims.risk.free_bias
-        shrink, centre = np.ones((k, 2)), np.zeros(k)
-        for j in range(k if free else 0):
-            more, less = self._signs(j)
-            if self._is_centred:
-                centre[j] = (more - less) / self.high
-            else:
-                shrink[j] = _shrunk(more, less)
-        given = (self.claims, *self.reader, shrink, centre, self.multiples)
+        k, risk = len(self.claims.biases), self.claims.risk
+        shares = [(1.0, 1.0, 0.0)] * k
+        if risk.free_bias:
+            shares = [choices.shares(risk.loss, *self._signs(j), self.high) for j in range(k)]
+        given = (self.claims, *self.reader, np.array(shares), self.multiples)
         return counted(self.source.map_reduce(Pulls(*given)), self.claims.n)
-
-    @property
-    def _is_centred(self) -> bool:
-        """Whether c is moved to have no sum, and not shrunk."""
-        loss = self.claims.risk.loss
-        return math.isinf(loss.reach) and not isinstance(loss, Margin)
 
     def _signs(self, k: int) -> tuple[float, float]:
         """Σ of the positive entries of c, and of the negative ones, before any is shrunk."""
@@ -461,7 +448,7 @@ class _Passes:
         Where the bias may be large, blocks in which less happens to be left would prove more.
         """
         more, less = self._signs(k)
-        mass = more + less if self._is_centred else min(more, less)
+        mass = more + less if self.claims.risk.loss.centred else min(more, less)
         return max(float(self.second[f"rest {k}"].most), LEFT * mass)
 
     def _reach(self, k: int) -> float:
@@ -496,31 +483,21 @@ class _Passes:
         pull, slip = self.pull(k), 0.0
         rest = self._rest(k) if risk.free_bias or risk.bias_scale else 0.0
         if risk.free_bias and rest > 0:
-            level = level_of(risk.loss, value, float(first[f"nothing {k}"]), self.low)
             lighter = min(float(first[f"plus {k}"]), float(first[f"minus {k}"]))
             extent = Extent(float(first["longest"]), float(first[f"most {k}"]), lighter)
+            level = level_of(risk.loss, value, float(first[f"nothing {k}"]), self.low)
             slip = bias_slip(risk, extent, self.w, level, rest)
         least = float(self.second[f"least {k}"])
-        weight = (self.low, self.high)
-        best, t, rounding = best_multiple(
-            claim,
-            weight,
-            pull,
-            lambda t: self.gain(k, t),
-            lambda t: self.gain(k, t)[0],
-            rest,
-            slip,
-            least,
-        )
-        rounding += blur_of(claim, pull, t, self.low)
-        felt = first[f"felt {k}"] / self.low + rounding
-        charge = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
+
+        def gain(t: float) -> tuple[float, float]:
+            return self.gain(k, t)
+
+        def rough(t: float) -> float:
+            return self.gain(k, t)[0]
+
+        best, t, rounding = best_multiple(claim, self.w, pull, gain, rough, rest, slip, least)
+        rounding += choices.blur(risk.regularizer, claim.theta, pull, t, self.low)
+        charge = choices.charge(first[f"felt {k}"] / self.low + rounding, best, value)
         # The same rows in other blocks prove a little more or less: there is room for that.
-        return Found(Bounds.proved(best, value, charge + APART * value, charge), None, pull, t)
-
-
-def _shrunk(more: float, less: float) -> tuple[float, float]:
-    """What makes the positive and the negative entries have the same sum."""
-    if not (more > 0 and less > 0):
-        return 0.0, 0.0
-    return (less / more, 1.0) if more > less else (1.0, more / less)
+        room = charge + choices.APART * value
+        return Found(Bounds.proved(best, value, room, charge), None, pull, t)

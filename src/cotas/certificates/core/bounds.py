@@ -6,13 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from cotas.certificates.core.rounding import FloatArray, U, above
+from cotas.certificates.core import choices
+from cotas.certificates.core.rounding import FloatArray
 
 Sides = tuple[float, float]
-# What bounds are moved apart by, as a part of the objective and of what rounding cost.
-APART, FELT = 1e-10, 1 / 16
 
 
 class Objection(ValueError):
@@ -32,21 +29,15 @@ class Objection(ValueError):
 def moved_apart(
     lower: float, upper: float, charge: float, room: float = 0.0
 ) -> tuple[float, float, Sides]:
-    """Both bounds of an objective ≥ 0 a little apart, and by how much: less than rounding cost.
-
-    The lower one by as much as `room`, if that is more.
-    """
+    """Both bounds of an objective ≥ 0 a little apart, outwards, and by how much."""
     if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
         return lower, upper, (0.0, 0.0)
     lower, upper = float(lower), float(upper)
-    # Rounding may be as large as an objective that is nearly zero.
-    near = charge if upper <= charge else max(FELT * charge, APART * upper)
-    below = min(charge, max(room, FELT * charge, APART * abs(lower)))
-    # Who compares adds this again: a bound that stops at zero was moved no farther.
-    below = min(below, lower) if lower >= 0.0 else below
-    moved = (max(0.0, below), max(0.0, min(charge, near)))
-    apart = math.nextafter(lower - moved[0], -math.inf)
-    low = max(0.0, apart) if lower >= 0.0 else apart
+    moved = choices.apart(lower, upper, charge, room)
+    if not (moved[0] >= 0.0 and moved[1] >= 0.0):
+        raise Objection("not finite")
+    low = math.nextafter(lower - moved[0], -math.inf)
+    low = max(0.0, low) if lower >= 0.0 else low
     return low, math.nextafter(upper + moved[1], math.inf), moved
 
 
@@ -88,13 +79,3 @@ class Pull(NamedTuple):
     u: FloatArray
     unit: FloatArray
     off: float
-
-    def sizes(self, weights: FloatArray | None, positive: bool) -> FloatArray:
-        """|uⱼ|/wⱼ, or −uⱼ/wⱼ, rounded up where that is above zero."""
-        sizes = (-self.u if positive else np.abs(self.u)) + self.unit * (self.off * (1 + 4 * U))
-        return np.asarray((sizes if weights is None else sizes / weights) * (1 + 8 * U))
-
-    def largest(self, weights: FloatArray | None, positive: bool) -> float:
-        """The largest of these, rounded up; at least zero."""
-        top = float(self.sizes(weights, positive).max(initial=0.0))
-        return math.inf if math.isnan(top) else above(top)

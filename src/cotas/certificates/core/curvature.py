@@ -20,11 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights, upper
 from cotas.certificates.core.hessian import Hessian, hessian, in_units
 from cotas.certificates.core.residuals import Squared
@@ -33,12 +36,22 @@ from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total,
     total_down, total_up, up,
 )  # fmt: skip
-from cotas.certificates.core.rows import pairwise
 
 # ρ in multiples of the length of the model.
 WITHIN = 1000.0
-# Up to so many columns another basis is tried; whether from some rows only, and how often turned.
-TURNED, WAYS = 500, ((True, 0), (False, 0), (True, 1), (True, 2), (False, 2))
+
+
+@dataclass(frozen=True)
+class WeightedL2(L2):
+    """(λ/2) Σ (σⱼθⱼ)², None for ones, of which curvature alone proves anything."""
+
+    sigma: Any = field(default=None, repr=False)
+
+    def value(self, theta: FloatArray) -> float:
+        return super().value(theta if self.sigma is None else theta * self.sigma)
+
+    def conjugate(self, pull: Any, t: float, share: float) -> float:
+        return math.inf
 
 
 class Fall(NamedTuple):
@@ -56,8 +69,6 @@ def fall(H: Hessian, mu: float, g: FloatArray, off: float, reach: float = 0.0) -
     slope, off, d = g * H.scale, above(off * float(H.scale.max(initial=0.0))), len(g)
     shift = 0.0 if mu > 0 else 2 * (H.rounding() + H.off)
     a = np.asarray(np.linalg.solve(H.matrix + shift * np.eye(d), slope), np.float64)
-    if not np.isfinite(a).all():
-        return Fall()
     size, Ha = norm_up(a), H.matrix @ a
     # ½aᵀHa and ‖g − Ha‖, each with the errors of g, of H and of the products.
     sizes = np.asarray(np.abs(H.matrix) @ np.abs(a), np.float64)
@@ -123,7 +134,7 @@ class SquaredRisk:
     largest : so many columns at most have their Hessian formed
     """
 
-    ways: tuple[tuple[bool, int], ...] = WAYS
+    ways: tuple[tuple[bool, int], ...] = choices.WAYS
     room = 64 * U  # what sums in another order may differ by, as a part of P
 
     @np.errstate(all="ignore")  # what is not finite is refused
@@ -134,10 +145,10 @@ class SquaredRisk:
             raise Objection("penalty")
         if sigma is not None:
             sigma = np.asarray(sigma, np.float64)
-            if sigma.shape != (rows.d,) or not (np.isfinite(sigma).all() and (sigma >= 0).all()):
+            if sigma.shape != (rows.d,) or not (sigma >= 0).all():
                 raise Objection("weights")
         self.rows, self.w, self.largest = rows, Weights.of(weights, rows.n), largest
-        self.risk = Risk(Squared(), L2(lam, sigma), free_bias)
+        self.risk = Risk(Squared(), WeightedL2(lam, sigma), free_bias)
         squares = np.ones(rows.d) if sigma is None else sigma * sigma
         self.curved = lam * squares
         if ((self.curved > 0) & (self.curved < TINY)).any() or not np.isfinite(self.curved).all():
@@ -176,7 +187,7 @@ class SquaredRisk:
 
         thetas = np.array([claim.theta for claim in claims]).T
         z, off, whole = rows.scores(thetas, biases, combine)
-        off, residuals, found = off + 2 * U * np.abs(y), z - y, []
+        residuals, found = z - y, list[Slope]()
         for k, pull in enumerate(rows.pull(w.s[:, None] * residuals, whole)):
             r = residuals[:, k]
             most = upper(claims[k], w, z[:, k], off[:, k])
@@ -204,7 +215,7 @@ class SquaredRisk:
         # The residuals are off themselves, and what they are added up to is too.
         sizes = norm_up(pulled) + norm_up(bent) + abs(mean) / w.low
         noise = above((pull.off + sums.felt + slack) / w.low + self.loose * sizes, 12)
-        if not (math.isfinite(noise) and np.isfinite(g).all()):
+        if not math.isfinite(noise):
             raise Objection("not finite")
         place = np.append(theta * rows.unit, [self._moved_bias(theta, biases)] * free)
         reach = above(math.sqrt(2 * most)) + far
@@ -227,10 +238,10 @@ class SquaredRisk:
             best, how = Fall(slope.upper, 0.0), "zero"
         # With fewer rows than columns there is no curvature but that of the penalty.
         for some, turns in () if self.rows.n < self.rows.d else self.ways:
-            if best.most <= enough or self.rows.d > (TURNED if turns else self.largest):
+            if self.rows.d > self.largest:
                 break
-            if turns and (best.blur <= enough or not (some or how == "turned")):
-                break  # another basis would not help
+            if not choices.worth(best, how, enough, some, turns, self.rows.d):
+                break
             H, mu = self._curvature(some, turns)
             found = fall(H, mu, *self._seen(slope, H)) if mu > 0 else Fall()
             if found.most < best.most:
@@ -239,8 +250,7 @@ class SquaredRisk:
             within, best = self._within(slope)
             how = "within"
         lower = max(0.0, down(slope.least - best.most))
-        charge = 2 * (slope.upper - slope.least) + self.room * slope.upper
-        charge += min(best.blur, slope.least)
+        charge = choices.squared_charge(slope.upper, slope.least, best.blur, self.room)
         return SquaredFound(Bounds.proved(lower, slope.upper, charge), how, within)
 
     def _by_penalty(self, slope: Slope) -> Fall:
@@ -252,12 +262,12 @@ class SquaredRisk:
         rows = self.rows
         if not (self.added > 0).all():
             return Fall()
-        size = norm_up(slope.g[: rows.d] / np.sqrt(self.added)) * (1 + 4 * U)
+        size = norm_up(slope.g[: rows.d] / np.sqrt(self.added))
         bias = up(abs(float(slope.g[-1])) + slope.off) if self.risk.free_bias else 0.0
         mean = self._mean_length() if bias else 0.0
         worst = above((slope.off + mean * bias) / math.sqrt(float(self.added.min())), 6)
         both = up(size + worst)
-        most = above(0.5 * above(both * both + bias * bias, 4), 6)
+        most = above(0.5 * above(both * both + bias * bias, 12), 6)
         return Fall(most, max(0.0, most - 0.5 * size * size)) if math.isfinite(most) else Fall()
 
     def _mean_length(self) -> float:

@@ -5,9 +5,8 @@
 Both bounds follow from the products of K with β and with the dual point c. A block is off by eᵢfⱼ
 (`kernels.py`), and a sum of k products by γₖ Σ|Kᵢⱼwⱼ|, where |Kᵢⱼ| ≤ √k(xᵢ, xᵢ)·√k(xⱼ, xⱼ).
 
-Weak duality needs a positive semi-definite K. Where no formula shows that, a Cholesky
-factorization of K + σI that runs through proves it of K + εI, ε being σ and the a-priori error of
-the factorization (Rump 2006): the claim is then about K + εI.
+Weak duality needs a positive semi-definite K. Where no formula shows that, the claim is about
+K + εI, with the ε of `definite.py`.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    CHUNK, TINY, FloatArray, U, above, compensated, exact_products, exact_sum, gamma, is_definite,
-    total, up,
+    CHUNK, TINY, FloatArray, U, above, compensated, exact_products, exact_sum, gamma, total,
+    up,
 )  # fmt: skip
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -222,21 +221,6 @@ def _combination(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     mass = np.abs(products).sum(axis=0)
     small = 4.0 * gamma(len(A) + CHUNK) * gamma(CHUNK + 2)
     return value, 2 * U * np.abs(value) + small * mass + 16 * (len(A) + 1) * TINY
-
-
-def proved_shift(K: FloatArray) -> float:
-    """ε with K + εI positive semi-definite, K being symmetric; infinite if K is too far from it."""
-    n = len(K)
-    error = above(2.0 * gamma(n + 4) * above(float(np.abs(np.diag(K)).sum()), n), 4) + TINY
-
-    # The diagonal of K less the error is smaller than that of K, and so is its own error.
-    if n == 0 or is_definite(K - error * np.eye(n)):
-        return 0.0
-    # Where the eigenvalues are is only a hint.
-    for sigma in (error, error - 1.01 * float(np.linalg.eigvalsh(K)[0])):
-        if 0.0 < sigma < math.inf and is_definite(K + sigma * np.eye(n)):
-            return above(sigma + error + above(4.0 * gamma(n + 4) * n * sigma, 4), 4)
-    return math.inf
 
 
 def bounds(

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.choices import CURVATURES, SAMPLE
+from cotas.certificates.core.definite import is_definite
+from cotas.certificates.core.framed import pairwise
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    SMALL, TINY, FloatArray, above, gamma, is_definite, norm_up, total_up,
+    SMALL, TINY, FloatArray, above, gamma, norm_up, total_up,
 )  # fmt: skip
-from cotas.certificates.core.rows import SAMPLE, pairwise
-
-# What is tried for μ.
-CURVATURES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
 class Hessian(NamedTuple):

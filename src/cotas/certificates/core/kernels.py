@@ -1,8 +1,8 @@
 """Kernels from their formulas, each value with a proved bound of its rounding.
 
-A kernel is plain data, a tuple that begins with its name, such as ("rbf", γ, σ) or
-("sum", ("linear",), ("constant", 1.0)); `positive` lists them all. Rows are arrays in double
-precision, or CSR matrices, of which only `@`, `*`, `multiply`, `indptr` and `toarray` are used.
+A kernel is plain data, a tuple that begins with its name, such as ("rbf", γ, σ). `composites.py`
+has those that are made of others, such as ("sum", ("linear",), ("constant", 1.0)). Rows are arrays
+in double precision, or CSR matrices: only `@`, `*`, `multiply`, `indptr` and `toarray` are used.
 
 `Entries` holds computed values K and, for each row on either side, two numbers: m, so that
 |k| ≤ √(mᵢnⱼ), and e, so that |K − k| ≤ √(eᵢfⱼ). By Cauchy and Schwarz the bounds of a sum are then
@@ -14,6 +14,7 @@ product of matrices adds up its terms in any order, and no fast multiplication (
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,10 @@ class Entries(NamedTuple):
     right: Side
 
 
+# What `positive` and `evaluate` say of kernels with other names: `composites.py` adds its own.
+OTHERS: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Any, Any], Entries]]] = {}
+
+
 def block(spec: Any, A: Any, B: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     """K, e and f with |K − k(a, b)| ≤ eᵢ·fⱼ for each row a of A and b of B.
 
@@ -45,7 +50,8 @@ def block(spec: Any, A: Any, B: Any) -> tuple[FloatArray, FloatArray, FloatArray
         K, (_, left), (_, right) = evaluate(spec, A, B)
         K = K if np.shape(K) == shape else np.broadcast_to(K, shape)
         e, f = (
-            np.broadcast_to(_up(np.sqrt(s)), n) for s, n in zip((left, right), shape, strict=True)
+            np.broadcast_to(raised(np.sqrt(s)), n)
+            for s, n in zip((left, right), shape, strict=True)
         )
     if not (np.isfinite(e).all() and np.isfinite(f).all()):
         raise Objection("not finite")
@@ -68,27 +74,14 @@ def positive(spec: Any) -> bool:
             return True
         case ("precomputed",):  # the rows are those of the Gram matrix: no part of a formula
             return False
-        case ("custom", function) if callable(function):  # of two blocks of rows: on trust
-            return False
-        case ("features", phi) if callable(phi):  # φ(x)·φ(x′), φ of a block of rows: on trust
-            return True
-        case ("constant", c) if isinstance(c, float) and 0.0 <= c < math.inf:
-            return True
         case ("rbf", g, sigma) if isinstance(g, float) and isinstance(sigma, float):
             if 0.0 < g < math.inf and 0.0 < sigma < math.inf:  # exp(−γ‖x − x′‖²/σ²)
                 return True
         case ("gaussian", W) if isinstance(W, np.ndarray) and W.dtype == np.float64:
             if W.ndim == 2 and np.isfinite(W).all():  # exp(−½‖W(x − x′)‖²)
                 return True
-        case ("power", k, int(p)) if p >= 1:
-            return positive(k)
-        case ("exp" | "normalized", k):
-            return positive(k)
-        case ("columns", k, tuple(j)) if j and all(isinstance(i, int) and i >= 0 for i in j):
-            return positive(k)
-        case ("sum" | "product", *parts) if parts:
-            found = [positive(k) for k in parts]  # each of them is looked at
-            return all(found)
+        case (str(name), *_) if name in OTHERS:
+            return OTHERS[name][0](spec)
     raise Objection("kernel")
 
 
@@ -96,14 +89,7 @@ def evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
     """k of each row of A with each of B, or with itself if there is no B."""
     match spec:
         case ("linear",):
-            return _linear(A, B)
-        case ("features", phi):
-            image = np.asarray(phi(A), dtype=np.float64)
-            return _linear(image, None if B is None else np.asarray(phi(B), dtype=np.float64))
-        case ("custom", function):
-            return _custom(function, A, B)
-        case ("constant", c):
-            return Entries(c, (c, 0.0), (c, 0.0))
+            return linear(A, B)
         case ("rbf" | "gaussian", *_) if B is None:
             return Entries(np.ones(A.shape[0]), (1.0, 0.0), (1.0, 0.0))
         case ("rbf", g, sigma):
@@ -111,30 +97,12 @@ def evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
         case ("gaussian", W):
             A, B, off = _whitened(A, B, W)
             return _falling(A, B, math.sqrt(0.5), off)
-        case ("sum", *parts):
-            return _sum([evaluate(k, A, B) for k in parts])
-        case ("product", first, *others):
-            found = evaluate(first, A, B)
-            for k in others:
-                found = _product(found, evaluate(k, A, B))
-            return found
-        case ("power", k, p):
-            return _power(evaluate(k, A, B), p)
-        case ("exp", k):
-            return _exp(evaluate(k, A, B))
-        case ("normalized", k):
-            if k == ("linear",):  # which does not depend on the lengths of the rows
-                A, B = _levelled(A), None if B is None else _levelled(B)
-            one = evaluate(k, A)
-            if B is None:
-                return _normalized(one, one, one)
-            return _normalized(evaluate(k, A, B), one, evaluate(k, B))
-        case ("columns", k, j) if max(j) < A.shape[1]:
-            return evaluate(k, A[:, list(j)], None if B is None else B[:, list(j)])
+        case (str(name), *_) if name in OTHERS:
+            return OTHERS[name][1](spec, A, B)
     raise Objection("kernel")
 
 
-def _linear(A: Any, B: Any) -> Entries:
+def linear(A: Any, B: Any) -> Entries:
     """A·Bᵀ is off by γ‖a‖‖b‖, and by what underflows."""
     squares, left = _squares(A)
     if B is None:
@@ -151,37 +119,14 @@ def _squares(A: Any) -> tuple[FloatArray, Side]:
     nothing = squares == 0.0
     nothing[nothing] = np.asarray((A[nothing] != 0).sum(axis=1)).ravel() == 0
     off, lost = gamma(width + 2), np.where(nothing, 0.0, (width + 1) * TINY)
-    m = _up(squares * (1.0 + off) + lost)
-    return squares, (m, _up(off * m + lost))
+    m = raised(squares * (1.0 + off) + lost)
+    return squares, (m, raised(off * m + lost))
 
 
 def _row_squares(A: Any) -> FloatArray:
     if hasattr(A, "multiply"):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", A, A))
-
-
-def _levelled(A: Any) -> Any:
-    """Each row times a power of two, so that its largest entry is near one: no square overflows."""
-    if not hasattr(A, "multiply"):
-        return np.ldexp(A, -np.frexp(np.abs(A).max(axis=1, initial=0.0))[1][:, None])
-    tops = np.frexp(np.asarray(abs(A).max(axis=1).toarray()).ravel())[1]
-    A = A.copy()
-    A.data = np.ldexp(A.data, -np.repeat(tops, np.diff(A.indptr)))
-    return A
-
-
-def _custom(function: Any, A: Any, B: Any) -> Entries:
-    """The values of a function are taken as they come."""
-    if B is None:
-        parts = [A[i : i + 32] for i in range(0, A.shape[0], 32)]
-        K = np.concatenate([np.diag(function(a, a)) for a in parts] or [np.zeros(0)])
-        return Entries(K, (np.abs(K), 0.0), (np.abs(K), 0.0))
-    K = np.array(function(A, B), dtype=np.float64)
-    if K.shape != (A.shape[0], B.shape[0]):
-        raise Objection("kernel")
-    top = float(np.abs(K).max(initial=0.0))
-    return Entries(K, (top, 0.0), (top, 0.0))
 
 
 def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
@@ -214,7 +159,7 @@ def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
         K[far] = -math.inf
         K[i, j] = -_squared_distances(A, B, i, j, scale)
     np.exp(K, out=K)
-    errors = [_up(bound * (1.1 + 5.0 * np.minimum(s, SAFE)) + 1.8 * off) for s in (p, q)]
+    errors = [raised(bound * (1.1 + 5.0 * np.minimum(s, SAFE)) + 1.8 * off) for s in (p, q)]
     return Entries(K, (1.0, errors[0]), (1.0, errors[1]))
 
 
@@ -246,77 +191,10 @@ def _whitened(A: Any, B: Any, W: FloatArray) -> tuple[FloatArray, FloatArray, fl
     A, B, off = A - (centre := B.sum(axis=0) / max(1, len(B))), B - centre, 0.0
     for rows in (A, B):
         longest = _squares(np.abs(rows) @ np.abs(W).T)[1][0].max(initial=0.0)
-        off = max(off, _up(gamma(2 * A.shape[1] + 4) * math.sqrt(longest) + TINY))
+        off = max(off, raised(gamma(2 * A.shape[1] + 4) * math.sqrt(longest) + TINY))
     return A @ W.T, B @ W.T, off
 
 
-def _sum(parts: list[Entries]) -> Entries:
-    K = parts[0].K
-    for part in parts[1:]:
-        K = _into(np.add, K, part.K)
-    sides = [part.left for part in parts], [part.right for part in parts]
-    return Entries(K, side_of_sum(sides[0]), side_of_sum(sides[1]))
-
-
-def side_of_sum(sides: list[Side]) -> Side:
-    """m and e of a sum of kernels."""
-    m, e = sum(m for m, _ in sides), sum(e for _, e in sides)
-    return _up(m), _up(e + gamma(len(sides)) * (m + e))
-
-
-def _product(one: Entries, other: Entries) -> Entries:
-    K = one.K * other.K if one is other else _into(np.multiply, one.K, other.K)
-    left, right = side_of_product(one.left, other.left), side_of_product(one.right, other.right)
-    return Entries(K, left, right)
-
-
-def side_of_product(a: Side, b: Side) -> Side:
-    """m and e of a product of two kernels."""
-    (m, e), (n, f) = a, b
-    lost = np.where(np.greater(m, 0) & np.greater(n, 0), TINY, 0.0)
-    return _up(m * n + lost), _up(m * f + e * n + e * f + 2 * U * (m + e) * (n + f) + lost)
-
-
-def _power(base: Entries, p: int) -> Entries:
-    if p == 1:
-        return base
-    half = _power(base, p // 2)
-    square = _product(half, half)  # another array: `base` is needed once more
-    return _product(square, base) if p % 2 else square
-
-
-def _exp(inner: Entries) -> Entries:
-    """exp(k) ≤ exp(mᵢ/2)·exp(nⱼ/2), since √(mn) is at most the mean of m and n."""
-    most = math.sqrt(np.max(inner.left[1], initial=0.0) * np.max(inner.right[1], initial=0.0))
-    one, two = side_of_exp(inner.left, most), side_of_exp(inner.right, most)
-    return Entries(np.exp(inner.K, out=inner.K if np.ndim(inner.K) else None), one, two)
-
-
-def side_of_exp(side: Side, most: float) -> Side:
-    """m and e of exp(k), where no value of k is off by more than `most`."""
-    m, e = side
-    grown = _up(np.exp(_up(m)))
-    return grown, _up(math.exp(most) * grown * (e + 10 * U))
-
-
-def _normalized(whole: Entries, *own: Entries) -> Entries:
-    """k/√(k(x, x)·k(x′, x′)), zero where φ is; k(x, x) must be known to two digits."""
-    values = [np.where((one.K == 0) & (one.left[1] == 0), 1.0, one.K) for one in own]
-    off = max(float(np.max(e.left[1] / v, initial=0.0)) for e, v in zip(own, values, strict=True))
-    off = _up(off + 8 * U) if off <= 0.01 else math.inf
-    sides = zip((whole.left, whole.right), values, strict=True)
-    one, two = ((1.02 * m / v, 1.02 * (e + 1.1 * off * m) / v) for (m, e), v in sides)
-    first, second = (np.atleast_1d(np.sqrt(v)) for v in values)
-    first = first[:, None] if np.ndim(whole.K) == 2 else first
-    return Entries(whole.K / first / second, one, two)
-
-
-def _into(operation: Any, a: Any, b: Any) -> Any:
-    """Into one of the two arrays: a new one costs more than the operation."""
-    out = a if isinstance(a, np.ndarray) else b if isinstance(b, np.ndarray) else None
-    return operation(a, b, out=out)
-
-
-def _up(x: Any) -> Any:
+def raised(x: Any) -> Any:
     """Above what x ≥ 0 stands for after a few operations; zero stays zero."""
     return x * (1.0 + 64 * U)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.gap import Pair
+from cotas.certificates.core.gap import Extent, Pair
 from cotas.certificates.core.hessian import hessian
 from cotas.certificates.core.rounding import FloatArray, U, above, below, ratio, up
 from cotas.certificates.core.rows import Rows
@@ -28,7 +28,10 @@ class Squared:
 
     ulps: ClassVar[int] = 8
     reach: ClassVar[float] = math.inf
-    quadratic: ClassVar[bool] = True  # t ↦ gain is a quadratic polynomial
+    quadratic: ClassVar[bool] = True
+    moves: ClassVar[bool] = True
+    centred: ClassVar[bool] = True
+    rescaled: ClassVar[bool] = False
 
     def refuse(self, y: FloatArray) -> None:
         """Refuse targets that are no numbers, and parameters that are none of a loss."""
@@ -67,6 +70,10 @@ class Squared:
         reach = above(ratio(size, below(math.sqrt(found.least()))), 2)
         return np.asarray(reach * found.scale[: len(free)] / part.unit * (1 + 4 * U))
 
+    def beyond(self, extent: Extent, high: float, level: float) -> float:
+        """How far from zero the average score can be where P ≤ level."""
+        return up(above(extent.most) + self.spread(level))
+
     def spread(self, level: float) -> float:
         """How large the average |y − z| can be where the average loss is at most `level`."""
         return up(math.sqrt(up(2.0 * level)))
@@ -78,6 +85,7 @@ class Huber(Squared):
 
     k: float = 1.0
     reach: ClassVar[float] = 1.0
+    centred: ClassVar[bool] = False
 
     def refuse(self, y: FloatArray) -> None:
         super().refuse(y)
@@ -106,6 +114,7 @@ class EpsilonInsensitive(Squared):
 
     epsilon: float = 0.1
     reach: ClassVar[float] = 1.0
+    centred: ClassVar[bool] = False
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
         """The farther end less ε, the rounding of the residual counted before ε is taken away."""

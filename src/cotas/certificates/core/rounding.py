@@ -168,14 +168,3 @@ def dot(a: FloatArray, b: FloatArray, more: Iterable[float] = ()) -> tuple[float
         return value, up(off + above(2 * U * total(np.abs(product))[0]))
     value = exact_sum([*product.tolist(), *rest.tolist(), *more])
     return value, up(U * abs(value)) + 8 * (len(product) + 1) * TINY
-
-
-def is_definite(A: FloatArray) -> bool:
-    """Whether the Cholesky factorization of a symmetric A runs through in floating point.
-
-    Then λ_min(A) ≥ −γ_{n+1}/(1 − γ_{n+1})·trace(A), n being the order of A (Rump 2006).
-    """
-    try:
-        return bool(np.isfinite(np.linalg.cholesky(A)).all())
-    except np.linalg.LinAlgError:
-        return False

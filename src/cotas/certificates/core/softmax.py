@@ -25,33 +25,21 @@ from cotas.certificates.core.blocks import (  # isort: skip
     Array, Between, Claims, Down, Most, Pulled, Reader, Sharp, Tally, Up, Whole, counted,
     kept_frame,
 )  # fmt: skip
-from cotas.certificates.core.bounds import APART, Bounds, Objection, Pull
-from cotas.certificates.core.gap import MULTIPLES, Weights
+from cotas.certificates.core import choices
+from cotas.certificates.core.bounds import Bounds, Objection, Pull
+from cotas.certificates.core.gap import Weights
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    FloatArray, U, above, below, down, gamma, norm_up, total, total_down, total_up, up,
+    FloatArray, U, above, below, down, gamma, ratio, total, total_down, total_up, up,
 )  # fmt: skip
 from cotas.certificates.core.rows import Rows
 
 
-def balance(wanted: FloatArray, given: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What gives each class its mass, Σ sp = Σ se (Altschuler, Weed and Rigollet 2017), roughly.
-
-    Classes with too much are scaled down by the first, and what a row then lacks goes to those
-    that lack mass, in the parts of the second; they are zero where none does.
-    """
-    kept = np.minimum(1.0, wanted / np.where(given > 0, given, 1.0))
-    lacking = np.maximum(0.0, wanted - kept * given)
-    if not lacking.sum() > 0:
-        return np.ones_like(kept), np.zeros_like(kept)
-    return kept, lacking / lacking.sum()
-
-
 def feasible(p: FloatArray, truth: FloatArray, kept: FloatArray, lacking: FloatArray) -> FloatArray:
     """Rows of numbers as probabilities, balanced; those that are none become the truth."""
-    p = np.where(np.isfinite(p).all(axis=1, keepdims=True) & (p >= 0), p, truth)
     if lacking.any():
         p = p * kept + np.outer(np.maximum(0.0, 1.0 - p @ kept), lacking)
+    p = np.where(np.isfinite(p).all(axis=1, keepdims=True) & (p >= 0), p, truth)
     sums = p.sum(axis=1, keepdims=True)
     return np.asarray(np.where(sums > 0, p / np.where(sums > 0, sums, 1.0), truth))
 
@@ -81,10 +69,9 @@ def entropy_down(p: FloatArray, truth: FloatArray, s: FloatArray, t: float) -> f
 
 
 class Masses(NamedTuple):
-    """Bounds of Σ s and of its least part that a class has, max ‖x‖, and Σₖ|δₖ| at most."""
+    """Σ s and its least part that a class has, max ‖x‖, and Σₖ|δₖ| at most."""
 
-    low: float
-    high: float
+    w: Weights
     smallest: float
     longest: float
     rest: float
@@ -92,10 +79,10 @@ class Masses(NamedTuple):
 
 def slip_of(penalty: Any, k: int, level: float, m: Masses) -> float:
     """What the biases may take away: Σₖ|δₖ|B/S, rounded up."""
-    share, mass = up(1.0 / m.low), above(gamma(k + 8) * 2 * m.high, 2)
+    share, mass = up(1.0 / m.w.low), above(gamma(k + 8) * 2 * m.w.high, 2)
     level = min(level, above(math.log(k), 8))  # that of W = 0, b = 0
     reach = above(2 * m.longest * penalty.radius(level), 2)
-    far = up(reach + above(level * m.high / m.smallest, 3))
+    far = up(reach + above(ratio(level * m.w.high, m.smallest), 3))  # a class may have no rows
     return above(up(m.rest + mass) * share * far, 4)
 
 
@@ -120,25 +107,24 @@ class Dual(NamedTuple):
         known = zip(self.pulls, self.W.T, strict=True)
         return float(min(1.0, *(self.penalty.reach(pull, theta, share) for pull, theta in known)))
 
-    def cost(self, t: float, pulls: list[Pull]) -> float:
+    def cost(self, t: float) -> float:
         """Σₖ Ω*, rounded up."""
         paid = 0.0
-        for pull in pulls:
+        for pull in self.pulls:
             paid = up(paid + self.penalty.conjugate(pull, t, up(1.0 / self.low)))
         return paid
 
     def best(self, gains: Mapping[float, float]) -> tuple[float, float]:
-        """D at the best of some multiples, rounded down, and about what rounding has cost it."""
-        exact, best, rounding = [pull._replace(off=0.0) for pull in self.pulls], 0.0, 0.0
-        known, share = zip(self.pulls, self.W.T, strict=True), up(1.0 / self.low)
-        charge = sum(pull.off * norm_up(theta * pull.unit) * share for pull, theta in known)
+        """D at the best of some multiples, rounded down, and that multiple."""
+        best, multiple = 0.0, 0.0
         for t, gain in gains.items():
-            paid = self.cost(t, self.pulls)
-            found = down(below(max(gain, 0.0) / self.high, 1) - paid)
+            if not 0.0 <= t <= 1.0:
+                continue  # e + t(p − e) are no probabilities
+            found = down(below(max(gain, 0.0) / self.high, 1) - self.cost(t))
             found = down(found - above(t * self.slip))
             if found > best:
-                best, rounding = found, paid - self.cost(t, exact) + self.slip
-        return best, rounding + charge
+                best, multiple = found, t
+        return best, multiple
 
 
 def objective(penalty: Any, W: FloatArray, losses: float, low: float) -> float:
@@ -181,8 +167,7 @@ class ClassReader(Reader):
         if self.reference is not None or z is None:
             W, b = self.reference or (self.claims.thetas, self.claims.biases)
             z = rows.scores(W, [(value,) for value in b])[0]
-        p = np.exp(z - z.max(axis=1, keepdims=True))
-        p = np.asarray(p / p.sum(axis=1, keepdims=True))
+        p = choices.probabilities(z)
         if isinstance(block, Whole):
             block.p = p  # the next pass need not compute it again
         return p
@@ -195,7 +180,7 @@ class ClassValues(ClassReader):
     @np.errstate(all="ignore")
     def __call__(self, block: Any) -> Tally:
         rows, truth, s = self.known(block)
-        z, off, _ = self.scores(rows, truth)
+        z, off, _ = self.scores(rows)
         p, k = self.probabilities(block, rows, z), truth.shape[1]
         losses, slack = losses_of(z, off, truth)
         whole = Tally(
@@ -254,32 +239,29 @@ def softmax_bounds(
     claims.refuse()
     given = (claims, *kept_frame(source, claims), reference)
     first = counted(source.map_reduce(ClassValues(*given)), claims.n)
-    w = Weights.between(*first["weights"])
-    low, high = w.low, w.high
-    upper, felt = objective(penalty, W, float(first["losses"]), low), float(first["felt"]) / low
+    w = Weights(None, *first["weights"])
+    upper = objective(penalty, W, float(first["losses"]), w.low)
     shares = (np.ones(k), np.zeros(k))
     smallest = min(float(first[f"mass {j}"]) for j in range(k))
     if claims.risk.free_bias:
-        shares = balance(first["wanted"].value, first["given"].value)
-        if not smallest > 0:
-            return Bounds.proved(0.0, upper, 2 * felt)
-    gains, multiples = dict[float, float](), tuple(MULTIPLES)
+        shares = choices.balance(first["wanted"].value, first["given"].value)
+    gains, multiples = dict[float, float](), tuple(choices.MULTIPLES)
     for _ in range(2):
         second = counted(source.map_reduce(ClassPulls(*given, *shares, multiples)), claims.n)
         pulls, rest = _pulls(claims, given[1].unit, second)
-        known = Masses(low, high, smallest, float(first["longest"]), rest)
+        known = Masses(w, smallest, float(first["longest"]), rest)
         slip = slip_of(penalty, k, upper, known) if claims.risk.free_bias else 0.0
-        dual = Dual(penalty, pulls, W, low, high, slip)
+        dual = Dual(penalty, pulls, W, w.low, w.high, slip)
         gains |= {t: float(second[f"gain {j}"]) for j, t in enumerate(multiples)}
-        multiples = tuple(t * dual.reach() for t in MULTIPLES)
+        multiples = tuple(t * dual.reach() for t in choices.MULTIPLES)
         if all(t in gains for t in multiples):
             break
-    lower, charge = dual.best(gains)
-    room = 2 * charge + 2 * felt
+    lower, t = dual.best(gains)
+    room = choices.class_charge(first, dual, t, lower, upper)
     if isinstance(source, Whole):
         return Bounds.proved(lower, upper, room)
     # The same rows in other blocks prove a little more or less: there is room for that.
-    return Bounds.proved(lower, upper, room + APART * upper, room)
+    return Bounds.proved(lower, upper, room + choices.APART * upper, room)
 
 
 def _pulls(claims: Claims, unit: FloatArray, second: Tally) -> tuple[list[Pull], float]:

@@ -14,21 +14,43 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection, Pull
-from cotas.certificates.core.gap import L2, Regularizer, half_square
+from cotas.certificates.core.framed import BLOCK_ROWS, pairwise
+from cotas.certificates.core.gap import L2, half_square, least_known
 
 from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, IntArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up,
     up,
 )  # fmt: skip
-from cotas.certificates.core.rows import BLOCK_ROWS, pairwise
 
 
-class Sparse(Regularizer):
-    """What both have in common: coefficients without a penalty."""
+class Sparse:
+    """What both have in common: weights, by which θ is multiplied and u is divided; None for ones.
+
+    The other fields are numbers ≥ 0.
+    """
+
+    weights: FloatArray | None
+    positive: bool = False
+    degree: ClassVar[int] = 0
+
+    def refuse(self, theta: FloatArray) -> None:
+        """Refuse parameters that are none, and a negative coefficient where there must be none."""
+        w = self.weights
+        sound = all(0 <= v < math.inf for k, v in vars(self).items() if k != "weights")
+        if w is not None:
+            sound = sound and w.shape == theta.shape and bool(((w >= 0) & (w < math.inf)).all())
+        if not sound:
+            raise Objection("parameters")
+        if self.positive and (theta < 0).any():
+            raise Objection("sign")
+
+    def weighted(self, theta: FloatArray) -> FloatArray:
+        """wθ, one rounding each."""
+        return theta if self.weights is None else theta * self.weights
 
     def free(self) -> IntArray:
         """The coefficients that have no penalty."""
-        return super().free() if self.weights is None else np.flatnonzero(self.weights == 0)
+        return np.flatnonzero([] if self.weights is None else self.weights == 0)
 
     def penalized(self, u: Any) -> Any:
         """The part of a vector, or of a `Pull`, that has a penalty."""
@@ -37,10 +59,16 @@ class Sparse(Regularizer):
         on = np.asarray(self.weights) != 0
         return u._replace(u=u.u[on], unit=u.unit[on]) if isinstance(u, Pull) else u[on]
 
+    def sizes(self, pull: Pull) -> FloatArray:
+        """|uⱼ|/wⱼ, or −uⱼ/wⱼ, rounded up where that is above zero and there is a penalty."""
+        w, pull = self.penalized(self.weights), self.penalized(pull)
+        sizes = sizes_of(pull, self.positive)
+        return np.asarray(sizes if w is None else sizes / w * (1 + 4 * U))
+
     def largest(self, pull: Pull) -> float:
-        """max |uⱼ|/wⱼ, rounded up, where there is a penalty."""
-        w = None if self.weights is None else self.penalized(self.weights)
-        return float(self.penalized(pull).largest(w, self.positive))
+        """The largest of these, rounded up; at least zero."""
+        top = float(self.sizes(pull).max(initial=0.0))
+        return math.inf if math.isnan(top) else above(top)
 
     def least(self) -> float:
         """min w, where it is not zero."""
@@ -48,12 +76,27 @@ class Sparse(Regularizer):
             return 1.0
         return float(self.penalized(self.weights).min(initial=math.inf))
 
-    def loose(self, pull: Pull, limits: FloatArray) -> float:
-        """Σ |uⱼ| times these bounds, rounded up."""
+    def loose(self, claim: Any, rows: Any, w: Any, pull: Pull, level: float) -> tuple[float, float]:
+        """What the coefficients without a penalty take away at most, and how long they are."""
+        free = self.free()
+        if not len(free):
+            return 0.0, 0.0
+        if not hasattr(claim.risk.loss, "limits"):
+            return math.inf, math.inf
+        limits = claim.risk.loss.limits(claim, rows, w, least_known(claim, w, level))
+        return above(up(1.0 / w.low) * self.taken(pull, limits)), norm_up(limits)
+
+    def taken(self, pull: Pull, limits: FloatArray) -> float:
+        """Σ |uⱼ| of these coefficients times bounds of them, rounded up."""
         free = self.free()
         part = pull._replace(u=pull.u[free], unit=pull.unit[free])
-        sizes = np.maximum(part.sizes(None, self.positive), 0.0)
-        return above(total_up(sizes * limits), 2)
+        return above(total_up(np.maximum(sizes_of(part, self.positive), 0.0) * limits), 2)
+
+
+def sizes_of(pull: Pull, positive: bool) -> FloatArray:
+    """|uⱼ|, or −uⱼ, rounded up where that is above zero."""
+    sizes = (-pull.u if positive else np.abs(pull.u)) + pull.unit * (pull.off * (1 + 4 * U))
+    return np.asarray(sizes * (1 + 8 * U))
 
 
 @dataclass(frozen=True)
@@ -79,10 +122,9 @@ class ElasticNet(Sparse):
         if self.lam2 <= 0:
             inside = above(factor * self.largest(pull)) <= self.lam1
             return 0.0 if inside else math.inf
-        w = None if self.weights is None else self.penalized(self.weights)
-        sizes = factor * self.penalized(pull).sizes(w, self.positive) * (1 + 4 * U)
-        size = norm_up(np.maximum(sizes - self.lam1, 0.0) * (1 + 4 * U))
-        return above(ratio(above(size * size), below(2 * self.lam2, 0)), 4)
+        sizes = factor * self.sizes(pull) * (1 + 4 * U)
+        size = norm_up(np.maximum(sizes - self.lam1, 0.0))
+        return above(ratio(above(size * size, 4), below(2 * self.lam2, 0)), 4)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """The largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of u."""
@@ -125,6 +167,10 @@ class Ball(Sparse):
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
         """δ max |tuⱼ·share|/wⱼ, rounded up."""
         return above(self.delta * above(above(t * share) * self.largest(pull)))
+
+    def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
+        """The largest t with tu·share in the domain: none is excluded."""
+        return math.inf
 
     def radius(self, level: float) -> float:
         """‖β‖ ≤ δ/min w"""

@@ -13,7 +13,8 @@ import numpy as np
 from cotas.certificates.core.blocks import (  # isort: skip
     Array, Between, Claims, Down, Most, Pulled, Reader, Tally, Up, counted, kept_frame,
 )  # fmt: skip
-from cotas.certificates.core.bounds import APART, Objection
+from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.choices import APART
 
 from cotas.certificates.core.curvature import (  # isort: skip
     ResidualSums, Slope, SquaredFound, SquaredRisk, residual_sums,
@@ -36,7 +37,7 @@ class Squares(Reader):
         def combine(span: slice, part: Any, z: FloatArray) -> FloatArray:
             return np.asarray(rows.combine(part, s[span, None] * (z - y[span])))
 
-        z, off, combined = self.scores(rows, y, combine)
+        z, off, combined = self.scores(rows, combine)
         whole = Tally(
             rows=len(s),
             weights=Between.sum_of(s),
@@ -72,10 +73,11 @@ class BlockSquaredRisk(SquaredRisk):
         self.claims, (self.frame, self.middles) = claims, kept_frame(source, claims)
         squares = Squares(claims, self.frame, self.middles, claims.d <= largest)
         self.sums = counted(source.map_reduce(squares), claims.n)
-        w = Weights.between(*self.sums["weights"])
+        w = Weights(None, *self.sums["weights"])
         rows = SimpleNamespace(n=claims.n, d=claims.d, unit=self.frame.unit)
         given = (rows, claims.risk.free_bias, w, largest)
-        super().__init__(claims.risk.regularizer.lam, claims.risk.regularizer.weights, *given)
+        penalty = claims.risk.regularizer
+        super().__init__(penalty.lam, getattr(penalty, "sigma", None), *given)
         if "H" in self.sums:
             self._known[False, 0] = self._all_rows()
 

@@ -19,7 +19,8 @@ from cotas.certificates.blocks import as_source, class_factors, weighed
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import Down, Least, Most, Up, counted
 from cotas.certificates.core.blocks import Tally as BlockTally
-from cotas.certificates.core.bounds import APART, Objection
+from cotas.certificates.core.bounds import Objection
+from cotas.certificates.core.choices import APART
 from cotas.certificates.core.rounding import TINY, above, gamma, total_down, total_up, up
 from cotas.certificates.sound import Sound
 from cotas.certificates.sweep import Tally

@@ -26,6 +26,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
+from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.rounding import (
     TINY,
     above,
@@ -38,7 +39,7 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.core.rows import flipped, pairwise
+from cotas.certificates.core.rows import flipped
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import (

@@ -1,0 +1,206 @@
+"""What the core chooses: where to measure from, which dual point and which multiple of it to try.
+
+Whatever is answered here, the bounds hold: they are computed from what was chosen, and what would
+not do is refused or moved into its domain by who asked. So none of this has to be trusted, only to
+choose well. `tests/laws/exact/any_choice.py` has every function here answer at random.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cotas.certificates.core.rounding import TINY, FloatArray, U, sharp_total
+
+# Rows that are measured, twice as many at most, and entries of them where they are sparse.
+SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
+# A column is moved if its centre is so many times as far from zero as its rows are from it.
+FAR = 4.0
+# Multiples of the dual point that are tried where the best one has no formula.
+MULTIPLES = (1.0, 0.999, 0.99, 0.9, 0.5, 0.1)
+# Lower bounds of a curvature that are tried.
+CURVATURES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+# Up to so many columns another basis is tried; whether from some rows only, and how often turned.
+TURNED = 500
+WAYS = ((True, 0), (False, 0), (True, 1), (True, 2), (False, 2))
+# What bounds are moved apart by, as a part of the objective and of what rounding cost.
+APART, FELT = 1e-10, 1 / 16
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+@np.errstate(all="ignore")
+def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
+    """What columns are moved by, and their units, by a look at some rows."""
+    some, shift = X[:: max(1, X.shape[0] // SAMPLE)].astype(np.float64, copy=False), None
+    if hasattr(X, "indptr"):  # to be moved, sparse rows would have to store zeros
+        size = sparse_sizes(some if some.shape[0] * X.shape[1] < LARGEST_SAMPLE else some[:0])
+    else:
+        shift = shift_of(some) if movable else None
+        some = some if shift is None else some - shift
+        most = np.maximum.reduce(np.abs(some), initial=TINY)
+        size = most * np.sqrt(column_means(np.square(some / most)))
+    size = np.where((size > 2.0**-960) & (size < math.inf), size, 1.0)
+    powers = np.minimum(np.frexp(math.sqrt(2.0) * size)[1] - 1, 960)  # log₂ of it, rounded
+    return shift, np.ldexp(1.0, powers)
+
+
+def shift_of(some: FloatArray) -> FloatArray | None:
+    """What columns are moved by; none if all are near zero."""
+    spread = column_means(np.abs(some - some[0]))
+    # The mean of equal numbers may be rounded, and what is left of them then counts.
+    centre = np.where(spread > 0, column_means(some), some[0])
+    far = (np.abs(centre) > FAR * spread) & np.isfinite(centre)
+    return np.where(far, centre, 0.0) if far.any() else None
+
+
+def column_means(rows: FloatArray) -> FloatArray:
+    """The mean of each column; that of NumPy takes longer for a few rows."""
+    return np.asarray(np.add.reduce(rows) / len(rows))
+
+
+def sparse_sizes(rows: Any) -> FloatArray:
+    """The root mean square of each column of some sparse rows; no zero is written down."""
+    n, d = rows.shape
+    most = np.full(d, TINY)
+    np.maximum.at(most, rows.indices, np.abs(rows.data))
+    squares = np.square(rows.data / most[rows.indices])
+    return np.asarray(most * np.sqrt(np.bincount(rows.indices, squares, d) / max(1, n)))
+
+
+def middle(y: FloatArray, s: FloatArray) -> float:
+    """What targets are moved by."""
+    return float(np.where(s > 0, y, 0.0).sum() / max(1, np.count_nonzero(s)))
+
+
+# ---- dual points ---------------------------------------------------------------------------------
+
+
+def slopes(loss: Any, y: FloatArray, z: FloatArray, s: FloatArray) -> FloatArray:
+    """A dual point: the slopes of the losses at some scores."""
+    c: FloatArray = s * loss.slope(y, z)
+    return c if np.isfinite(c).all() else np.nan_to_num(c)
+
+
+def balanced(loss: Any, c: FloatArray, s: FloatArray) -> FloatArray:
+    """A dual point in the domain near c, with a sum of zero if that can be."""
+    if not c.any():
+        return c
+    if loss.centred:
+        c = c - s * (float(np.add.reduce(c)) / float(np.add.reduce(s)))
+    else:
+        more, less = (float(np.add.reduce(np.maximum(side, 0.0))) for side in (c, -c))
+        shrink = min(more, less) / max(more, less)
+        c = np.where((c > 0) == (more > less), c * shrink, c)
+    c = np.where(np.abs(c) < TINY, 0.0, c)
+    for _ in range(2):
+        rest = sharp_total(c)[0]
+        side = c * math.copysign(1.0, rest)
+        able = (side >= abs(rest)).nonzero()[0]
+        if rest == 0.0 or not len(able):
+            break
+        c[able[side[able].argmin()]] -= rest  # the smallest, whose digits are the finest
+    return c
+
+
+def multiples(
+    loss: Any, degree: int, reach: float, rough: Callable[[float], float], cost: Any
+) -> list[float]:
+    """Some t worth trying, the best one first; D(tc) is about rough(t) − cost(t)."""
+    reach = min(reach, loss.reach)
+    if not loss.quadratic:
+        return list(dict.fromkeys([1.0, *(t * min(1.0, reach) for t in MULTIPLES)]))
+    # The gain is tL − t²Q, and the cost goes with the power `degree` of t.
+    one, two, paid = rough(1.0), rough(2.0), cost(1.0)
+    gains = 2.0 * one - 0.5 * two, one - 0.5 * two
+    linear = gains[0] - (paid if degree == 1 else 0.0)
+    square = gains[1] + (paid if degree == 2 else 0.0)
+    peak = linear / (2.0 * square) if square > 0 else 1.0
+    peak = min(max(peak, 0.0), reach)
+    # Near a peak the value differs by a square.
+    found = [peak] if abs(peak - 1.0) < math.sqrt(U) else [1.0, peak]
+    return sorted(found, key=lambda t: cost(t) + t * (t * gains[1] - gains[0]))
+
+
+def balance(wanted: FloatArray, given: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What gives each class its mass, Σ sp = Σ se (Altschuler, Weed and Rigollet 2017), roughly.
+
+    Classes with too much are scaled down by the first, and what a row then lacks goes to those
+    that lack mass, in the parts of the second; they are zero where none does.
+    """
+    kept = np.minimum(1.0, wanted / np.where(given > 0, given, 1.0))
+    lacking = np.maximum(0.0, wanted - kept * given)
+    if not lacking.sum() > 0:
+        return np.ones_like(kept), np.zeros_like(kept)
+    return kept, lacking / lacking.sum()
+
+
+def probabilities(z: FloatArray) -> FloatArray:
+    """Those of the classes, from their scores."""
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def shares(loss: Any, more: float, less: float, high: float) -> tuple[float, float, float]:
+    """What makes c have a sum near zero, of which the positive entries are `more`, others −`less`.
+
+    A factor for the positive entries, one for the negative ones, and what is taken from c/s before.
+    """
+    if loss.centred:
+        return 1.0, 1.0, (more - less) / high
+    if not (more > 0 and less > 0):
+        return 0.0, 0.0, 0.0
+    return (less / more, 1.0, 0.0) if more > less else (1.0, more / less, 0.0)
+
+
+def worth(best: Any, how: str, enough: float, some: bool, turns: int, d: int) -> bool:
+    """Whether another curvature may prove more: from some rows only, in a basis turned so often."""
+    if best.most <= enough or (turns and d > TURNED):
+        return False
+    return not turns or (best.blur > enough and (some or how == "turned"))
+
+
+# ---- how far bounds are moved apart --------------------------------------------------------------
+
+
+def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -> float:
+    """About what rounding Xᵀc is worth, to the model and to the one that tc itself gives."""
+    scaled, cost = theta * pull.unit, regularizer.conjugate
+    worth = cost(pull, t, 1.0 / low) - cost(pull._replace(off=0.0), t, 1.0 / low)
+    return float(max(pull.off * math.sqrt(scaled @ scaled) / low, worth))
+
+
+def charge(felt: float, best: float, value: float) -> float:
+    """What rounding has cost bounds, to first order, from what scores and sums have felt of it."""
+    felt = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
+    return felt + 64 * U * value + 2.0**20 * TINY
+
+
+def class_charge(first: Any, dual: Any, t: float, lower: float, upper: float) -> float:
+    """That of classes, of which the first pass has found what the scores felt."""
+    given = zip(dual.W.T, dual.pulls, strict=True)
+    blurs = sum(blur(dual.penalty, theta, pull, t, dual.low) for theta, pull in given)
+    slip = dual.slip if dual.slip < math.inf else 0.0
+    return charge(float(first["felt"]) / dual.low + blurs + slip, lower, upper)
+
+
+def squared_charge(upper: float, least: float, blur: float, room: float) -> float:
+    """That of least squares, whose value is known from below too; sums differ by `room` of it."""
+    return 2 * (upper - least) + room * upper + min(blur, least)
+
+
+def apart(lower: float, upper: float, charge: float, room: float) -> tuple[float, float]:
+    """How far the bounds of an objective ≥ 0 are moved apart: by less than rounding cost.
+
+    The lower one by as much as `room`, if that is more.
+    """
+    # Rounding may be as large as an objective that is nearly zero.
+    near = charge if upper <= charge else max(FELT * charge, APART * upper)
+    below = min(charge, max(room, FELT * charge, APART * abs(lower)))
+    # Who compares adds this again: a bound that stops at zero was moved no farther.
+    below = min(below, lower) if lower >= 0.0 else below
+    return max(0.0, below), max(0.0, min(charge, near))

@@ -1,0 +1,232 @@
+"""What single functions of the core promise that the bounds of whole problems hardly show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import numpy as np
+
+from cotas.certificates.core import (
+    composites,  # noqa: F401  (kernels that are made of others)
+    curvature,
+    definite,
+    gap,
+    gram,
+    hessian,
+    kernels,
+    rounding,
+    softmax,
+    sparsity,
+)
+from cotas.certificates.core.blocks import Pulled, Sharp, Tally
+from cotas.certificates.core.bounds import Bounds, Objection, Pull
+from cotas.certificates.core.gap import L2, Claim, Risk
+from cotas.certificates.core.margins import HardMargin
+from laws.exact.contracts import SLIGHTLY, TINY, U
+from laws.exact.oracle import Rational, near, rational
+
+
+def hard_margins(rng: np.random.Generator) -> Iterator[str]:
+    """P of a separator is that of its multiple whose smallest margin is one."""
+    d, lam = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3, 3))
+    theta, margins = rng.normal(size=d), rng.random(5) * 10.0 ** rng.uniform(-6, 6) + 1e-9
+    claim = Claim(Risk(HardMargin(), L2(lam), True), np.ones(5), theta, 0.5)
+    found = Rational(HardMargin().objective(claim, margins))
+    exact = Rational(lam) / 2 * sum(v * v for v in rational(theta)) / Rational(margins.min()) ** 2
+    if not exact <= found <= exact * SLIGHTLY:
+        yield f"a separator of {near(exact)} is said to be of {near(found)}"
+    margins[int(rng.integers(5))] = float(rng.choice([0.0, -1.0, math.nan]))
+    try:
+        yield f"margins {margins} separate: {HardMargin().objective(claim, margins)}"
+    except Objection as objection:
+        if objection.code != "not separated":
+            yield f"margins {margins}: {objection.code}"
+
+
+def class_rests(rng: np.random.Generator) -> Iterator[str]:
+    """Σₖ|δₖ| of what the blocks found, and Xᵀc with what the roundings of p are worth in it."""
+    d, k = int(rng.integers(1, 4)), int(rng.integers(2, 5))
+    rests = rng.normal(size=k) * rng.choice([0.0, 1.0])
+    reached, off = rng.random(k) * 1e15, 0.25
+    second = Tally()
+    for j in range(k):
+        second |= {
+            f"pull {j}": Pulled(rng.normal(size=d), off, 1.0),
+            f"reached {j}": reached[j],
+            f"rest {j}": Sharp.of([rests[j]]),
+        }
+    claims = SimpleNamespace(biases=(0.0,) * k, d=d, additions=9)
+    pulls, rest = softmax._pulls(claims, np.ones(d), second)
+    exact = sum(map(abs, rational(rests)), Rational(0))
+    if not exact <= Rational(rest) <= exact * SLIGHTLY + TINY:
+        yield f"a rest of {rest}, not {near(exact)}"
+    for j, pull in enumerate(pulls):
+        most = off + softmax.felt_of(k, d, float(reached[j]))
+        if not (pull.u == second[f"pull {j}"].u).all() or not most <= pull.off <= most * 1.001:
+            yield f"a pull off by {pull.off}, not {most}"
+
+
+def hinted_shifts(rng: np.random.Generator) -> Iterator[str]:
+    """ε covers the error of the factorization that proves it, wherever the eigenvalues are hinted.
+
+    K + σI, of the order n, is proved to have no eigenvalue below −γₙ₊₁ of its trace.
+    """
+    n = int(rng.integers(4, 9))
+    K = rng.normal(size=(n, n))
+    K = K + K.T
+    K[np.diag_indices(n)] = 0.0
+    hint, kept = -float(np.abs(K).sum()) * float(rng.uniform(0.5, 2.0)), np.linalg.eigvalsh
+    np.linalg.eigvalsh = lambda K: np.full(n, hint)
+    try:
+        found = definite.proved_shift(K)
+    finally:
+        np.linalg.eigvalsh = kept
+    sigma = Rational(-1.01 * hint)
+    least = sigma * (1 + (n + 1) * n * U)
+    if math.isfinite(found) and not least <= Rational(found) <= sigma * SLIGHTLY:
+        yield f"a shift of {found}, not {near(least)}"
+
+
+def combinations(rng: np.random.Generator) -> Iterator[str]:
+    """Σ wᵢaᵢ in twice the precision, of products that cancel twice, or underflow."""
+    scale = float(rng.choice([1.0, 1e-150, 1e-160, 1e140]))
+    A, w = rng.normal(size=(4, 1)) * scale, rng.normal(size=4)
+    for i in (1, 2, 3):  # each product cancels what the ones before have left
+        left = sum(Rational(a) * Rational(b) for a, b in zip(A[:i, 0], w[:i], strict=True))
+        w[i] = near(-left / Rational(A[i, 0])) if i < int(rng.integers(2, 5)) else w[i] * 1e-30
+    value, off = gram._combination(A, w)
+    exact = sum(Rational(a) * Rational(b) for a, b in zip(A[:, 0], w, strict=True))
+    mass = sum(abs(Rational(a) * Rational(b)) for a, b in zip(A[:, 0], w, strict=True))
+    apart, most = abs(Rational(value[0]) - exact), Rational(off[0])
+    if not apart <= most <= 2 * U * abs(exact) * SLIGHTLY + 10**6 * U * U * mass + 10**9 * TINY:
+        yield f"a combination off by {near(most)}, and it is {near(apart)} away"
+    if not most >= 2 * U * abs(Rational(value[0])) + 400 * U * U * mass:
+        yield f"a combination off by {near(most)} only"
+
+
+def long_sums(rng: np.random.Generator) -> Iterator[str]:
+    """Sums too long for `fsum`, nearly vanishing: those of residuals and of gains."""
+    kept, rounding.SOME = rounding.SOME, 3
+    try:
+        n = int(rng.integers(70, 200))
+        s, r = np.ones(n), rng.normal(size=n)
+        r[-1] -= math.fsum(r)
+        r[-2] -= math.fsum(r)
+        found = curvature.residual_sums(s, r, np.zeros(n), np.ones(n))
+        gain, off = gap.gain_of(SimpleNamespace(gain=lambda *c: (r, 0 * r), ulps=0), r, r, s, 1.0)
+    finally:
+        rounding.SOME = kept
+    exact = sum(rational(r), Rational(0))
+    if not Rational(found.mean[0]) <= exact <= Rational(found.mean[1]):
+        yield f"a sum between {found.mean}, and it is {near(exact)}"
+    size = sum(map(abs, rational(r)), Rational(0))
+    if not found.mean[1] - found.mean[0] >= near(64 * 64 * U * U * size):
+        yield f"a sum between {found.mean} that was added up with {n} roundings"
+    if not abs(Rational(gain) - exact) <= Rational(off):
+        yield f"a gain of {gain} ± {off}, and it is {near(exact)}"
+
+
+def distances(rng: np.random.Generator) -> Iterator[str]:
+    """‖a − b‖² of pairs of rows, some at a time."""
+    A, B = rng.normal(size=(5, 2)), rng.normal(size=(6, 2))
+    i, j = (np.ravel(part) for part in np.indices((5, 6)))
+    kept, kernels.SOME = kernels.SOME, int(rng.integers(1, 20))
+    try:
+        found = kernels._squared_distances(A, B, i, j, 2.0)
+    finally:
+        kernels.SOME = kept
+    exact = 4 * np.square(A[i] - B[j]).sum(axis=1)
+    if not np.allclose(found, exact, rtol=1e-12):
+        yield f"distances {found}, not {exact}"
+
+
+def defaults(rng: np.random.Generator) -> Iterator[str]:
+    """What is said of bounds that nobody has moved, and of nothing proved."""
+    if Bounds(1.0, 2.0) != Bounds(1.0, 2.0, 0.0, (0.0, 0.0)):
+        yield "bounds have been moved"
+    nothing = Objection("x")
+    if (nothing.lower, nothing.upper, nothing.charge, nothing.moved) != (0, math.inf, 0, (0, 0)):
+        yield "an objection knows something"
+    found = Bounds.proved(float(rng.random()), 2.0, 0.0)
+    if found.charge != sum(found.moved) or not 0.0 <= 2.0 - found.lower <= found.gap:
+        yield f"a gap of {found.gap} between {found}"
+
+
+def feature_lengths(rng: np.random.Generator) -> Iterator[str]:
+    """(λ/2)‖θ‖² and its conjugate where θ and u are known by their lengths alone."""
+    lam, t, share = (float(10.0 ** rng.uniform(-3, 3)) for _ in range(3))
+    length = gram.Length(float(rng.normal()), float(rng.random()))
+    most = max(Rational(0), Rational(length.square)) + Rational(length.off)
+    if not most <= Rational(length.most) <= most * SLIGHTLY:
+        yield f"{length} is at most {length.most}"
+    found = (
+        gram.SquaredLength(lam).value(length),
+        gram.SquaredLength(lam).conjugate(length, t, share),
+    )
+    bent = (
+        Rational(lam) / 2 * most,
+        (Rational(t) * Rational(share)) ** 2 * most / (2 * Rational(lam)),
+    )
+    for one, exact in zip(found, bent, strict=True):
+        if not exact <= Rational(one) <= exact * SLIGHTLY + TINY:
+            yield f"a penalty of {one}, not {near(exact)}"
+
+
+def scaled_hessians(rng: np.random.Generator) -> Iterator[str]:
+    """H in its scale, for every sum of weights that is possible."""
+    d, low = int(rng.integers(1, 4)), float(rng.uniform(0.5, 2.0))
+    high = low * float(rng.choice([1.0, 1.4]))
+    A = rng.normal(size=(6, d)) * 2.0 ** rng.integers(-9, 9, size=d)
+    matrix, scale, off = hessian.in_scale(A.T @ A / high, 6, low, high)
+    exact = (A.T @ A) * scale * scale[:, None]
+    for whole in (low, high):
+        apart = float(np.linalg.norm(exact / whole - matrix, 2))
+        if not apart <= off * (1 + 1e-12):
+            yield f"a Hessian off by {apart}, not {off}"
+    most = (high / low - 1.0) * float(np.trace(matrix))
+    if not most <= off <= most * (1 + 1e-9) + 1e-13 * float(np.trace(matrix)):
+        yield f"a Hessian off by {off}, not {most}"
+    if not (np.frexp(scale)[0] == 0.5).all() or not (np.abs(np.log2(np.diag(matrix))) <= 1).all():
+        yield f"a scale of {scale}"
+
+
+def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
+    """What coefficients without a penalty take away, and how long they are."""
+    w, limits = gap.Weights(None, 2.0, 3.0), rng.random(1) + 0.5
+    loss = SimpleNamespace(limits=lambda *given: limits, rescaled=True)
+    claim = SimpleNamespace(risk=SimpleNamespace(loss=loss), y=None)
+    pull = Pull(rng.normal(size=2), 2.0 ** rng.integers(-2, 3, size=2), 0.2)
+    for kind in (sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0])), None):
+        given = kind or sparsity.ElasticNet(1.0, 0.5, False, np.ones(2))
+        slip, long = given.loose(claim, None, w, pull, 1.0)
+        most = (abs(pull.u[1]) + pull.unit[1] * 0.2) * limits[0] / 2.0 if kind else 0.0
+        length = limits[0] if kind else 0.0
+        for found, exact in ((slip, most), (long, length)):
+            if not exact <= found <= exact * (1 + 1e-9):
+                yield f"coefficients take {slip}, not {most}; they are {long} long"
+    strange = SimpleNamespace(risk=SimpleNamespace(loss=gap.Hinge()))
+    free = sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0]))
+    if free.loose(strange, None, w, pull, 1.0) != (math.inf, math.inf):
+        yield "a loss that bounds no coefficient"
+
+
+def definite_formulas(rng: np.random.Generator) -> Iterator[str]:
+    """Which kernels are positive semi-definite by their formula."""
+    rbf, W = ("rbf", 1.0, 2.0), np.eye(2)
+    definite_ones = [("linear",), rbf, ("gaussian", W), ("constant", 0.5), ("features", np.abs)]
+    definite_ones += [("sum", rbf, ("linear",)), ("product", rbf), ("power", rbf, 2), ("exp", rbf)]
+    definite_ones += [("normalized", rbf), ("columns", rbf, (0,))]
+    others = [("precomputed",), ("custom", np.dot)]
+    others += [("sum", rbf, others[1]), ("product", others[1], rbf), ("power", others[1], 1)]
+    wrong = [spec for spec in definite_ones if not kernels.positive(spec)]
+    wrong += [spec for spec in others if kernels.positive(spec)]
+    if wrong:
+        yield f"the formulas {wrong}"
+
+
+MORE_PARTS = (
+    feature_lengths, scaled_hessians, loose_coefficients, definite_formulas, hard_margins,
+    class_rests, hinted_shifts, combinations, long_sums, distances, defaults,
+)  # fmt: skip
