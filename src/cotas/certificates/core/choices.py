@@ -150,6 +150,8 @@ def shares(loss: Any, more: float, less: float, high: float) -> tuple[float, flo
 
     A factor for the positive entries, one for the negative ones, and what is taken from c/s before.
     """
+    if not (math.isfinite(more) and math.isfinite(less)):
+        return 0.0, 0.0, 0.0
     if loss.centred:
         return 1.0, 1.0, (more - less) / high
     if not (more > 0 and less > 0):
