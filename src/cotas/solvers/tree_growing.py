@@ -129,14 +129,15 @@ class Grower:
         if kind not in self.spaces:
             sums, widest = _kind(criterion), 2 ** (self.depth - 1)
             own = [_of_thread(widest, g.dtype, sums) for _ in self.readings]
-            each_node = len(self.units.width) * MOST_BINS * np.dtype(sums).itemsize
-            n_kept = max([0, *(2**k for k in range(self.depth) if 2**k * each_node <= KEPT_BYTES)])
+            size = len(self.units.width), int(self.units.width.max())
+            most = KEPT_BYTES // (size[0] * size[1] * np.dtype(sums).itemsize)
+            n_kept = max([0, *(2**k for k in range(1, self.depth) if 2**k <= most)])
             shared: dict[str, Any] = {
                 "cuts": new_cuts(self.n_features, 2 * widest, self.named, sums),
                 "totals": np.zeros(4 * widest - 1, dtype=sums),
                 "before": np.empty(widest),
                 "gathered": np.empty(len(g) if self.depth > 1 else 0, dtype=g.dtype),
-                "kept": np.empty((n_kept, len(self.units.width), MOST_BINS), dtype=sums),
+                "kept": np.empty((n_kept, *size), dtype=sums),
             }
             self.spaces[kind] = [Space(**shared, **arrays) for arrays in own]
         return self.spaces[kind]
@@ -169,25 +170,25 @@ class Grower:
         tests, j = self.tests, self.tests.feature.copy()
         if n_nodes is not None:
             j[n_nodes:] = -1
-        tested = j >= 0
-        place = self.first.take(j, mode="clip") + tests.last
-        threshold = np.where(tested, self.thresholds.take(place, mode="clip"), np.inf)
-        missing = self.features.missing.take(j, mode="clip")
-        missing_left = np.where(tested, tests.missing_left & missing, 1)
+        none = j < 0
+        threshold = self.thresholds.take(self.first[j] + tests.last, mode="clip")
+        missing_left = tests.missing_left & self.features.missing[j]
         group, groups = np.full(len(j), -1, dtype=np.int32), NO_GROUPS
         if self.named:
-            by_name = np.flatnonzero(tested & self.features.categorical[j])
+            by_name = np.flatnonzero(~none & self.features.categorical[j])
             groups = 1 - tests.route[by_name]
             group[by_name] = np.arange(len(by_name))
             threshold[by_name], missing_left[by_name] = np.inf, 1
+        gain = tests.gain.copy()
+        threshold[none], missing_left[none], gain[none] = np.inf, 1, 0.0
         return Trees(
             feature=j[None],
             threshold=threshold[None],
-            missing_left=missing_left.astype(np.uint8)[None],
+            missing_left=missing_left[None],
             group=group[None],
             groups=groups,
             value=np.zeros((1, len(j) + 1)),
-            gain=np.where(tested, tests.gain, 0.0)[None],
+            gain=gain[None],
         )
 
 

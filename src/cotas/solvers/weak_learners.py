@@ -158,13 +158,13 @@ class BinnedTrees:
             return self._grow(wz, np.full(len(wz), w))
         part = (2.0 ** (COUNT_BITS - 1) - len(wz)) / norm if norm > 0 else 1.0
         # The last bits of a number that is large enough are the whole number next to what is added.
-        packed = (wz * part + ROUNDING).view(np.int64)
+        rounded = np.multiply(wz, part, out=self.values)  # which the tree will overwrite
+        packed = np.add(rounded, ROUNDING, out=rounded).view(np.int64)
         packed += (1 << COUNT_BITS) - ROUNDING_BITS
-        given = CountedSquares(0.0), packed, packed.sum(), wz
-        tree, leaf, sums = self.grower.grow(*given)
-        counts = np.diff(self.grower.placed.begin)
+        tree, leaf, sums = self.grower.grow(CountedSquares(0.0), packed, packed.sum(), wz)
+        begin = self.grower.placed.begin
         tree = tree._replace(gain=tree.gain / (part * part * w))
-        return tree, leaf, sums + 1j * w * counts
+        return tree, leaf, sums + 1j * w * (begin[1:] - begin[:-1])
 
     def _grow_signed(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         """The same for targets of ±1, which the signs of the weights are."""
