@@ -276,11 +276,12 @@ def written_column(lists: Lists, codes: AnyArray, k: int, room: AnyArray) -> Any
 @loop
 def divide(
     features: Features, lists: Any, codes: AnyArray, feature: IntArray, route: AnyArray,
-    placed: Placed,
+    placed: Placed, last: bool,
 ) -> None:  # fmt: skip
     """Each row goes from node v to 2v + route[v, its code in feature[v]]; without one to 2v.
 
-    No branch depends on a row, which none could foresee. Rows stay in their order.
+    No branch depends on a row, which none could foresee. Rows stay in their order; those of the
+    last level are not moved.
     """
     rows, spare, begin, node = placed.rows, placed.spare, placed.begin, placed.node
     for v in range(len(feature) - 1, -1, -1):
@@ -291,24 +292,23 @@ def divide(
             i = rows[r]
             side = route[v, column[i]] if j >= 0 else np.uint8(0)
             node[i] = np.uint8(2 * v) + side
-            rows[at] = spare[right] = i
+            if not last:
+                rows[at] = spare[right] = i
             right += np.uint64(side)
             at += np.uint64(1 - side)
-        for r in range(right):
+        for r in range(0 if last else right):
             rows[at + np.uint64(r)] = spare[r]
         begin[2 * v], begin[2 * v + 1], begin[2 * v + 2] = start, at, stop
 
 
 @loop
-def sum_leaves(criterion: Any, placed: Placed, g: AnyArray, totals: AnyArray) -> None:
+def sum_leaves(criterion: Any, node: AnyArray, g: AnyArray, totals: AnyArray) -> None:
     """totals[v] = Σ gᵢ over the rows of leaf v."""
-    rows, begin, lanes = placed.rows, placed.begin, np.empty(2, dtype=g.dtype)
+    lanes = np.zeros((2, len(totals)), dtype=g.dtype)
+    for i in range(len(node)):
+        lanes[np.uint64(lane_of(criterion, i, g[i])), node[i]] += g[i]
     for v in range(len(totals)):
-        lanes[0] = lanes[1] = 0
-        for r in range(begin[v], begin[v + 1]):
-            x = g[rows[r]]
-            lanes[np.uint64(lane_of(criterion, r, x))] += x
-        totals[v] = collected(criterion, lanes[0], lanes[1])
+        totals[v] = collected(criterion, lanes[0, v], lanes[1, v])
 
 
 @loop
@@ -326,6 +326,6 @@ def grow_levels(
         choose_level(features, criterion, first, space, tests)
         divide(
             features, units.lists, units.codes, tests.feature[first : 2 * first + 1],
-            tests.route[first : 2 * first + 1], placed,
+            tests.route[first : 2 * first + 1], placed, level == depth - 1,
         )  # fmt: skip
-    sum_leaves(summed, placed, exact, sums)
+    sum_leaves(summed, placed.node, exact, sums)

@@ -100,7 +100,7 @@ class Grower:
             )  # fmt: skip
         else:
             self._grow_in_threads(criterion, g, spaces)
-            sum_leaves(summed, self.placed, exact, sums)
+            sum_leaves(summed, self.node, exact, sums)
         return self.tree(), self.node, sums
 
     def _grow_in_threads(self, criterion: Any, g: AnyArray, spaces: list[Space]) -> None:
@@ -150,7 +150,7 @@ class Grower:
     def send(self, feature: IntArray, route: AnyArray) -> None:
         """Each row from node v to 2v + route[v, code of feature[v]]; without a feature to 2v."""
         units = self.units
-        divide(self.features, units.lists, units.codes, feature, route, self.placed)
+        divide(self.features, units.lists, units.codes, feature, route, self.placed, False)
 
     def share(self, search: Any) -> None:
         """Each thread searches some of the features."""
