@@ -231,7 +231,7 @@ def test_few_rows_of_many_columns_take_a_few_copies_of_them(booster, learner, la
     model = booster(learner, n_estimators=2, n_jobs=1)
     if learner == "linear" and booster is RealAdaBoost:  # which needs probabilities
         return
-    model.fit(layout(X[:, :20]), y)  # what is loaded and compiled at the first fit is not counted
+    model.fit(layout(X[:, :2_000]), y)  # what is loaded and compiled at first is not counted
     tracemalloc.start()
     try:
         model.fit(layout(X), y)

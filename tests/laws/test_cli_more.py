@@ -215,11 +215,12 @@ def test_warmup_compiles_every_model(monkeypatch):
     seen = []
     monkeypatch.setattr(house, "ProcessPoolExecutor", lambda *_: Pool(Pool))
     monkeypatch.setattr(
-        house, "_fit_quietly", lambda name, X, y: seen.append((name, type(X), X.dtype))
+        house, "_fit_quietly", lambda name, X, y: seen.append((name, type(X), X.dtype, X.shape))
     )
     said = cotas("warmup", "--json")
     assert said.code == 0
-    assert len(seen) == 3 * len(said.document["seconds"]) == len(set(seen))
+    large = sum(name.endswith("Boost") for name in house.NAMES.values())
+    assert len(seen) == 3 * len(said.document["seconds"]) + large == len(set(seen))
     assert set(said.document["seconds"]) == set(house.NAMES)
 
 

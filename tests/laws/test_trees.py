@@ -9,9 +9,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass, places
 from cotas.solvers.binning import Scale, make_bins
-from cotas.solvers.bundles import make_bundles
+from cotas.solvers.bundles import make_bundles, readings_of, units_of
 from cotas.solvers.radix_sort import sorted_numbers
-from cotas.solvers.sparse_binning import make_sparse_bins
+from cotas.solvers.sparse_binning import make_small_bins, make_sparse_bins
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import evaluate_trees, join_trees, list_categories
@@ -118,8 +118,12 @@ def test_a_sparse_matrix_has_the_bins_of_the_dense_one(monkeypatch, sample, gaps
     monkeypatch.setattr("cotas.solvers.sparse_binning.SAMPLE", sample)
     for used in (None, np.sort(rng.permutation(n)[:1100])):
         dense, scale = binned(X, [4], used)
-        for layout in (sparse.csr_matrix(X), sparse.csc_array(X)):
-            found, scale_found = binned(layout, [4], used)
+        others = [
+            binned(layout, [4], used) for layout in (sparse.csr_matrix(X), sparse.csc_array(X))
+        ]
+        if sample > n:
+            others.append(make_small_bins(X, used, np.arange(12) == 4, map))
+        for found, scale_found in others:
             assert 0 < len(found.codes) < 12
             for j in range(12):
                 np.testing.assert_array_equal(scale_found.edges[j], scale.edges[j])
@@ -142,14 +146,17 @@ def few_values(n=5000, seed=0):
 
 def test_a_bundle_tells_the_codes_of_its_features_and_every_feature_is_in_one_unit():
     bins, _ = binned(few_values()[0], categorical=[1])
-    bundles = make_bundles(bins)
-    assert sorted(bundles.members) == list(range(8))
-    units, k = len(bundles.starts) - 1, len(bundles.joint.place)
-    assert 0 < k < units < 8
-    assert sorted(bundles.readings[bundles.readings >= 0]) == list(range(units))
-    for u in range(k):
+    made = make_bundles(bins)
+    units = units_of(bins, made)
+    bundles, n_units = units.bundles, len(units.width)
+    alone = units.member[units.member >= 0]
+    assert sorted([*bundles.members, *alone]) == list(range(8))
+    assert 0 < len(made) < n_units < 8
+    readings = readings_of(units)
+    assert sorted(readings[readings >= 0]) == list(range(n_units))
+    for u in range(len(made)):
         for m in range(bundles.starts[u], bundles.starts[u + 1]):
-            told = bundles.told[m, bundles.joint.codes[u]]
+            told = bundles.told[m, units.codes[units.column[u]]]
             np.testing.assert_array_equal(told, codes_of(bins, bundles.members[m]))
 
 
@@ -297,7 +304,7 @@ def test_bundles_and_parts_of_the_rows_do_not_change_the_tree(depth, monkeypatch
         monkeypatch.setattr("cotas.solvers.bundles.LARGEST", most)
         weak, _ = learner(X, depth, categorical=[1])
         assert len(weak.grower.parts) == 4
-        assert (len(weak.grower.bundles.joint.place) > 0) == (most > 0)
+        assert (weak.grower.units.bundles is not None) == (most > 0)
         other = weak.least_squares(z, np.ones(len(z)))
         np.testing.assert_array_equal(bundled.learner.feature, other.learner.feature)
         np.testing.assert_array_equal(bundled.learner.threshold, other.learner.threshold)

@@ -9,15 +9,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import has_fit_parameter
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.theorems.weak_learners import StumpClass
-from cotas.solvers.binning import Scale, make_bins
-from cotas.solvers.sparse_binning import make_sparse_bins
+from cotas.solvers.binning import Scale
+from cotas.solvers.sparse_binning import bin_table
 from cotas.solvers.trees import Categories, list_categories
 from cotas.solvers.weak_learners import (
     BinnedTrees,
@@ -171,8 +170,7 @@ def prepare(
         return PreparedLearner(
             ExactStumpLearner(X, used, each), none, StumpClass(None, categorical)
         )
-    bin_columns = make_sparse_bins if sparse.issparse(X) else make_bins
-    bins, scale = bin_columns(X, used, categorical, each)
+    bins, scale = bin_table(X, used, categorical, each)
     trees = BinnedTrees(bins, scale, learner.depth, each, threads, gini=learner.criterion == "gini")
     tests = StumpClass(tuple(scale.edges), categorical)
     return PreparedLearner(trees, list_categories(scale), tests if trees.by_edge else None, tests)
@@ -242,7 +240,9 @@ class EstimatorLearner:
     def edge(self, s: FloatArray) -> Fitted:
         return self._fit(np.where(s > 0, 1.0, -1.0), np.abs(s), "sign")
 
-    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
+    def least_squares(
+        self, wz: FloatArray, w: FloatArray, largest: float = math.inf, equal: bool = False
+    ) -> Fitted:
         if not is_regressor(self.template):
             raise ValueError(f"This algorithm needs a regressor, and {self.template!r} is none.")
         z = np.divide(wz, w, out=np.zeros_like(w), where=w > 0)

@@ -232,7 +232,7 @@ def _choose_edges(
     def read(first: int) -> tuple[list[FloatArray], list[FloatArray | None]]:
         last = min(first + width, X.shape[1])
         columns = _columns(X, every, first, last)
-        edges, values = _numeric_edges(columns)
+        edges, values = numeric_edges(columns)
         for j in (first + np.flatnonzero(categorical[first:last])).tolist():
             edges[j - first] = categories(_columns(X, rows, j, j + 1)[0], j)
             values[j - first] = None
@@ -242,7 +242,7 @@ def _choose_edges(
     return [e for part in parts for e in part[0]], [v for part in parts for v in part[1]]
 
 
-def _numeric_edges(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray | None]]:
+def numeric_edges(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray | None]]:
     """The ends of the bins of each of these rows, and its values where they are few."""
     if columns.shape[1] < MOST_BINS:
         few = edges_of_few(columns)

@@ -243,14 +243,14 @@ class CodedRows:
             send_rows(self.codes, feature, self.coder.routes(trees, t, nodes), node)
         return node
 
-    def parts(self) -> Iterator[tuple[slice, Bins]]:
-        """Some rows with their bins: all, or as many as are made dense at a time of sparse ones.
+    def parts(self) -> Iterator[tuple[slice, AnyArray]]:
+        """Some rows with their codes: all, or as many as are made dense at a time of sparse ones.
 
         So sums over them have the same bits, whether they were coded before or not.
         """
         d, n = self.codes.shape
         for span in row_spans(self.codes.T, d) if self.coder.from_sparse else [slice(0, n)]:
-            yield span, self.coder.bins(np.ascontiguousarray(self.codes[:, span]))
+            yield span, np.ascontiguousarray(self.codes[:, span])
 
 
 class SparseRows:
@@ -274,10 +274,10 @@ class SparseRows:
         depth = trees.value.shape[1].bit_length() - 1
         return np.asarray(leaves >> (depth - level), dtype=np.uint8)
 
-    def parts(self) -> Iterator[tuple[slice, Bins]]:
-        """Some rows at a time with their bins."""
+    def parts(self) -> Iterator[tuple[slice, AnyArray]]:
+        """Some rows at a time with their codes."""
         for span, rows in dense_parts(self.X):
-            yield span, self.coder.bins(self.coder.codes(rows))
+            yield span, self.coder.codes(rows)
 
 
 def _dense_columns(rows: Sequence[Matrix], first: int, last: int) -> AnyArray:

@@ -15,22 +15,22 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
 from cotas.loops import loop
-from cotas.solvers.binning import MOST_BINS, Bins
 from cotas.solvers.block_binning import CodedRows, Coder, SparseRows
 from cotas.solvers.class_trees import ClassGini, MostVotes, cut_nodes, light_scores
-from cotas.solvers.histograms import LANES, column_histogram, nodes_histogram
+from cotas.solvers.histograms import add_histograms
 from cotas.solvers.split_search import (
     Cuts,
     Edge,
+    Features,
     Gini,
-    Signs,
     SquaresCriterion,
-    cut_node,
+    cut_feature,
     new_cuts,
+    new_tests,
     score_whole,
 )
 from cotas.solvers.tree_growing import Grower
-from cotas.solvers.trees import Trees, join_trees, tree_without_tests
+from cotas.solvers.trees import Trees, join_trees
 from cotas.solvers.weak_learners import LEAST_SHARE, BinnedTrees, Fitted, Named, naming
 from cotas.source import Block, Source, Sums
 
@@ -131,10 +131,10 @@ class Asked:
         given, node = [quantity(one) for one in self.quantities], self._nodes(rows)
         size = (rows.coder.n_features, 2**self.level, rows.coder.width)
         whole = np.zeros((len(given), *size), dtype=np.complex128)
-        for span, bins in rows.parts():
+        for span, codes in rows.parts():
             for g, sums in zip(given, whole, strict=True):
-                criterion = SquaresCriterion(0.0) if g.dtype == np.complex128 else Signs(0.0)
-                add_histograms(bins, criterion, g[span], node[span], sums)
+                part = g[span] if g.dtype == np.complex128 else _by_sign(g[span])
+                add_histograms(codes, part, node[span], sums)
         return whole
 
     def _nodes(self, rows: Rows) -> AnyArray:
@@ -144,25 +144,9 @@ class Asked:
         return rows.nodes(self.tree, 0, self.level)
 
 
-@loop
-def add_histograms(
-    bins: Bins, criterion: Any, g: AnyArray, node: AnyArray, whole: AnyArray
-) -> None:
-    """whole[j, v, b] += Σ gᵢ over the rows of node v with feature j in bin b."""
-    n_nodes, width = whole.shape[1], whole.shape[2]
-    lanes = np.zeros((max(LANES, n_nodes), 2 * MOST_BINS), dtype=g.dtype)
-    sums = np.zeros((n_nodes, MOST_BINS), dtype=whole.dtype)
-    all_rows, every = np.arange(len(g)), np.arange(n_nodes)
-    for j in range(len(bins.place)):
-        if n_nodes == 1:
-            column_histogram(bins, j, criterion, g, sums[0], lanes, sums[0])
-        else:
-            nodes_histogram(
-                bins, j, criterion, node, every, all_rows, node, g, g, sums[0], lanes, sums
-            )
-        for v in range(n_nodes):
-            for b in range(min(bins.sizes[j] + 1, width)):
-                whole[j, v, b] += sums[v, b]
+def _by_sign(s: FloatArray) -> AnyArray:
+    """The positive ones, and as the imaginary part the others without their sign."""
+    return np.asarray(np.maximum(s, 0.0) + 1j * np.maximum(-s, 0.0))
 
 
 @dataclass(frozen=True)
@@ -270,11 +254,13 @@ class Leaves(NamedTuple):
 
 
 @loop
-def search_sums(bins: Bins, criterion: Any, sums: AnyArray, totals: AnyArray, cuts: Cuts) -> None:
+def search_sums(
+    features: Features, criterion: Any, sums: AnyArray, totals: AnyArray, cuts: Cuts
+) -> None:
     """The best cut of each node by each feature, from their histograms."""
     for j in range(sums.shape[0]):
         for v in range(sums.shape[1]):
-            cut_node(cuts.order, bins, criterion, j, v, sums[j, v], totals[v], cuts)
+            cut_feature(features, criterion, j, v, sums[j, v], totals[v], cuts)
 
 
 class BlockGrower(Grower):
@@ -286,8 +272,8 @@ class BlockGrower(Grower):
 
     def __init__(self, coder: Coder, depth: int) -> None:
         self.bins = coder.bins(np.empty((coder.n_features, 0), dtype=np.uint8))
-        self.scale, self.depth, self.n_features = coder.scale, depth, coder.n_features
-        self.width = coder.width
+        self.depth, self.width, self.tests = depth, coder.width, new_tests(2**depth - 1)
+        self.know(self.bins, coder.scale)
         self.refuse_large_levels(1)
 
     def refuse_large_levels(self, n_classes: int) -> None:
@@ -306,21 +292,19 @@ class BlockGrower(Grower):
     ) -> tuple[Trees, FloatArray]:
         """A tree that is to name classes, without values, and the weight of each in its leaves."""
         self.refuse_large_levels(n_classes)
-        tree, leaves = tree_without_tests(self.depth), np.empty(0)
+        leaves = np.empty(0)
         quantities, criterion = votes_of(n_classes), None
         for level in range(self.depth):
-            found = rounds.level(quantities, tree, level).real
+            found = rounds.level(quantities, self.tree(2**level - 1), level).real
             sums = np.ascontiguousarray(np.moveaxis(found, 0, -1))  # feature, node, bin, class
             totals = sums[0].sum(axis=1)
             criterion = criterion or kind(LEAST_SHARE * float(totals.sum()))
-            named = bool(self.bins.categorical.any())
-            cuts = new_cuts(self.n_features, len(totals), named, np.float64)
+            cuts = new_cuts(self.n_features, len(totals), self.named, np.float64)
             for j in range(self.n_features):
                 cut_nodes(self.bins, criterion, j, sums[j], totals, cuts)
-            before = light_scores(criterion, totals)
-            feature, route, tree = self.write(level, tree, cuts, before)
-            leaves = np.stack([_of_children(one, feature, route) for one in found], axis=1)
-        return tree, leaves
+            ways = self.write(level, cuts, light_scores(criterion, totals))
+            leaves = np.stack([_of_children(one, *ways) for one in found], axis=1)
+        return self.tree(), leaves
 
     def grow_on(
         self, kind: Any, target: Target, converted: Callable[[AnyArray], AnyArray]
@@ -329,20 +313,19 @@ class BlockGrower(Grower):
 
         `converted` makes of such sums those that the criterion compares.
         """
-        tree, parts = tree_without_tests(self.depth), np.empty(0)
+        parts = np.empty(0)
         criterion: Any = None
         for level in range(self.depth):
-            found = target.rounds.level((target.quantity,), tree, level)[0]
+            above = self.tree(2**level - 1)
+            found = target.rounds.level((target.quantity,), above, level)[0]
             sums = np.ascontiguousarray(converted(found))
             totals = sums[0].sum(axis=1)
             criterion = kind(LEAST_SHARE * float(totals.imag.sum())) if not level else criterion
-            named = bool(self.bins.categorical.any())
-            cuts = new_cuts(self.n_features, len(totals), named, totals.dtype)
-            search_sums(self.bins, criterion, sums, totals, cuts)
+            cuts = new_cuts(self.n_features, len(totals), self.named, totals.dtype)
+            search_sums(self.features, criterion, sums, totals, cuts)
             before = np.array([score_whole(criterion, total) for total in totals])
-            feature, route, tree = self.write(level, tree, cuts, before)
-            parts = _of_children(found, feature, route)
-        return tree, parts
+            parts = _of_children(found, *self.write(level, cuts, before))
+        return self.tree(), parts
 
 
 def _of_children(found: AnyArray, feature: AnyArray, route: AnyArray) -> AnyArray:

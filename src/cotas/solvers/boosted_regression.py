@@ -14,6 +14,8 @@ from cotas.arrays import FloatArray
 from cotas.solvers.boosting import CHANCE, NothingLeft, Round
 from cotas.solvers.weak_learners import Fitted, WeakLearner, weighted_median
 
+MOST_COUNTED = 1 << 18  # rows of equal weight whose residuals trees may round
+
 
 class SquaredError(NamedTuple):
     """½r² of the residual r: the best constant is the mean, and f a least-squares fit."""
@@ -29,9 +31,13 @@ class SquaredError(NamedTuple):
         used = y[s > 0]
         return float(np.clip(s @ y / s.sum(), used.min(), used.max()))
 
-    def fit(self, weak: WeakLearner, r: FloatArray, s: FloatArray) -> Fitted:
+    def total(self, r: FloatArray, s: FloatArray, equal: bool) -> float:
+        """Σ sᵢℓ(rᵢ); `equal` if all sᵢ are the same."""
+        return 0.5 * (float(s[0]) * float(r @ r) if equal else float(s @ (r * r)))
+
+    def fit(self, weak: WeakLearner, r: FloatArray, s: FloatArray, equal: bool) -> Fitted:
         """A function with a small Σ sᵢℓ(rᵢ − f(xᵢ))."""
-        return weak.least_squares(s * r, s)
+        return weak.least_squares(s * r, s, equal=equal and len(r) <= MOST_COUNTED)
 
 
 class AbsoluteError(NamedTuple):
@@ -47,7 +53,11 @@ class AbsoluteError(NamedTuple):
         """The number with the smallest Σ sᵢℓ(yᵢ − it)."""
         return weighted_median(y, s)
 
-    def fit(self, weak: WeakLearner, r: FloatArray, s: FloatArray) -> Fitted:
+    def total(self, r: FloatArray, s: FloatArray, equal: bool) -> float:
+        """Σ sᵢℓ(rᵢ)"""
+        return float(s @ np.abs(r))
+
+    def fit(self, weak: WeakLearner, r: FloatArray, s: FloatArray, equal: bool) -> Fitted:
         """A function with a small Σ sᵢℓ(rᵢ − f(xᵢ))."""
         return weak.least_absolute(r, s)
 
@@ -60,23 +70,24 @@ class Residuals:
 
     def __init__(self, error: Error, y: FloatArray, s: FloatArray, F: FloatArray) -> None:
         self.error, self.y, self.s, self.F = error, y, s, F
-        self.r = y - F
+        self.equal = bool((s == s[0]).all())
+        self.r, self.room = y - F, np.empty_like(F)
         self.loss = self._loss(self.r)
 
     def _loss(self, r: FloatArray) -> float:
-        return float(self.s @ self.error.value(r))
+        return self.error.total(r, self.s, self.equal)
 
     def fit(self, weak: WeakLearner) -> Fitted:
         """A function with a small Σ sℓ(r − f)."""
-        return self.error.fit(weak, self.r, self.s)
+        return self.error.fit(weak, self.r, self.s, self.equal)
 
     def left(self, f: FloatArray) -> float:
         """Σ sℓ(r − f)"""
-        return self._loss(self.r - f)
+        return self._loss(np.subtract(self.r, f, out=self.room))
 
     def advance(self, f: FloatArray, a: float) -> None:
         """F ← F + a·f"""
-        self.F += a * f
+        self.F += np.multiply(f, a, out=self.room)
         np.subtract(self.y, self.F, out=self.r)
         self.loss = self._loss(self.r)
 

@@ -6,36 +6,19 @@ features occur, the sums over the combinations tell those over the values of eac
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.binning import MOST_BINS, Bins
-from cotas.solvers.histograms import n_codes
-from cotas.solvers.split_search import Cuts, cut_node
+from cotas.solvers.histograms import lists_of
+from cotas.solvers.level_search import Bundles, Units
 
 LARGEST = 128  # values of a feature that is bundled
 MOST_MEMBERS = 16  # features of a bundle
 FEWEST_ROWS = 16 * MOST_BINS  # of fewer, a column is read before a bundle is told apart
 MOST_FAILURES = 8  # features that did not fit, after which a bundle is given up
 LIST_ENTRY = 4  # an entry of a list takes as long as so many of a column
-
-
-class Bundles(NamedTuple):
-    """What has a histogram, each a unit: bundles of features first, then single features.
-
-    Unit u has the features members[starts[u]] to members[starts[u + 1] − 1]. Column u of `joint`
-    has the codes of bundle u, and where that is c, feature members[m] has the code told[m, c].
-    Each of the `readings` is one look at the rows: two units with a column, or one and −1.
-    """
-
-    joint: Bins
-    starts: IntArray
-    members: IntArray
-    told: AnyArray
-    readings: IntArray
 
 
 @loop
@@ -88,7 +71,7 @@ class Bundle:
         return True
 
 
-def make_bundles(bins: Bins) -> Bundles:
+def make_bundles(bins: Bins) -> list[Bundle]:
     """Bundle features greedily, those of many values first; a bundle must be worth a column.
 
     Cost: O(n) for each feature of few values, and one byte for each row and bundle.
@@ -108,8 +91,7 @@ def make_bundles(bins: Bins) -> Bundles:
             opened.append(Bundle(*feature))
             made.append(opened[-1])
         opened = [bundle for bundle in opened if not bundle.ended]
-    kept = [one for one in made if len(one.features) > 1 and one.cost > 1]
-    return _as_units(bins, kept)
+    return [one for one in made if len(one.features) > 1 and one.cost > 1]
 
 
 def _codes_of(bins: Bins, j: int) -> AnyArray:
@@ -123,71 +105,36 @@ def _codes_of(bins: Bins, j: int) -> AnyArray:
     return codes
 
 
-def _as_units(bins: Bins, bundles: list[Bundle]) -> Bundles:
-    bundled = [bundle.features for bundle in bundles]
-    members = [j for features in bundled for j in features]
+def units_of(bins: Bins, bundles: list[Bundle]) -> Units:
+    """What is read: each bundle, and each feature that is in none of them."""
+    n, k = len(bins.codes), len(bundles)
+    members = [j for one in bundles for j in one.features]
     alone = np.setdiff1d(np.arange(len(bins.place)), members)
-    told = np.zeros((max(1, len(members)), MOST_BINS), dtype=np.uint8)
-    for row, codes in zip(told, (codes for one in bundles for codes in one.told), strict=False):
-        row[: len(codes)] = codes
-    n, k = bins.codes.shape[1], len(bundles)
-    joint = Bins(
-        codes=np.array([one.codes for one in bundles], dtype=np.uint8).reshape(k, n),
-        place=np.arange(k, dtype=np.int32),
-        usual=np.zeros(k, dtype=np.uint8),
-        starts=np.zeros(1, dtype=np.int64),
-        rows=np.empty(0, dtype=np.int32),
-        listed=np.empty(0, dtype=np.uint8),
-        sizes=np.array([one.size for one in bundles], dtype=np.int32),
-        missing=np.zeros(k, dtype=np.bool_),
-        categorical=np.zeros(k, dtype=np.bool_),
-    )
-    lengths = [len(features) for features in bundled] + [1] * len(alone)
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    listed = np.concatenate([np.zeros(k, dtype=np.bool_), bins.place[alone] < 0])
-    columns = np.append(np.flatnonzero(~listed), [-1] * (np.count_nonzero(~listed) % 2))
-    single = np.stack([np.flatnonzero(listed), np.full(np.count_nonzero(listed), -1)], axis=1)
-    return Bundles(
-        joint,
-        starts,
-        np.concatenate([members, alone]).astype(np.int32),
-        told,
-        np.concatenate([columns.reshape(-1, 2), single]).astype(np.int32),
+    single = np.minimum(bins.sizes[alone] + 1, MOST_BINS)  # 256 values leave no code for a gap
+    return Units(
+        codes=np.concatenate([bins.codes, *(one.codes[None] for one in bundles)]),
+        column=np.concatenate([np.arange(n, n + k), bins.place[alone]]).astype(np.int32),
+        width=np.array([*(one.size for one in bundles), *single], dtype=np.int32),
+        member=np.concatenate([np.full(k, -1), alone]).astype(np.int32),
+        lists=lists_of(bins),
+        bundles=_told(bundles, len(alone)) if bundles else None,
     )
 
 
-@loop
-def column_of(bins: Bins, bundles: Bundles, u: int) -> tuple[Bins, int]:
-    """Where the codes of a unit are, and under which number."""
-    if u < len(bundles.joint.place):
-        return bundles.joint, u
-    return bins, bundles.members[bundles.starts[u]]
+def _told(bundles: list[Bundle], n_alone: int) -> Bundles:
+    codes = [told for one in bundles for told in one.told]
+    told = np.zeros((len(codes), MOST_BINS), dtype=np.uint8)
+    for row, known in zip(told, codes, strict=True):
+        row[: len(known)] = known
+    lengths = [0, *(len(one.features) for one in bundles), *([0] * n_alone)]
+    members = np.array([j for one in bundles for j in one.features], dtype=np.int32)
+    return Bundles(np.cumsum(lengths).astype(np.int32), members, told)
 
 
-@loop
-def width_of(bins: Bins, bundles: Bundles, u: int) -> int:
-    """The codes of a unit; asked for so often that no `Bins` should be handed over for it."""
-    if u < len(bundles.joint.place):
-        return n_codes(bundles.joint, u)
-    return n_codes(bins, bundles.members[bundles.starts[u]])
-
-
-@loop
-def cut_unit(
-    bins: Bins, bundles: Bundles, criterion: Any, u: int, v: int, sums: AnyArray, total: Any,
-    cuts: Cuts, part: AnyArray,
-) -> None:  # fmt: skip
-    """The best cut of node v by each feature of unit u, whose histogram is `sums`.
-
-    `part` is room for the histogram of a feature.
-    """
-    first = bundles.starts[u]
-    if u >= len(bundles.joint.place):
-        cut_node(cuts.order, bins, criterion, bundles.members[first], v, sums, total, cuts)
-        return
-    for m in range(first, bundles.starts[u + 1]):
-        j = bundles.members[m]
-        part[: bins.sizes[j] + 1] = 0
-        for c in range(bundles.joint.sizes[u]):
-            part[bundles.told[m, c]] += sums[c]
-        cut_node(cuts.order, bins, criterion, j, v, part, total, cuts)
+def readings_of(units: Units) -> IntArray:
+    """Each of them one look at the rows: two units with a column, or one and −1."""
+    listed = units.column < 0
+    columns = np.flatnonzero(~listed)
+    pairs = np.append(columns, [-1] * (len(columns) % 2)).reshape(-1, 2)
+    lists = np.stack([np.flatnonzero(listed), np.full(np.count_nonzero(listed), -1)], axis=1)
+    return np.concatenate([pairs, lists]).astype(np.int32)

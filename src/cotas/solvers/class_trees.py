@@ -19,7 +19,7 @@ from cotas.loops import generic, loop
 from cotas.solvers.binning import MOST_BINS, Bins
 from cotas.solvers.split_search import TIE, Cuts, new_cuts, sorted_order
 from cotas.solvers.tree_growing import Grower
-from cotas.solvers.trees import Trees, tree_without_tests
+from cotas.solvers.trees import Trees
 
 
 class MostVotes(NamedTuple):
@@ -214,19 +214,17 @@ def grow_class_tree(
     Cost: O(n·d) a level, and 2048·K bytes for each of its nodes and each thread.
     """
     bins, node = grower.bins, grower.node
-    tree = tree_without_tests(grower.depth)
-    node[:] = 0
+    grower.reset()
     for level in range(grower.depth):
         totals = np.zeros((2**level, n_classes))
         class_totals(node, classes, w, totals)
-        cuts = new_cuts(grower.n_features, len(totals), bool(bins.categorical.any()), np.float64)
+        cuts = new_cuts(grower.n_features, len(totals), grower.named, np.float64)
         grower.share(
             lambda part, totals=totals, cuts=cuts: search_classes(
                 bins, part, criterion, node, classes, w, totals, cuts
             )
         )
-        feature, route, tree = grower.write(level, tree, cuts, light_scores(criterion, totals))
-        grower.send(feature, route)
+        grower.send(*grower.write(level, cuts, light_scores(criterion, totals)))
     leaves = np.zeros((2**grower.depth, n_classes))
     class_totals(node, classes, w, leaves)
-    return tree, node, leaves
+    return grower.tree(), node, leaves

@@ -22,32 +22,19 @@ def parts_of(n: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(bounds)]
 
 
-@loop
-def exponents(
-    F: FloatArray, y: FloatArray, s: FloatArray, f: FloatArray, a: float, shift: float,
-    out: FloatArray,
-) -> float:  # fmt: skip
-    """F ← F + a·f and outᵢ = shift − yF, zero for a row without weight; the smallest other yF."""
-    lowest = np.inf
-    for i in range(len(F)):
-        F[i] += a * f[i]
-        margin = y[i] * F[i]
-        lowest = min(lowest, margin if s[i] > 0 else np.inf)
-        out[i] = shift - margin if s[i] > 0 else 0.0
-    return lowest
-
-
 def advance_rows(
     F: FloatArray, y: FloatArray, s: FloatArray, f: FloatArray, a: float, shift: float,
     signed: FloatArray, w: FloatArray,
 ) -> tuple[float, float]:  # fmt: skip
     """F ← F + a·f and w = s·exp(shift − yF); Σ w and the smallest yF of a row with a weight.
 
-    NumPy takes the exponentials of many numbers in a fraction of the time.
+    No used row has a margin below `shift`.
     """
-    lowest = exponents(F, y, s, f, a, shift, w)
-    with np.errstate(over="ignore"):
-        np.exp(w, out=w)
+    F += np.multiply(f, a, out=w)
+    np.multiply(y, F, out=w)
+    lowest = float(np.min(w, where=s > 0, initial=np.inf))
+    np.subtract(shift, w, out=w)
+    np.exp(np.minimum(w, 0.0, out=w), out=w)  # above zero are rows without a weight only
     w *= s
     np.multiply(y, w, out=signed)
     return float(w.sum()), lowest
@@ -73,18 +60,10 @@ def advance_signs(
     return total + more
 
 
-@loop
-def wrong_weight(signed: FloatArray, f: FloatArray) -> float:
-    """Σ wᵢ|f(xᵢ)| over the rows with yᵢ f(xᵢ) < 0; four sums, so that none waits for another."""
-    a, b, c, d, whole = 0.0, 0.0, 0.0, 0.0, len(f) - len(f) % 4
-    for i in range(0, whole, 4):
-        a -= min(signed[i] * f[i], 0.0)
-        b -= min(signed[i + 1] * f[i + 1], 0.0)
-        c -= min(signed[i + 2] * f[i + 2], 0.0)
-        d -= min(signed[i + 3] * f[i + 3], 0.0)
-    for i in range(whole, len(f)):
-        a -= min(signed[i] * f[i], 0.0)
-    return a + b + c + d
+def wrong_weight(signed: FloatArray, f: FloatArray, room: FloatArray) -> float:
+    """Σ wᵢ|f(xᵢ)| over the rows with yᵢ f(xᵢ) < 0; `room` is to work in."""
+    np.minimum(np.multiply(signed, f, out=room), 0.0, out=room)
+    return -float(room.sum())
 
 
 @loop
@@ -118,7 +97,7 @@ class ExponentialWeights:
 
     def __init__(self, y: FloatArray, s: FloatArray, F: FloatArray, each: Each = map) -> None:
         self.y, self.s, self.F = y, s, F
-        self.w, self.signed = np.empty_like(F), np.empty_like(F)
+        self.w, self.signed, self.room = np.empty((3, len(F)))
         self.parts = parts_of(len(F))
         self.each = each if len(self.parts) > 1 else map
         used = s > 0
@@ -170,7 +149,7 @@ class ExponentialWeights:
         """Σ w|f| over the rows where f is wrong, over Σ w: the weighted error, if f = ±1."""
 
         def one(part: slice) -> float:
-            return wrong_weight(self.signed[part], f[part])
+            return wrong_weight(self.signed[part], f[part], self.room[part])
 
         return float(sum(self.each(one, self.parts)) / self.total)
 

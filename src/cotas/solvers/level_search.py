@@ -8,250 +8,324 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.loops import assign, loop
-from cotas.solvers.binning import Bins
-from cotas.solvers.bundles import Bundles, column_of, cut_unit, width_of
-from cotas.solvers.histograms import (
-    FEW_NODES,
-    collected,
-    column_histogram,
-    gather_rows,
-    n_codes,
-    node_counts,
-    nodes_histogram,
-    send_listed,
-    send_nodes,
-    send_rows,
-    two_columns,
-    two_columns_of_nodes,
-)
-from cotas.solvers.split_search import Cuts, Tests, choose_cuts, score_whole
+from cotas.loops import generic, loop
+from cotas.solvers.histograms import Lists, collected, lane_of, list_histograms, two_columns
+from cotas.solvers.split_search import Cuts, Features, Tests, choose_cuts, cut_feature, score_whole
+
+
+class Bundles(NamedTuple):
+    """Features that are read together: where the code of unit u is c, members[m] has told[m, c].
+
+    The members of unit u are starts[u] to starts[u + 1] − 1; a feature by itself has none.
+    """
+
+    starts: IntArray
+    members: IntArray
+    told: AnyArray
+
+
+class Units(NamedTuple):
+    """What has a histogram: column[u] of `codes`, or list −column[u] − 1, with width[u] codes.
+
+    A unit is the feature member[u], or a bundle of several (see `bundles`).
+    """
+
+    codes: AnyArray
+    column: IntArray
+    width: IntArray
+    member: IntArray
+    lists: Lists | None
+    bundles: Bundles | None
 
 
 class Placed(NamedTuple):
-    """The node of each row, and which rows are read: those whose node has a slot.
+    """The rows in the order of their nodes: those of node v of a level begin at begin[v].
 
-    Node v of the level has slot[v], or −1, and slot s is node slot_node[s]. The rows are divided
-    into parts: counts[p, 0, v] are those of part p in node v, and those of them that are read begin
-    at starts[p] of `rows` and `slots`. `child`, `column` and `way` are room to send rows in.
+    `node` is that of each row; `spare` and `column` are room to send rows in. Of the nodes `read`
+    the rows are read, and the histogram of node v is in buffer[v].
     """
 
-    node: IntArray
-    child: IntArray
-    rows: IntArray
-    slots: IntArray
-    slot: IntArray
-    slot_node: IntArray
-    counts: IntArray
-    starts: IntArray
-    column: IntArray
-    way: AnyArray
+    rows: AnyArray
+    spare: AnyArray
+    node: AnyArray
+    column: AnyArray
+    begin: IntArray
+    read: IntArray
+    buffer: IntArray
 
 
 class Space(NamedTuple):
-    """What trees of one criterion are grown in; the last five are of one thread.
+    """What trees of one criterion are grown in; the last three are of one thread.
 
-    `totals` has Σ gᵢ over each node of the tree, `kept` the histograms of each unit in the nodes
-    that there is room for.
+    `totals` has Σ gᵢ over each node of the tree, `kept` the histograms of each unit in the nodes of
+    a level, as long as there is room for them, and `sums` those of a reading.
     """
 
     cuts: Cuts
     totals: AnyArray
     before: FloatArray
-    slot_total: AnyArray
     gathered: AnyArray
     kept: AnyArray
     lanes: AnyArray
-    added: AnyArray
     sums: AnyArray
-    other: AnyArray
     part: AnyArray
 
 
 @loop
-def read_root(
-    bins: Bins, bundles: Bundles, reading: IntArray, criterion: Any, g: AnyArray, space: Space
-) -> None:
-    """sums[k, 0]: the histogram of unit k of a reading, over all the rows."""
-    lanes, sums = space.lanes, space.sums
-    if reading[1] < 0:
-        given, u = (criterion, g, space.totals, lanes, sums[0, 0]), reading[0]
-        if u < len(bundles.joint.place):
-            column_histogram(bundles.joint, u, *given)
-        else:
-            column_histogram(bins, bundles.members[bundles.starts[u]], *given)
-        return
-    source, j = column_of(bins, bundles, reading[0])
-    other, k = column_of(bins, bundles, reading[1])
-    a, b = source.codes[source.place[j]], other.codes[other.place[k]]
-    width = max(n_codes(source, j), n_codes(other, k))
-    two_columns(a, b, width, criterion, g, lanes)
-    for c in range(width):
-        sums[0, 0, c] = collected(criterion, lanes[0], c)
-        sums[1, 0, c] = collected(criterion, lanes[2], c)
+def pick_nodes(first: int, kept: AnyArray, placed: Placed) -> int:
+    """Which nodes of a level are read, and how many they are; where each has its histogram.
+
+    Of two nodes with rows the one with fewer of them, the other being what it leaves of the
+    histogram of their parent, if that was kept; a node that is alone could not be cut.
+    """
+    begin, buffer, read = placed.begin, placed.buffer, placed.read
+    n, every = 0, first + 1 > len(kept)
+    if first == 0:
+        read[0] = buffer[0] = 0
+        return 1
+    for v in range(first - 1, -1, -2):
+        left, right = begin[v + 1] - begin[v], begin[v + 2] - begin[v + 1]
+        smaller = v if left <= right else v + 1
+        buffer[smaller ^ 1], buffer[smaller] = buffer[v // 2], (first + 1) // 2 + v // 2
+        for child in range(v, v + 2):
+            if every:
+                buffer[child] = child
+            if min(left, right) > 0 and (every or child == smaller):
+                read[n] = child
+                n += 1
+    return n
 
 
 @loop
-def read_nodes(
-    bins: Bins, bundles: Bundles, reading: IntArray, criterion: Any, g: AnyArray, n_slots: int,
-    placed: Placed, space: Space,
+def gather(n_read: int, placed: Placed, g: AnyArray, gathered: AnyArray) -> None:
+    """gᵢ of the rows of the nodes that are read, in the order of the rows."""
+    rows, begin = placed.rows, placed.begin
+    for s in range(n_read):
+        v = placed.read[s]
+        for r in range(begin[v], begin[v + 1]):
+            gathered[r] = g[rows[r]]
+
+
+@generic
+def read_list(
+    lists: Any, k: int, width: int, criterion: Any, g: AnyArray, totals: AnyArray, n_read: int,
+    placed: Placed, sums: AnyArray,
 ) -> None:  # fmt: skip
-    """sums[k, s]: the histogram of unit k of a reading, over the rows of slot s."""
-    n, added, sums = placed.starts[-1], space.added[:, :n_slots], space.sums[:, :n_slots]
-    rows, slots, gathered = placed.rows[:n], placed.slots[:n], space.gathered[:n]
-    source, j = column_of(bins, bundles, reading[0])
-    if reading[1] < 0:
-        nodes_histogram(
-            source, j, criterion, placed.node, placed.slot, rows, slots, gathered, g,
-            space.slot_total, added[0], sums[0],
-        )  # fmt: skip
-        return
-    other, k = column_of(bins, bundles, reading[1])
-    a, b = source.codes[source.place[j]], other.codes[other.place[k]]
-    width = max(n_codes(source, j), n_codes(other, k))
-    two_columns_of_nodes(a, b, width, criterion, rows, slots, gathered, added[0], added[1])
-    for s in range(n_slots):
+    """sums[0, s]: the histogram of list k over the rows of the s-th node that is read."""
+
+
+@read_list.when(type(None))
+def read_no_list(
+    lists: None, k: int, width: int, criterion: Any, g: AnyArray, totals: AnyArray, n_read: int,
+    placed: Placed, sums: AnyArray,
+) -> None:  # fmt: skip
+    pass
+
+
+@read_list.when(Lists)
+def read_some_list(
+    lists: Lists, k: int, width: int, criterion: Any, g: AnyArray, totals: AnyArray, n_read: int,
+    placed: Placed, sums: AnyArray,
+) -> None:  # fmt: skip
+    lanes = np.empty((len(totals), 2, width), dtype=g.dtype)
+    list_histograms(lists, k, width, criterion, placed.node, g, lanes)
+    for s in range(n_read):
+        v, usual = placed.read[s], lists.usual[k]
+        rest = totals[v]
         for c in range(width):
-            sums[0, s, c] = collected(criterion, added[0, s], c)
-            sums[1, s, c] = collected(criterion, added[1, s], c)
+            if c != usual:
+                sums[0, s, c] = collected(criterion, lanes[v, 0, c], lanes[v, 1, c])
+                rest = rest - sums[0, s, c]
+        sums[0, s, usual] = rest  # what the others leave
+
+
+@loop
+def read_pair(
+    units: Units, u: int, other: int, criterion: Any, g: AnyArray, n_read: int, placed: Placed,
+    lanes: AnyArray, sums: AnyArray,
+) -> None:  # fmt: skip
+    """sums[k, s]: the histogram of the k-th of two units over the rows of the s-th node read."""
+    a, b = units.codes[units.column[u]], units.codes[units.column[other]]
+    width = max(units.width[u], units.width[other])
+    for s in range(n_read):
+        v = placed.read[s]
+        start, stop = placed.begin[v], placed.begin[v + 1]
+        two_columns(a, b, placed.rows[start:stop], criterion, g[start:stop], width, lanes)
+        for c in range(width):
+            sums[0, s, c] = collected(criterion, lanes[0, c], lanes[1, c])
+            sums[1, s, c] = collected(criterion, lanes[2, c], lanes[3, c])
+
+
+@generic
+def cut_unit(
+    bundles: Any, features: Features, criterion: Any, units: Units, u: int, v: int, sums: AnyArray,
+    total: Any, cuts: Cuts, part: AnyArray,
+) -> None:  # fmt: skip
+    """The best cut of node v by each feature of unit u, whose histogram is `sums`.
+
+    `part` is room for the histogram of a feature.
+    """
+
+
+@cut_unit.when(type(None))
+def cut_single(
+    bundles: None, features: Features, criterion: Any, units: Units, u: int, v: int,
+    sums: AnyArray, total: Any, cuts: Cuts, part: AnyArray,
+) -> None:  # fmt: skip
+    cut_feature(features, criterion, units.member[u], v, sums, total, cuts)
+
+
+@cut_unit.when(Bundles)
+def cut_bundle(
+    bundles: Bundles, features: Features, criterion: Any, units: Units, u: int, v: int,
+    sums: AnyArray, total: Any, cuts: Cuts, part: AnyArray,
+) -> None:  # fmt: skip
+    first, last = bundles.starts[u], bundles.starts[u + 1]
+    for m in range(first, max(last, first + 1)):
+        j, told = units.member[u], sums
+        if last > first:
+            j, told = bundles.members[m], part
+            for c in range(features.sizes[j] + 1):
+                part[c] = 0
+            for c in range(units.width[u]):
+                part[bundles.told[m, c]] += sums[c]
+        cut_feature(features, criterion, j, v, told, total, cuts)
 
 
 @loop
 def search(
-    bins: Bins, bundles: Bundles, readings: IntArray, criterion: Any, g: AnyArray, first: int,
-    n_slots: int, placed: Placed, space: Space,
+    features: Features, units: Units, readings: IntArray, criterion: Any, g: AnyArray, first: int,
+    n_read: int, placed: Placed, space: Space,
 ) -> None:  # fmt: skip
     """The best cut of each node of a level by each feature of these readings.
 
-    Where the histogram of the parent was kept, the sibling of a node with a slot has what the node
-    leaves of it; else every node has a slot.
+    A reading is two units with a column each, or one unit and −1. `space.gathered` has the g of the
+    rows that are read, but for the root, whose g are all.
     """
-    kept, totals, n_kept = space.kept, space.totals, space.kept.shape[1]
-    for reading in readings:
-        if first == 0:
-            read_root(bins, bundles, reading, criterion, g, space)
+    keeps, totals, width = first + 1 <= len(space.kept), space.totals[first:], units.width
+    for p in range(len(readings)):
+        u = readings[p, 0]
+        if units.column[u] < 0:
+            read_list(
+                units.lists, -units.column[u] - 1, width[u], criterion, g, totals[: first + 1],
+                n_read, placed, space.sums,
+            )  # fmt: skip
         else:
-            read_nodes(bins, bundles, reading, criterion, g, n_slots, placed, space)
-        for k in range(1 if reading[1] < 0 else 2):
-            u = reading[k]
-            width = width_of(bins, bundles, u)
-            for s in range(n_slots):
-                sums = space.sums[k, s, :width]
-                for side in range(2):
-                    v = placed.slot_node[s] ^ side
-                    at = first + v
-                    if side == 1:
-                        if first == 0 or (at - 1) // 2 >= n_kept:
-                            break
-                        for b in range(width):
-                            space.other[b] = kept[u, (at - 1) // 2, b] - sums[b]
-                        sums = space.other[:width]
+            given = space.gathered if first > 0 else g
+            other = u if readings[p, 1] < 0 else readings[p, 1]
+            read_pair(units, u, other, criterion, given, n_read, placed, space.lanes, space.sums)
+        for k in range(2):
+            u = readings[p, k]
+            if u < 0:
+                break
+            for s in range(n_read):
+                sums = space.sums[k, s]
+                for side in range(2 if first > 0 and keeps else 1):
+                    v = placed.read[s] ^ side
+                    kept = space.kept[placed.buffer[v], u] if keeps else sums
+                    for c in range(width[u] if keeps else 0):
+                        kept[c] = kept[c] - sums[c] if side == 1 else sums[c]
                     cut_unit(
-                        bins, bundles, criterion, u, v, sums, totals[at], space.cuts, space.part
-                    )
-                    if at < n_kept:
-                        assign(kept[u, at], sums)
+                        units.bundles, features, criterion, units, u, v, kept, totals[v],
+                        space.cuts, space.part,
+                    )  # fmt: skip
 
 
 @loop
-def choose_level(bins: Bins, criterion: Any, first: int, space: Space, tests: Tests) -> None:
+def choose_level(
+    features: Features, criterion: Any, first: int, space: Space, tests: Tests
+) -> None:
     """The tests of a level, and the sums of its children: a node without one sends all left."""
-    before, totals = space.before[: first + 1], space.totals
+    before, totals, scores = space.before[: first + 1], space.totals, space.cuts.scores
     for v in range(first + 1):
         before[v] = score_whole(criterion, totals[first + v])
-    choose_cuts(bins, space.cuts, before, first, tests)
+    choose_cuts(features, space.cuts, before, first, tests)
     for v in range(first + 1):
-        at = first + v
-        left = totals[at]
-        if tests.feature[at] >= 0:
-            left = space.cuts.left[tests.feature[at], v]
+        at, j = first + v, tests.feature[first + v]
+        left = space.cuts.left[j, v] if j >= 0 else totals[at]
         totals[2 * at + 1], totals[2 * at + 2] = left, totals[at] - left
-        for j in range(len(space.cuts.scores)):  # of the next level
-            space.cuts.scores[j, 2 * v] = space.cuts.scores[j, 2 * v + 1] = -1.0
+    for j in range(len(scores)):  # of the next level
+        for v in range(2 * first + 2):
+            scores[j, v] = -1.0
+
+
+@generic
+def column_of(lists: Any, codes: AnyArray, k: int, room: AnyArray) -> AnyArray:  # type: ignore[empty-body]
+    """The codes of a feature with the place k; those of a list are written out."""
+
+
+@column_of.when(type(None))
+def stored_column(lists: None, codes: AnyArray, k: int, room: AnyArray) -> AnyArray:
+    return codes[k]  # type: ignore[no-any-return]
+
+
+@column_of.when(Lists)
+def written_column(lists: Lists, codes: AnyArray, k: int, room: AnyArray) -> AnyArray:
+    if k >= 0:
+        return codes[k]  # type: ignore[no-any-return]
+    for i in range(len(room)):
+        room[i] = lists.usual[-k - 1]
+    for e in range(lists.starts[-k - 1], lists.starts[-k]):
+        room[lists.rows[e]] = lists.codes[e]
+    return room
 
 
 @loop
-def choose_slots(first: int, placed: Placed, space: Space) -> int:
-    """Which nodes of a level are read, and how many they are.
+def divide(
+    features: Features, lists: Any, codes: AnyArray, feature: IntArray, route: AnyArray,
+    placed: Placed, last: bool,
+) -> None:  # fmt: skip
+    """Each row goes from node v to 2v + route[v, its code in feature[v]]; without one to 2v.
 
-    Of two nodes with rows the one with fewer of them, if the histogram of their parent was kept; a
-    node that is alone could not be cut.
+    No branch depends on a row, which none could foresee. Rows stay in their order; those of the
+    last level are not moved.
     """
-    n_slots, parts = 0, len(placed.counts)
-    every = first > space.kept.shape[1]
-    placed.starts[:] = 0
-    for v in range(0, first + 1, 2):
-        left, right = 0, 0
-        for p in range(parts):
-            left += placed.counts[p, 0, v]
-            right += placed.counts[p, 0, v + 1]
-        for child in range(v, v + 2):
-            mine, its = (left, right) if child == v else (right, left)
-            smaller = its > 0 and (mine < its or (mine == its and child == v))
-            placed.slot[child] = -1
-            if mine > 0 and (every or smaller):
-                placed.slot[child], placed.slot_node[n_slots] = n_slots, child
-                space.slot_total[n_slots] = space.totals[first + child]
-                n_slots += 1
-                for p in range(parts):
-                    placed.starts[p + 1] += placed.counts[p, 0, child]
-    for p in range(parts):
-        placed.starts[p + 1] += placed.starts[p]
-    return n_slots
+    rows, spare, begin, node = placed.rows, placed.spare, placed.begin, placed.node
+    for v in range(len(feature) - 1, -1, -1):
+        start, stop, at, j = begin[v], begin[v + 1], np.uint64(begin[v]), feature[v]
+        column = column_of(lists, codes, features.place[max(j, 0)], placed.column)
+        right = np.uint64(0)
+        for r in range(start, stop):
+            i = rows[r]
+            side = route[v, column[i]] if j >= 0 else np.uint8(0)
+            node[i] = np.uint8(2 * v) + side
+            if not last:
+                rows[at] = spare[right] = i
+            right += np.uint64(side)
+            at += np.uint64(1 - side)
+        for r in range(0 if last else right):
+            rows[at + np.uint64(r)] = spare[r]
+        begin[2 * v], begin[2 * v + 1], begin[2 * v + 2] = start, at, stop
 
 
 @loop
-def plan_ways(
-    bins: Bins, feature: IntArray, route: AnyArray, column: IntArray, way: AnyArray
-) -> bool:
-    """The column of each test, and its route; whether a feature is a list instead.
-
-    Then all rows go where the usual code goes, at first; without a test they go left.
-    """
-    listed = False
-    for v in range(len(feature)):
-        column[v] = 0 if feature[v] < 0 else bins.place[feature[v]]
-        assign(way[v], route[v])
-        if column[v] < 0:
-            way[v] = route[v, bins.usual[feature[v]]]
-            column[v], listed = 0, True
-    return listed
-
-
-@loop
-def send_part(
-    codes: AnyArray, column: IntArray, way: AnyArray, node: IntArray, child: IntArray
-) -> None:
-    """Row i goes from node v to 2v + way[v, its code in the column of v]."""
-    if len(column) <= FEW_NODES:
-        send_nodes(codes, column, way, node, child)
-    else:
-        send_rows(codes, column, way, node)
+def sum_leaves(criterion: Any, node: AnyArray, g: AnyArray, totals: AnyArray) -> None:
+    """totals[v] = Σ gᵢ over the rows of leaf v."""
+    lanes = np.zeros((2, len(totals)), dtype=g.dtype)
+    for i in range(len(node)):
+        lanes[np.uint64(lane_of(criterion, i, g[i])), node[i]] += g[i]
+    for v in range(len(totals)):
+        totals[v] = collected(criterion, lanes[0, v], lanes[1, v])
 
 
 @loop
 def grow_levels(
-    bins: Bins, codes: AnyArray, bundles: Bundles, criterion: Any, g: AnyArray, depth: int,
-    placed: Placed, space: Space, tests: Tests,
+    features: Features, units: Units, readings: IntArray, criterion: Any, g: AnyArray, depth: int,
+    placed: Placed, space: Space, tests: Tests, summed: Any, exact: AnyArray, sums: AnyArray,
 ) -> None:  # fmt: skip
-    """All the levels of a tree on rows that are one part, in one thread."""
-    n_slots = 1
+    """All the levels of a tree in one thread, and the sums over its leaves (see `sum_leaves`)."""
     for level in range(depth):
         first = (1 << level) - 1
+        n_read = pick_nodes(first, space.kept, placed)
         if level > 0:
-            node_counts(placed.node, placed.counts[0, :, : first + 1])
-            n_slots = choose_slots(first, placed, space)
-            n = placed.starts[1]
-            gather_rows(
-                placed.node, placed.slot, 0, g, placed.rows[:n], placed.slots[:n],
-                space.gathered[:n],
-            )  # fmt: skip
-        search(bins, bundles, bundles.readings, criterion, g, first, n_slots, placed, space)
-        choose_level(bins, criterion, first, space, tests)
-        feature, route = tests.feature[first : 2 * first + 1], tests.route[first : 2 * first + 1]
-        column, way = placed.column[: first + 1], placed.way[: first + 1]
-        listed = plan_ways(bins, feature, route, column, way)
-        send_part(codes, column, way, placed.node, placed.child)
-        if listed:
-            send_listed(bins, feature, route, placed.node)
+            gather(n_read, placed, g, space.gathered)
+        search(features, units, readings, criterion, g, first, n_read, placed, space)
+        choose_level(features, criterion, first, space, tests)
+        divide(
+            features, units.lists, units.codes, tests.feature[first : 2 * first + 1],
+            tests.route[first : 2 * first + 1], placed, level == depth - 1,
+        )  # fmt: skip
+    sum_leaves(summed, placed.node, exact, sums)

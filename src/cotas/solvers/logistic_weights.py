@@ -19,14 +19,6 @@ LEAST_WEIGHT = 2.0**-51  # p(1−p) is no smaller: twice the precision of a doub
 
 
 @loop
-def exponents(F: FloatArray, f: FloatArray, a: float, out: FloatArray) -> None:
-    """F ← F + a·f and outᵢ = −2|F|."""
-    for i in range(len(F)):
-        F[i] += a * f[i]
-        out[i] = -2.0 * abs(F[i])
-
-
-@loop
 def newton_targets(
     F: FloatArray, y: FloatArray, s: FloatArray, e: FloatArray, g: FloatArray, wz: FloatArray,
     w: FloatArray, losses: FloatArray,
@@ -58,7 +50,8 @@ def newton_rows(
     is to work in.
     """
     e, losses = room
-    exponents(F, f, a, e)
+    F += np.multiply(f, a, out=e)
+    np.multiply(np.abs(F, out=e), -2.0, out=e)
     np.exp(e, out=e)
     np.log1p(e, out=losses)
     newton_targets(F, y, s, e, g, wz, w, losses)

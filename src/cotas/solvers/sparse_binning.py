@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.solvers.binning import (
@@ -16,10 +17,13 @@ from cotas.solvers.binning import (
     Scale,
     categories,
     column_edges,
+    make_bins,
     midpoints,
+    numeric_edges,
 )
 
 COLUMNS_AT_A_TIME = 64
+SMALL = 1 << 14  # entries that are coded before a loop would be compiled or loaded
 
 
 class BinnedColumn(NamedTuple):
@@ -30,11 +34,11 @@ class BinnedColumn(NamedTuple):
 
 
 class CodedColumn(NamedTuple):
-    """The ends of its bins, the code of a zero, and the entries with another code."""
+    """The ends of its bins, the usual code, that of a zero, and the entries with another one."""
 
     edges: FloatArray
     missing: bool
-    zero: int
+    usual: int
     rows: IntArray
     codes: AnyArray
 
@@ -75,6 +79,16 @@ class SparseSample:
         return categories(values if len(values) == self.n_used else np.append(values, 0.0), name)
 
 
+def bin_table(
+    X: Matrix, used: IntArray | None, categorical: BoolArray, each: Each
+) -> tuple[Bins, Scale]:
+    """The bins of X, chosen from the rows `used` (None: all), as suits its size and layout."""
+    if sparse.issparse(X):
+        return make_sparse_bins(X, used, categorical, each)
+    make = make_small_bins if X.size <= SMALL and len(X) <= SAMPLE else make_bins
+    return make(X, used, categorical, each)
+
+
 def make_sparse_bins(
     X: Matrix, used: IntArray | None, categorical: BoolArray, each: Each
 ) -> tuple[Bins, Scale]:
@@ -106,23 +120,48 @@ def make_sparse_bins(
     return _lay_out(coded, n, categorical), Scale([c.edges for c in coded], categorical)
 
 
-def _code_column(column: BinnedColumn, edges: FloatArray, categorical: bool) -> CodedColumn:
-    values = np.append(column.values, 0.0)
+def make_small_bins(
+    X: AnyArray, used: IntArray | None, categorical: BoolArray, each: Each
+) -> tuple[Bins, Scale]:
+    """The same as `make_bins`, of a table so small that compiling would take longer than coding."""
+    n, columns = len(X), np.ascontiguousarray(X.T, dtype=np.float64)
+    rows, seen = np.arange(n), columns if used is None else columns[:, used]
+    chosen, _ = numeric_edges(seen)
+    coded = []
+    for j, (values, edges) in enumerate(zip(columns, chosen, strict=True)):
+        if categorical[j]:
+            edges = categories(seen[j], j)
+        elif len(edges) == MOST_BINS - 1 and np.isnan(values).any():
+            edges = column_edges(seen[j], MOST_BINS - 1)[0]
+        codes, missing = _codes_of(values, edges, bool(categorical[j]))
+        usual = int(np.bincount(codes).argmax())
+        coded.append(_coded(BinnedColumn(rows, values), edges, codes, missing, usual))
+    return _lay_out(coded, n, categorical), Scale([c.edges for c in coded], categorical)
+
+
+def _codes_of(values: FloatArray, edges: FloatArray, categorical: bool) -> tuple[IntArray, bool]:
+    """The codes of values, and whether some are missing, or names."""
     codes = np.searchsorted(edges, values)
     if categorical:
         known = edges[np.minimum(codes, len(edges) - 1)] == values
         codes = np.where(known, codes, len(edges))
     absent = np.isnan(values)
     codes[absent] = len(edges) + (not categorical)
-    zero = int(codes[-1])
-    other = np.flatnonzero(codes[:-1] != zero)
-    return CodedColumn(
-        edges,
-        bool(absent.any()) or categorical,
-        zero,
-        column.rows[other].astype(np.int32),
-        codes[other].astype(np.uint8),
-    )
+    return codes, bool(absent.any()) or categorical
+
+
+def _coded(
+    column: BinnedColumn, edges: FloatArray, codes: IntArray, missing: bool, usual: int
+) -> CodedColumn:
+    """The column without the entries that have the usual code."""
+    other = np.flatnonzero(codes != usual)
+    rows, listed = column.rows[other].astype(np.int32), codes[other].astype(np.uint8)
+    return CodedColumn(edges, missing, usual, rows, listed)
+
+
+def _code_column(column: BinnedColumn, edges: FloatArray, categorical: bool) -> CodedColumn:
+    codes, missing = _codes_of(np.append(column.values, 0.0), edges, categorical)
+    return _coded(column, edges, codes[:-1], missing, int(codes[-1]))
 
 
 def _code_short(
@@ -172,14 +211,14 @@ def _lay_out(coded: list[CodedColumn], n: int, categorical: BoolArray) -> Bins:
     place = np.where(listed, 0 - np.cumsum(listed), np.cumsum(~listed) - 1).astype(np.int32)
     codes = np.empty((np.count_nonzero(~listed), n), dtype=np.uint8)
     for k, j in enumerate(np.flatnonzero(~listed)):
-        codes[k] = coded[j].zero
+        codes[k] = coded[j].usual
         codes[k, coded[j].rows] = coded[j].codes
     lists = [coded[j] for j in np.flatnonzero(listed)]
     sizes = np.array([len(c.edges) for c in coded]) + ~categorical
     return Bins(
         codes=codes,
         place=place,
-        usual=np.array([c.zero for c in coded], dtype=np.uint8),
+        usual=np.array([c.usual for c in coded], dtype=np.uint8),
         starts=np.concatenate([[0], np.cumsum(lengths[listed])]).astype(np.int64),
         rows=np.concatenate([np.empty(0, np.int32), *(c.rows for c in lists)]),
         listed=np.concatenate([np.empty(0, np.uint8), *(c.codes for c in lists)]),

@@ -4,6 +4,7 @@ Two criteria, for sums S over the rows of a side:
 
     Edge          |S_left| + |S_right|,               S = Σ sᵢ, signed weights
     LeastSquares  S_left²/W_left + S_right²/W_right,  S = Σ wᵢzᵢ, W = Σ wᵢ
+    Counted       the same for equal weights, both sums in one whole number
     Gini          the same for z = ±1, where the signed weights wᵢzᵢ tell both
 
 The first is the largest Σ sᵢ f(xᵢ) that leaves of ±1 can reach. The second is what leaves that
@@ -18,7 +19,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import generic, loop
-from cotas.solvers.binning import MOST_BINS, Bins
+from cotas.solvers.binning import MOST_BINS
 
 # Scores nearer to each other than this are equal, and the first of them is taken: sums that were
 # added in another order must not change the tree.
@@ -43,10 +44,23 @@ class Gini(NamedTuple):
     least: float
 
 
-class Signs(NamedTuple):
-    """The positive and the negative part of signed weights, each by itself; it compares nothing."""
+class CountedSquares(NamedTuple):
+    """`SquaresCriterion` for equal weights: the sums are n·2⁴⁴ + S, S being a sum of whole numbers.
+
+    So one addition does for both sums, and no order of the rows changes them.
+    """
 
     least: float
+
+
+COUNT_BITS = 44  # below those of the count; more than half of these are of the sum
+
+
+@loop
+def unpacked(packed: int) -> complex:
+    """S + iW"""
+    low = (packed << (64 - COUNT_BITS)) >> (64 - COUNT_BITS)
+    return complex(float(low), float((packed - low) >> COUNT_BITS))
 
 
 @loop
@@ -86,6 +100,11 @@ def gini_score(criterion: Gini, left: complex, right: complex) -> float:
     return split_squares(criterion.least, left, right)
 
 
+@score.when(CountedSquares)
+def counted_score(criterion: CountedSquares, left: int, right: int) -> float:
+    return split_squares(criterion.least, unpacked(left), unpacked(right))
+
+
 @generic
 def beats(criterion: Any, left: Any, right: Any, bar: float) -> bool:  # type: ignore[empty-body]
     """Whether a cut with these two sums has a score above the bar; without a division."""
@@ -106,6 +125,11 @@ def gini_beats(criterion: Gini, left: complex, right: complex, bar: float) -> bo
     return squares_above(criterion.least, left, right, bar)
 
 
+@beats.when(CountedSquares)
+def counted_beats(criterion: CountedSquares, left: int, right: int, bar: float) -> bool:
+    return squares_above(criterion.least, unpacked(left), unpacked(right), bar)
+
+
 @generic
 def score_whole(criterion: Any, total: Any) -> float:  # type: ignore[empty-body]
     """The score of a node that is not cut; infinite where it is too light to be."""
@@ -116,14 +140,25 @@ def edge_of_whole(criterion: Edge, total: float) -> float:
     return abs(total)
 
 
+@loop
+def whole_squares(least: float, total: complex) -> float:
+    """S²/W"""
+    return total.real * total.real / total.imag if total.imag > least else np.inf
+
+
 @score_whole.when(SquaresCriterion)
 def squares_of_whole(criterion: SquaresCriterion, total: complex) -> float:
-    return total.real * total.real / total.imag if total.imag > criterion.least else np.inf
+    return whole_squares(criterion.least, total)
 
 
 @score_whole.when(Gini)
 def gini_of_whole(criterion: Gini, total: complex) -> float:
-    return total.real * total.real / total.imag if total.imag > criterion.least else np.inf
+    return whole_squares(criterion.least, total)
+
+
+@score_whole.when(CountedSquares)
+def counted_of_whole(criterion: CountedSquares, total: int) -> float:
+    return whole_squares(criterion.least, unpacked(total))
 
 
 @generic
@@ -146,13 +181,37 @@ def gini_rank(criterion: Gini, sums: AnyArray) -> FloatArray:
     return weighted_means(sums)
 
 
+@rank.when(CountedSquares)
+def counted_rank(criterion: CountedSquares, sums: AnyArray) -> FloatArray:
+    means = np.zeros(len(sums))
+    for b in range(len(sums)):
+        means[b] = mean_of(unpacked(sums[b]))
+    return means
+
+
+@loop
+def mean_of(total: complex) -> float:
+    """S/W"""
+    return total.real / total.imag if total.imag > 0 else 0.0
+
+
 @loop
 def weighted_means(sums: AnyArray) -> FloatArray:
     """S/W of each"""
     means = np.zeros(len(sums))
     for b in range(len(sums)):
-        means[b] = sums[b].real / sums[b].imag if sums[b].imag > 0 else 0.0
+        means[b] = mean_of(sums[b])
     return means
+
+
+class Features(NamedTuple):
+    """What is known of each feature: its place (see `Bins`), how many codes its values have, and
+    whether some are missing, or names."""
+
+    place: IntArray
+    sizes: IntArray
+    missing: AnyArray
+    categorical: AnyArray
 
 
 class Cuts(NamedTuple):
@@ -167,28 +226,25 @@ class Cuts(NamedTuple):
 
 @loop
 def cut_numbers(
-    bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
-) -> None:
-    """The best threshold, with the missing values on the better side.
+    n: int, gaps: bool, criterion: Any, sums: AnyArray, total: Any
+) -> tuple[float, int, int, Any]:
+    """The best threshold of n bins, with the missing values on the better side.
 
+    Its score, the last bin on the left, whether missing values are there, and the sum on the left.
     Missing values against all others is a cut too: the one after the last bin.
     """
-    n, gaps, missing = bins.sizes[j], bins.missing[j], sums[0] * 0
+    left, missing = sums[0] * 0, sums[0] * 0
     if gaps:
         missing = sums[n]
-    left, best, bar = sums[0] * 0, -1.0, -1.0
-    last, side, kept = 0, 0, left
+    best, bar, last, side, kept = -1.0, -1.0, 0, 0, left
     for b in range(n if gaps else n - 1):
         left = left + sums[b]
-        if beats(criterion, left, total - left, bar):
-            best, last, side, kept = score(criterion, left, total - left), b, 0, left
-            bar = best + TIE * abs(best)
-        if gaps and beats(criterion, left + missing, total - (left + missing), bar):
-            kept = left + missing
-            best, last, side = score(criterion, kept, total - kept), b, 1
-            bar = best + TIE * abs(best)
-    cuts.scores[j, v], cuts.last[j, v] = best, last
-    cuts.missing_left[j, v], cuts.left[j, v] = side, kept
+        for right in range(2 if gaps else 1):
+            here = left + missing if right else left
+            if beats(criterion, here, total - here, bar):
+                best, last, side, kept = score(criterion, here, total - here), b, right, here
+                bar = best + TIE * abs(best)
+    return best, last, side, kept
 
 
 @loop
@@ -207,51 +263,52 @@ def sorted_order(values: FloatArray) -> IntArray:
     return order
 
 
-@loop
+@generic
 def cut_categories(
-    bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+    order: Any, n: int, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
 ) -> None:
-    """The best two groups of categories: some best cut is one of the order of their means."""
-    n = bins.sizes[j] + 1
-    order = sorted_order(rank(criterion, sums[:n]))
+    """The best two groups of n categories: some best cut is one of the order of their means.
+
+    `order` is that of the cuts; without categories it is None, and nothing is compiled for them.
+    """
+
+
+@cut_categories.when(type(None))
+def cut_no_categories(
+    order: None, n: int, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+) -> None:
+    pass
+
+
+@cut_categories.when(np.ndarray)
+def cut_some_categories(
+    order: AnyArray, n: int, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+) -> None:
+    ranked = sorted_order(rank(criterion, sums[:n]))
     left, best = sums[0] * 0, -1.0
     for k in range(n - 1):
-        left = left + sums[order[k]]
+        left = left + sums[ranked[k]]
         if beats(criterion, left, total - left, best + TIE * abs(best)):
             best = score(criterion, left, total - left)
             cuts.last[j, v] = k + 1
             cuts.left[j, v] = left
     cuts.scores[j, v] = best
     for k in range(n):
-        cuts.order[j, v, k] = order[k]
+        order[j, v, k] = ranked[k]
 
 
-@generic
-def cut_node(
-    order: Any, bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+@loop
+def cut_feature(
+    features: Features, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
 ) -> None:
-    """The best cut of feature j in node v, whose histogram is `sums`; `order` is that of the cuts.
-
-    Without categories it is None, and nothing is compiled for them.
-    """
-
-
-@cut_node.when(type(None))
-def cut_node_of_numbers(
-    order: None, bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
-) -> None:
-    cut_numbers(bins, criterion, j, v, sums, total, cuts)
-
-
-@cut_node.when(np.ndarray)
-def cut_node_of_either(
-    order: AnyArray, bins: Bins, criterion: Any, j: int, v: int, sums: AnyArray, total: Any,
-    cuts: Cuts,
-) -> None:  # fmt: skip
-    if bins.categorical[j]:
-        cut_categories(bins, criterion, j, v, sums, total, cuts)
-    else:
-        cut_numbers(bins, criterion, j, v, sums, total, cuts)
+    """The best cut of node v by feature j, whose histogram there is `sums`."""
+    n = features.sizes[j]
+    if features.categorical[j]:
+        cut_categories(cuts.order, n + 1, criterion, j, v, sums, total, cuts)
+        return
+    best, last, side, left = cut_numbers(n, features.missing[j], criterion, sums, total)
+    cuts.scores[j, v], cuts.last[j, v] = best, last
+    cuts.missing_left[j, v], cuts.left[j, v] = side, left
 
 
 def new_cuts(n_features: int, n_nodes: int, categorical: bool, kind: Any) -> Cuts:
@@ -278,7 +335,8 @@ def send_no_groups(order: None, cuts: Cuts, j: int, v: int, route: AnyArray) -> 
 
 @send_groups.when(np.ndarray)
 def send_first_left(order: AnyArray, cuts: Cuts, j: int, v: int, route: AnyArray) -> None:
-    route[:] = 1
+    for k in range(len(route)):
+        route[k] = 1
     for k in range(cuts.last[j, v]):
         route[order[j, v, k]] = 0
 
@@ -308,27 +366,28 @@ def new_tests(n_nodes: int) -> Tests:
 
 
 @loop
-def choose_cuts(bins: Bins, cuts: Cuts, before: FloatArray, first: int, tests: Tests) -> None:
+def choose_cuts(
+    features: Features, cuts: Cuts, before: FloatArray, first: int, tests: Tests
+) -> None:
     """The feature with the best cut of each node, if one is better than `before`.
 
     Of equal ones the first. The nodes are those from `first` on.
     """
+    scores, gain, route = cuts.scores, tests.gain, tests.route
     for v in range(len(before)):
-        best, at = -np.inf, first + v
-        for j in range(len(cuts.scores)):
-            best = max(best, cuts.scores[j, v])
-        j = 0
-        while cuts.scores[j, v] < best - TIE * abs(best):
+        best, at, j = -np.inf, first + v, 0
+        for k in range(len(scores)):
+            best = max(best, scores[k, v])
+        while scores[j, v] < best - TIE * abs(best):
             j += 1
-        tests.gain[at], tests.feature[at] = cuts.scores[j, v] - before[v], -1
-        tests.route[at] = 0
-        if not tests.gain[at] > 1e-12 * abs(before[v]):
-            continue
-        tests.feature[at], tests.last[at] = j, cuts.last[j, v]
-        tests.missing_left[at] = cuts.missing_left[j, v]
-        if bins.categorical[j]:
-            send_groups(cuts.order, cuts, j, v, tests.route[at])
-        else:
-            tests.route[at, cuts.last[j, v] + 1 :] = 1
-            if bins.missing[j]:
-                tests.route[at, bins.sizes[j]] = 1 - cuts.missing_left[j, v]
+        last, missing_left = cuts.last[j, v], cuts.missing_left[j, v]
+        gain[at] = scores[j, v] - before[v]
+        improves = gain[at] > 1e-12 * abs(before[v])
+        tests.feature[at], tests.last[at] = j if improves else -1, last
+        tests.missing_left[at] = missing_left
+        for c in range(MOST_BINS):
+            route[at, c] = c > last
+        if features.missing[j]:
+            route[at, features.sizes[j]] = 1 - missing_left
+        if features.categorical[j]:
+            send_groups(cuts.order, cuts, j, v, route[at])

@@ -3,7 +3,7 @@
 A round asks for one of six things, s being signed weights, w weights and z targets:
 
     edge(s)              f(x) in {−1, +1} with a large Σ sᵢ f(xᵢ)
-    least_squares(wz, w) real f with a small Σ wᵢ (zᵢ − f(xᵢ))²
+    least_squares(wz, w) real f with a small Σ wᵢ (zᵢ − f(xᵢ))²; `equal` if all wᵢ are the same
     gradient_sign(wz, w) the sign of such an f
     least_absolute(z, w) real f with a small Σ wᵢ |zᵢ − f(xᵢ)|
     log_odds(wy, w)      f = ½ ln(p/(1−p)) with p the weighted share of y = +1 around x
@@ -24,11 +24,21 @@ from cotas.loops import loop
 from cotas.solvers.binning import Bins, Scale
 from cotas.solvers.bordered_gram import bordered_gram
 from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
-from cotas.solvers.split_search import TIE, Edge, Gini, SquaresCriterion
+from cotas.solvers.split_search import (
+    COUNT_BITS,
+    TIE,
+    CountedSquares,
+    Edge,
+    Gini,
+    SquaresCriterion,
+)
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import Trees
 
+SMALLEST_NORM = 1e-130  # below it squares lose digits
+ROUNDING = 1.5 * 2.0**52
+ROUNDING_BITS = int(np.float64(ROUNDING).view(np.int64))
 LEAST_SHARE = 1e-12  # of the whole weight, below which a side of a cut is rounding
 P_CLIP = 1e-6  # log_odds keeps p between this and one minus this
 
@@ -53,7 +63,9 @@ class WeakLearner(Protocol):
 
     def edge(self, s: FloatArray) -> Fitted: ...
 
-    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted: ...
+    def least_squares(
+        self, wz: FloatArray, w: FloatArray, largest: float = math.inf, equal: bool = False
+    ) -> Fitted: ...
 
     def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted: ...
 
@@ -81,13 +93,6 @@ def look_up(leaf: IntArray, value: FloatArray, out: FloatArray) -> None:
         out[i] = value[leaf[i]]
 
 
-@loop
-def pair_up(wz: FloatArray, w: FloatArray, g: AnyArray) -> None:
-    """gᵢ = wᵢzᵢ + iwᵢ"""
-    for i in range(len(g)):
-        g[i] = complex(wz[i], w[i])
-
-
 class BinnedTrees:
     """Trees on histograms; `gini` makes also a stump choose its cut by squared error."""
 
@@ -107,8 +112,10 @@ class BinnedTrees:
             tree, leaf, sums = self._grow_signed(s)
         return self._with(tree, leaf, np.where(sums.real > 0, 1.0, -1.0))
 
-    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
-        tree, leaf, sums = self._grow(wz, w)
+    def least_squares(
+        self, wz: FloatArray, w: FloatArray, largest: float = math.inf, equal: bool = False
+    ) -> Fitted:
+        tree, leaf, sums = self._grow_counted(wz, float(w[0])) if equal else self._grow(wz, w)
         return self._with(tree, leaf, np.clip(_means(sums), -largest, largest))
 
     def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted:
@@ -137,10 +144,27 @@ class BinnedTrees:
     def _grow(self, wz: FloatArray, w: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         if self.pairs is None:
             self.pairs = np.empty(len(w), dtype=np.complex128)
-        g, parts = self.pairs, self.grower.parts
-        list(self.grower.each_part(lambda p: pair_up(wz[parts[p]], w[parts[p]], g[parts[p]])))
+        self.pairs.real, self.pairs.imag = wz, w
         total = complex(wz.sum(), w.sum())
-        return self.grower.grow(SquaresCriterion(LEAST_SHARE * total.imag), g, total)
+        return self.grower.grow(SquaresCriterion(LEAST_SHARE * total.imag), self.pairs, total)
+
+    def _grow_counted(self, wz: FloatArray, w: float) -> tuple[Trees, AnyArray, AnyArray]:
+        """The same for equal weights, the targets rounded to parts of a whole number.
+
+        No sum of them is above n^½(Σ(wz)²)^½ parts, which is below 2⁴³.
+        """
+        norm = math.sqrt(len(wz) * float(wz @ wz))
+        if 0.0 < norm < SMALLEST_NORM:
+            return self._grow(wz, np.full(len(wz), w))
+        part = (2.0 ** (COUNT_BITS - 1) - len(wz)) / norm if norm > 0 else 1.0
+        # The last bits of a number that is large enough are the whole number next to what is added.
+        rounded = np.multiply(wz, part, out=self.values)  # which the tree will overwrite
+        packed = np.add(rounded, ROUNDING, out=rounded).view(np.int64)
+        packed += (1 << COUNT_BITS) - ROUNDING_BITS
+        tree, leaf, sums = self.grower.grow(CountedSquares(0.0), packed, packed.sum(), wz)
+        begin = self.grower.placed.begin
+        tree = tree._replace(gain=tree.gain / (part * part * w))
+        return tree, leaf, sums + 1j * w * (begin[1:] - begin[:-1])
 
     def _grow_signed(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         """The same for targets of ±1, which the signs of the weights are."""
@@ -201,7 +225,9 @@ class ExactStumpLearner:
     def edge(self, s: FloatArray) -> Fitted:
         return Fitted(*self.stumps.search(s))
 
-    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
+    def least_squares(
+        self, wz: FloatArray, w: FloatArray, largest: float = math.inf, equal: bool = False
+    ) -> Fitted:
         raise ValueError(EXACT_ONLY_CLASSIFIES)
 
     def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted:
@@ -249,7 +275,9 @@ class LinearRegression:
     def edge(self, s: FloatArray) -> Fitted:
         return self._fit(s, np.abs(s), sign=True)
 
-    def least_squares(self, wz: FloatArray, w: FloatArray, largest: float = math.inf) -> Fitted:
+    def least_squares(
+        self, wz: FloatArray, w: FloatArray, largest: float = math.inf, equal: bool = False
+    ) -> Fitted:
         return self._fit(wz, w, sign=False)
 
     def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted:
