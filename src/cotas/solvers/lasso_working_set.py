@@ -56,6 +56,7 @@ class WorkingSetLasso:
     penalty : Ω, the penalty with λ = 1
     deadline : when to end with what there is, by `time.perf_counter`
     max_rounds : so many rounds at most, over all λ
+    watched : somebody wants to see models on the way, so that a small table is not solved in one go
     """
 
     def __init__(
@@ -65,8 +66,9 @@ class WorkingSetLasso:
         penalty: Penalty,
         deadline: float = np.inf,
         max_rounds: float = np.inf,
+        watched: bool = False,
     ) -> None:
-        self.columns, self.penalty = columns, penalty
+        self.columns, self.penalty, self.watched = columns, penalty, watched
         self.deadline, self.max_rounds = deadline, max_rounds
         self.target = columns.centred(y)
         self.square = float(columns.weights @ self.target**2)
@@ -139,11 +141,11 @@ class WorkingSetLasso:
                 yield self._iterate(lam, beta.nonzero()[0], beta, Penalized(*found))
 
     def _stride(self, lam: float, tol: float) -> OnGram:
-        """Some strides towards λ in one go, and to λ itself if so many get there."""
-        few = max(STRIDES, FEW_ENTRIES // self.columns.p**2)
+        """Some strides towards λ in one go, and to λ itself if so many get there unwatched."""
+        few = STRIDES if self.watched else max(STRIDES, FEW_ENTRIES // self.columns.p**2)
         most = min(few, self.max_rounds - self.rounds)
         steps = 1 + int(math.log(lam / self.lam) / math.log(STRIDE))
-        count = int(max(1, min(most, steps)))
+        count = int(max(1, min(most, steps - self.watched)))
         lams, tols = self.lam * STRIDE ** np.arange(1.0, count + 1.0), np.full(count, ROUGH)
         if count == steps:
             lams[-1], tols[-1] = lam, tol
