@@ -424,6 +424,11 @@ def test_copies_are_told_from_twins():
     marks, said = find_copies(twice, np.append(y, y[:5]))
     assert (marks[:5] == marks[40:]).all()
     assert "10 rows occur more than once" in str(said[0])
+    assert "nothing is proved of future rows" in str(said[0])
+    # Numbers have no bound that copies could take away.
+    said = find_copies(twice, np.append(y, y[:5]), "regression")[1]
+    assert "10 rows occur more than once" in str(said[0])
+    assert "proved" not in str(said[0])
     assert find_copies(twice, np.append(y, 1 - y[:5])) == (None, [])  # of another class
     few = pl.DataFrame({"class": ["1st", "2nd"] * 20, "id": np.arange(40) + 900})
     assert find_copies(Table(few, None, "t", "csv"), y)[0] is None

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import json
 import shlex
 
 import numpy as np
@@ -103,6 +104,20 @@ def test_every_row_of_the_leaderboard_has_the_command_that_trains_it(searched):
     for rival in found["rivals"][1:]:
         model = shlex.split(rival["command"])
         assert rival["name"].startswith(f"{model[model.index('--model') + 1]} (")
+
+
+def test_what_is_printed_can_be_typed_where_it_was_and_what_is_kept_names_no_folder(
+    searched, monkeypatch
+):
+    folder, _ = searched
+    table, model = str(folder / "t.csv"), str(folder / "m.cotas")
+    call = ["fit", table, "--model", "auto", "--trials", "2", "--single", "--out", model]
+    monkeypatch.setattr("sys.argv", ["cotas", *call])
+    lines = [shlex.split(line) for line in cotas(*call).out.splitlines() if "cotas fit" in line]
+    assert lines
+    assert all(words[:3] == ["cotas", "fit", table] for words in lines)
+    assert str(folder) not in json.dumps(cotas(*call, "--json").document["rivals"])
+    assert str(folder) not in cotas("explain", model).out
 
 
 def test_a_blend_is_trained_as_it_is_typed(searched):

@@ -130,6 +130,17 @@ def test_garbage_is_searched_for_again_after_loading_whatever_happens():
         gc.enable()
 
 
+def test_ctrl_c_while_modules_are_loaded_is_one_line(monkeypatch, capsys):
+    with pytest.raises(KeyboardInterrupt), loading():
+        raise KeyboardInterrupt
+    monkeypatch.setattr(loader, "_ours", True)
+    with pytest.raises(SystemExit) as ended, loading():
+        raise KeyboardInterrupt
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "cotas: interrupted.\n"
+    assert gc.isenabled()
+
+
 @pytest.mark.parametrize("command", ["fit", "compare", "path", "curve", "separable"])
 def test_whoever_names_no_target_is_told_which_column_is_predicted(tmp_path, command):
     rows = [f"{i % 7},{i * i % 11},{'ab'[i % 2]}" for i in range(60)]

@@ -18,7 +18,7 @@ from cotas.arrays import AnyArray
 from cotas.boosting.weak_learners import DEEPEST
 from cotas.cli.exits import UsageError
 from cotas.cli.models import MOST_COLUMNS_FOR_TREES, blend_as_typed, build
-from cotas.cli.session import Session, trained_by
+from cotas.cli.session import Session, command_line, trained_by
 from cotas.cli.splitting import Settings, SplitTable
 from cotas.cli.training import Trained, train_one
 from cotas.preparation.columns import ColumnError
@@ -67,13 +67,11 @@ def train_auto(
     best = search.run(wanted)
     if best.refusal:
         raise UsageError("no setting can be trained on these rows: {why}", why=best.refusal)
-    trials = search.leaderboard()
-    board = [
-        replace(leader_of(trial), command=again(trial, search.trials, settings.command))
-        for trial in trials
-    ]
+    board = _board(search, settings.command)
     members = [name for name, _ in getattr(best.model, "estimators", ())]
-    _show(session, [*board[:LEADERS], *_others(board[LEADERS:], members)], settings)
+    # Who reads this stands where it was typed; the report and the file of the model may travel.
+    shown = _board(search, command_line(folders=True))
+    _show(session, [*shown[:LEADERS], *_others(shown[LEADERS:], members)], settings)
     if best.candidate.name == BLEND:
         words = "The blend comes first: its squares are smaller by more than a standard error."
         session.note(say(words))
@@ -83,6 +81,14 @@ def train_auto(
     said = (*one.warnings, *_cut_short(search, wanted, settings.time))
     early = one.interrupted or search.interrupted
     return replace(one, interrupted=early, warnings=said), board
+
+
+def _board(search: Halving, command: str) -> list[Rival]:
+    """The lines of the leaderboard, each with what trains it again."""
+    return [
+        replace(leader_of(trial), command=again(trial, search.trials, command))
+        for trial in search.leaderboard()
+    ]
 
 
 def _others(board: list[Rival], members: list[str]) -> Iterator[Rival]:

@@ -208,6 +208,15 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
                 target=table.target_name,
                 count=different,
             )
+        words = np.asarray(table.target).dtype.kind not in "biufmM"
+        if words and task == "regression":
+            raise DataFileError(
+                "{model} predicts numbers, and the target {target!r} holds words. Take a model for "
+                "classes (--model svm, logistic or auto); if some words stand for a missing "
+                "number, name them (--missing WORD).",
+                model=model,
+                target=table.target_name,
+            )
     return labels_or_numbers(table, task), task
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from cotas.arrays import AnyArray
+from cotas.arrays import AnyArray, BoolArray
 from cotas.cli.data import builtin, refuse_reading, writable
 from cotas.cli.exits import UsageError, refuse
 from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
@@ -28,7 +28,7 @@ from cotas.files.cells import MONEY, words_for_missing
 from cotas.files.frames import polars, polars_errors
 from cotas.files.names import some
 from cotas.files.problems import DataFileError
-from cotas.files.tables import Table, batches
+from cotas.files.tables import Table, batches, is_there
 from cotas.preparation.columns import numbers_of
 from cotas.preparation.given import as_frame
 from cotas.preparation.preparation import Preparation
@@ -89,7 +89,7 @@ def predict(
             "learns them on folds of the training rows.",
             model=model,
         )
-    tally = PredictionTally(saved.seen_before())
+    tally = PredictionTally(saved)
     parts = _parts(session, saved, data, rows, text)
     answers = (predicted(saved, table, tally, only) for table in parts)
     if session.json and out is None:
@@ -177,12 +177,11 @@ def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) ->
             found["certified"] = model.certified_predict(X)[1]
             tally.certifies = True
             tally.certified += int(found["certified"].sum())
-    if tally.trained is not None:
-        tally.trained.add(X)
-    tally.rows += len(labels)
-    truth = _truth(saved, table)
-    if truth is not None:
-        tally.judge(labels, truth)
+    there = _with_target(saved, table)
+    tally.see(X, there)
+    truth = None if there is None or not there.any() else _truth(saved, table)
+    if there is not None and truth is not None:
+        tally.judge(labels[there], truth)
     if only or not table.has_names:
         return Answers(None, pl.DataFrame(found), table.source)
     given = table.given or AsGiven(table.features)
@@ -218,16 +217,21 @@ def _add(found: dict[str, Any], name: str, values: Any, saved: Saved) -> None:
         found[f"{name}_{label}"] = column
 
 
-def _truth(saved: Saved, table: Table) -> AnyArray | None:
-    recipe = saved.recipe
-    if table.has_names:
-        name = None if recipe is None else recipe.target
-        if table.target is None and name is not None and name in table.names:
-            column = table.features[name]
-            if column.null_count() == 0:
-                table = table.with_target(name)
-    if table.target is None:
+def _with_target(saved: Saved, table: Table) -> BoolArray | None:
+    """Which rows have a target; None if the table has no such column."""
+    if table.target is not None:
+        return np.ones(table.n_rows, np.bool_)
+    name = None if saved.recipe is None else saved.recipe.target
+    if not table.has_names or name is None or name not in table.names:
         return None
+    there: BoolArray = is_there(table.features[name]).to_numpy()
+    return there
+
+
+def _truth(saved: Saved, table: Table) -> AnyArray | None:
+    """The targets of the rows that have one."""
+    if table.target is None and saved.recipe is not None:
+        table = table.with_target(saved.recipe.target, "drop")
     values = np.asarray(table.target)
     if saved.task == "classification" and len(np.unique(values)) < 2:
         return values.astype(str)

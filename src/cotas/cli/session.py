@@ -127,9 +127,13 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def command_line() -> str:
-    """What was typed, ready to be typed again where the files are: their folders are nobody's."""
-    return shlex.join(["cotas", *map(_without_folder, sys.argv[1:])])
+def command_line(folders: bool = False) -> str:
+    """What was typed, ready to be typed again where the files are: their folders are nobody's.
+
+    With `folders` as it was typed, for whoever typed it.
+    """
+    words = sys.argv[1:]
+    return shlex.join(["cotas", *(words if folders else map(_without_folder, words))])
 
 
 def _without_folder(word: str) -> str:

@@ -105,7 +105,7 @@ def grouped(
 ) -> tuple[Table, AnyArray | None, list[Remark]]:
     """What must stay on one side: the groups of a column, which is then no feature, or copies."""
     if settings.group is None:
-        found, said = copies(table, y)
+        found, said = copies(table, y, settings.task)
         if settings.equal_rows == "independent" and found is not None:
             words = say(
                 "{count} rows occur more than once; each counts as a draw of its own.",

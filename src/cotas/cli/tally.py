@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray
+from cotas.arrays import AnyArray, BoolArray
 from cotas.cli.saved import Saved, TrainedOn
 from cotas.files.tables import Table
 from cotas.preparation.columns import ColumnWarning
@@ -17,12 +17,26 @@ from cotas.words import say
 class PredictionTally:
     """What was counted while the rows went by."""
 
-    def __init__(self, trained: TrainedOn | None) -> None:
+    def __init__(self, saved: Saved) -> None:
         self.rows = self.certified = self.judged = self.wrong = 0
         self.squares = 0.0
         self.certifies = self.classifies = False
         self.odd: list[str] = []
-        self.trained = trained
+        # Of all rows, and of those with a target: a fit leaves the others out.
+        self._all, self._with_target = saved.seen_before(), saved.seen_before()
+
+    @property
+    def trained(self) -> TrainedOn | None:
+        """How many of the rows were trained on, if the model tells."""
+        alone = self._with_target
+        return alone if alone is not None and alone.count else self._all
+
+    def see(self, X: Any, there: BoolArray | None) -> None:
+        """Count prepared rows, and compare them with those trained on; `there`: with a target."""
+        self.rows += X.shape[0]
+        if self._all is not None and self._with_target is not None:
+            self._all.add(X)
+            self._with_target.add(X if there is None or there.all() else X[there])
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types."""
@@ -30,6 +44,7 @@ class PredictionTally:
             "rows": self.rows,
             "certified": self.certified if self.certifies else None,
             "test_error": self.error,  # "error" is what went wrong, in every document
+            "test_rows": self.judged,
             "odd_cells": self.odd,
             "rows_trained_on": None if self.trained is None else self.trained.count,
             "rows_trained_on_told": self.trained is not None and self.trained.told,
@@ -73,14 +88,7 @@ class PredictionTally:
                 )
             )
         if self.error is not None:
-            lines.append(
-                say(
-                    "The table has the target: wrong predictions {error:.4g}."
-                    if self.classifies
-                    else "The table has the target: root mean square error {error:.4g}.",
-                    error=self.error,
-                )
-            )
+            lines.append(self._told_error())
         count = None if self.trained is None else self.trained.count
         if count:
             lines.append(
@@ -100,3 +108,19 @@ class PredictionTally:
                 )
             )
         return lines
+
+    def _told_error(self) -> str:
+        if self.judged == self.rows:
+            words = (
+                "The table has the target: wrong predictions {error:.4g}."
+                if self.classifies
+                else "The table has the target: root mean square error {error:.4g}."
+            )
+        else:
+            words = (
+                "{judged} of these {rows} rows have the target: wrong predictions {error:.4g}."
+                if self.classifies
+                else "{judged} of these {rows} rows have the target: root mean square error "
+                "{error:.4g}."
+            )
+        return say(words, error=self.error, judged=self.judged, rows=self.rows)

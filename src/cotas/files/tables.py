@@ -133,7 +133,7 @@ class Table:
         whole, remarks = self._with_targets_only(name, without)
         written = {name: self.written[name]} if name in self.written else {}
         if written and whole.height < self.n_rows:
-            written = {name: written[name].filter(_there(self.features[name]))}
+            written = {name: written[name].filter(is_there(self.features[name]))}
         pl, column = polars(), whole[name]
         target = column.cast(pl.String) if is_category(column) else column
         if target.dtype == pl.Int128:  # which NumPy does not know
@@ -158,7 +158,7 @@ class Table:
         """The rows that have a target, and what is to be said of the others."""
         if without not in ("error", "drop"):
             raise ValueError(f"without must be 'error' or 'drop', not {without!r}.")
-        missing = ~_there(self.features[name])
+        missing = ~is_there(self.features[name])
         count = int(missing.sum())
         if count == 0:
             return self.features, []
@@ -216,7 +216,7 @@ def _fits(numbers: Any, low: int, high: int) -> bool:
     return bool(low <= numbers.min() and numbers.max() < high)
 
 
-def _there(column: Any) -> Any:
+def is_there(column: Any) -> Any:
     """Where a value is not missing."""
     there = column.is_not_null()
     return there & column.is_not_nan().fill_null(False) if column.dtype.is_float() else there

@@ -293,7 +293,9 @@ def numbered(groups: AnyArray) -> IntArray:
     return np.asarray(np.argsort(np.argsort(first))[codes])
 
 
-def copies(table: Table, y: AnyArray) -> tuple[IntArray | None, list[Remark]]:
+def copies(
+    table: Table, y: AnyArray, task: str = "classification"
+) -> tuple[IntArray | None, list[Remark]]:
     """The number of the group of each row, the same for equal rows, if some rows are copies.
 
     Rows that occur often are no copies, but what rows of this kind are like; nor are any where most
@@ -327,6 +329,10 @@ def copies(table: Table, y: AnyArray) -> tuple[IntArray | None, list[Remark]]:
         "{count} rows occur more than once; copies are kept on one side of the split, and nothing "
         "is proved of future rows, of which they are no independent draws. If each is an "
         "observation of its own, say so ({how})."
+        if task == "classification"  # of errors without a limit nothing is proved in any case
+        else "{count} rows occur more than once; copies are kept on one side of the split, and "
+        "count as one draw where it is said how sure an error is. If each is an observation of its "
+        "own, say so ({how})."
     )
     how = asked("equal-rows", "independent")
     return marks, [Remark("duplicates", None, say(words, count=several, how=how))]

@@ -93,6 +93,12 @@ FILES = {
         3,
         "holds words; regression needs numbers",
     ),
+    "words for a model of numbers": (
+        frame(),
+        (*SHOP, "--model", "lasso"),
+        3,
+        "holds words. Take a model for classes (--model svm, logistic or auto)",
+    ),
     "free text": (
         frame(remark=pl.Series([f"words about {k}" for k in range(60)])),
         (*SHOP, "--strict-columns"),

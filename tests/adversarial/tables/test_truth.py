@@ -239,6 +239,23 @@ def test_rows_trained_on_are_told_however_the_table_comes(tmp_path, ending):
         assert cotas(*call).document["rows_trained_on"] is None
 
 
+@pytest.mark.parametrize("rows", [7, 100_000])
+def test_rows_without_a_target_do_not_hide_the_error_of_the_others(tmp_path, rows):
+    gone = pl.int_range(pl.len()) % 9 == 3
+    frame = customers(200).with_columns(bought=pl.when(~gone).then(pl.col("bought")))
+    frame = frame.with_columns(bought=pl.when(pl.int_range(pl.len()) > 9).then(pl.col("bought")))
+    frame.write_csv(tmp_path / "t.csv")
+    cotas("fit", tmp_path / "t.csv", "-t", "bought", "-m", "svm", "--out", tmp_path / "m.cotas")
+    model, known = PreparedModel.load(tmp_path / "m.cotas"), frame.drop_nulls("bought")
+    call = ("predict", tmp_path / "m.cotas", tmp_path / "t.csv", "--only", "--rows", str(rows))
+    document = cotas(*call, "--json").document
+    wrong = np.mean(model.predict(known) != known["bought"].to_numpy())
+    assert (document["test_rows"], document["test_error"]) == (known.height, pytest.approx(wrong))
+    assert document["rows_trained_on"] == len(model.recipe_.rows)
+    assert f"{known.height} of these 200 rows have the target" in cotas(*call).err
+    assert f"{known.height} de estas 200 filas tienen" in cotas(*call, "--lang", "es").err
+
+
 def test_of_sparse_rows_in_batches_it_is_said_that_it_cannot_be_told(tmp_path):
     X = sparse.random(60, 5, density=0.4, random_state=0, format="csr")
     dump_svmlight_file(X, np.arange(60) % 2, str(tmp_path / "t.svm"), zero_based=False)
