@@ -194,6 +194,29 @@ def test_layouts_agree_and_it_can_be_verified():
         dense.verify(X, y)
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_path_of_other_classes_proves_nothing(k):
+    X, y = three_clouds(90) if k > 2 else clouds(90, 3)
+    path = svm_path(X, y, [0.1, 0.01], validation=(X, y))
+    one, other = path.certificates
+    doubled = np.full(len(y), 2.0)
+    doubled[0] = 1.0
+    weighted = LinearSVM(lam=0.01).fit(X, y, sample_weight=doubled).certificate_
+    free = LinearSVM(lam=0.01, fit_intercept=False).fit(X, y).certificate_
+    forged = [
+        {"classes": path.classes[::-1]},
+        {"classes": np.roll(path.classes, 1)},
+        {"classes": np.append(path.classes, path.classes.max() + 1)},
+        {"certificates": (one, weighted)},
+        {"certificates": (one, free)},
+    ]
+    if k > 2:
+        forged.append({"certificates": (one, replace(other, parts=other.parts[::-1]))})
+    for changes in forged:
+        with pytest.raises(ValueError, match=r"in order|other classes"):
+            replace(path, **changes).bound(X, y, X, y)
+
+
 def test_it_warns_once_of_all_the_gaps():
     X, y = clouds(60, 3)
     with pytest.warns(ConvergenceWarning, match="At 3 of 3 values") as caught:

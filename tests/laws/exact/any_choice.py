@@ -46,7 +46,7 @@ def any_choice(rng: np.random.Generator) -> Iterator[None]:
         "balanced": lambda loss, c, s: c if rng.random() < 0.5 else point(loss, s),
         "shares": lambda *given: tuple(wild(3).tolist()),
         "balance": lambda *given: tuple(wild((2, len(given[0])))),
-        "probabilities": lambda z: wild(z.shape),
+        "probabilities": lambda z: wild(z.shape) * rng.choice([1.0, 1.0, 1e302], size=(len(z), 1)),
         "worth": lambda *given: bool(rng.random() < 0.7),
         "class_charge": lambda *given: float(abs(rng.choice(WILD[:6]))),
         "squared_charge": lambda *given: float(abs(rng.choice(WILD[:6]))),

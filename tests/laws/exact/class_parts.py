@@ -100,6 +100,7 @@ def class_probabilities(rng: np.random.Generator) -> Iterator[str]:
         yield "moved without need"
     spoiled = np.array(p)
     spoiled[0, 0], spoiled[1, 1], spoiled[2, 0], spoiled[3] = math.nan, math.inf, -1.0, 0.0
+    spoiled[4] = 1e308  # whose sum is infinite
     with np.errstate(all="ignore"):
         found = softmax.feasible(spoiled, truth, *shares)
     if not ((found >= 0).all() and np.allclose(found.sum(axis=1), 1.0)):
@@ -107,7 +108,7 @@ def class_probabilities(rng: np.random.Generator) -> Iterator[str]:
     ones, zeros = np.ones(k), np.zeros(k)
     with np.errstate(all="ignore"):
         found = softmax.feasible(spoiled, truth, ones, zeros)
-    if not ((found[[0, 1, 3]] == truth[[0, 1, 3]]).all() and (found[2] >= 0).all()):
+    if not ((found[[0, 1, 3, 4]] == truth[[0, 1, 3, 4]]).all() and (found[2] >= 0).all()):
         yield "rows that are none do not become the truth"
 
 

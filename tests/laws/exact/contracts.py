@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 
 from cotas.certificates.core import gap, margins, residuals
 from cotas.certificates.core.bounds import Pull
+from cotas.certificates.core.framed import Frame
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet
@@ -303,6 +304,26 @@ def _rows(rng: np.random.Generator) -> Iterator[str]:
             yield f"pull ± {pull.off}"
 
 
+def _lengths(rng: np.random.Generator) -> Iterator[str]:
+    """Rows and frames of any size: no row is longer than is said, or all are refused."""
+    n, d = int(rng.integers(1, 8)), int(rng.integers(1, 4))
+    # Columns of many sizes; or of one, also where its square is hardly a number any more.
+    powers = rng.integers(-1000, 1000, size=d)
+    powers = powers if rng.random() < 0.3 else rng.choice([-512, -20, 0, 504, *powers])
+    X = rng.normal(size=(n, d)) * np.exp2(powers + rng.integers(-20, 20, size=(n, d)))
+    X[rng.random((n, d)) < 0.2] = 0.0
+    unit = np.exp2(np.clip(powers + rng.integers(-20, 20, size=d), -1022, 1000))
+    for A in (X, csr_matrix(X)):
+        try:
+            found = Rows(A, False, frame=Frame(None, unit)).lengths
+        except gap.Objection:
+            continue
+        for row, length in zip(X, rational(found), strict=True):
+            right = sum((a / w) ** 2 for a, w in zip(rational(row), rational(unit), strict=True))
+            if not right <= length**2 <= right * SLIGHTLY + Rational(2) ** -990:
+                yield f"length {near(length)} of {row} in {unit}"
+
+
 def _loose_weights(case: Any) -> tuple[Weights, list[Any]]:
     """Weights of which the sum is hardly known, and two sums that it may have."""
     low, high = 0.75 * float(case.s.sum()), 1.5 * float(case.s.sum())
@@ -482,4 +503,6 @@ def _free_coefficients(rng: np.random.Generator) -> Iterator[str]:
         yield f"{reg}: {reg.taken(part, off)} for {wide}"
 
 
-CONTRACTS = (_regularizers, _losses, _rows, _uppers, _lowers, _biases, _free_coefficients)
+CONTRACTS = (
+    _regularizers, _losses, _rows, _lengths, _uppers, _lowers, _biases, _free_coefficients,
+)  # fmt: skip

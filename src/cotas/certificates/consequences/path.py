@@ -19,7 +19,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -43,6 +43,7 @@ from cotas.certificates.sweep import (
     row_lengths,
     rows_of,
 )
+from cotas.certificates.verification import same
 from cotas.losses import Hinge
 
 
@@ -190,6 +191,24 @@ def _points(certificates: Sequence[Certificate]) -> list[DualPoint]:
     return points
 
 
+def _refuse_others(fits: Sequence[Sequence[DualPoint]], classes: AnyArray) -> None:
+    """Raise unless these are fits of one problem but for λ, a point for each class in order.
+
+    Of two classes there is one point, for the second.
+    """
+    if not np.array_equal(np.unique(classes), classes):
+        raise ValueError("The classes must be in order, and each named once.")
+    named, first = list(classes[1:] if len(classes) == 2 else classes), fits[0][0]
+    for points in fits:
+        alike = [point.positive for point in points] == named and all(
+            same(point.problem, replace(first.problem, lam=points[0].problem.lam))
+            and same(point.weights, first.weights)
+            for point in points
+        )
+        if not alike:
+            raise ValueError("The certificates are about other classes, weights or problems.")
+
+
 def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix) -> Outlook:
     free, theta = point.problem.free_bias, point.coef
     rows, claim = rows_of(X, free), point._claim(np.asarray(y))
@@ -292,14 +311,16 @@ def bound_validation_error(
     pieces : the most parts that an interval is cut into
     enough : so many errors need not be exceeded; all of them if None
     """
-    y_val = np.asarray(y_val)
+    y_val, classes = np.asarray(y_val), np.asarray(classes)
     if not np.isin(y_val, classes).all():
         raise ValueError("y_val holds labels that are not among the classes.")
     codes = np.searchsorted(classes, y_val)
     n_rows = len(y_val)
-    lams = np.array([_points(group)[0].problem.lam for group in certificates])
+    fits = [_points(group) for group in certificates]
+    lams = np.array([points[0].problem.lam for points in fits])
     if len(lams) < 2 or not (np.diff(lams) < 0).all():
         raise ValueError("A path takes two values of λ or more, falling.")
+    _refuse_others(fits, classes)
     found, before = [], outlooks(certificates[0], X, y, X_val)
     for k in range(1, len(lams)):
         here = outlooks(certificates[k], X, y, X_val)

@@ -12,8 +12,9 @@ from cotas.certificates.core import choices
 from cotas.certificates.core.framed import Each, Frame, FramedRows
 from cotas.certificates.core.rounding import FloatArray
 
-# The squares of 2³¹ entries that underflow, measured in this unit, come to less than SMALL².
-SMALLEST_UNIT = 2.0**-20
+# The squares of 2³¹ entries that underflow, measured in this unit, come to less than SMALL²; and
+# one over the square of a larger unit would underflow itself, and with it entries of that size.
+SMALLEST_UNIT, LARGEST_UNIT = 2.0**-20, 2.0**500
 
 
 def made_of(kind: Any, parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
@@ -102,7 +103,7 @@ class Rows(FramedRows):
         """Σ (x/unit)²; where a square may leave the range of numbers, of what was divided."""
         if not self.sparse:
             return super()._squares(rows)
-        if self.plain or self.unit.min(initial=1.0) >= SMALLEST_UNIT:
+        if self.plain or ((self.unit >= SMALLEST_UNIT) & (self.unit <= LARGEST_UNIT)).all():
             sums = row_squares(rows, None if self.plain else 1.0 / np.square(self.unit))
             if np.isfinite(sums).all():
                 return sums

@@ -41,7 +41,8 @@ def feasible(p: FloatArray, truth: FloatArray, kept: FloatArray, lacking: FloatA
         p = p * kept + np.outer(np.maximum(0.0, 1.0 - p @ kept), lacking)
     p = np.where(np.isfinite(p).all(axis=1, keepdims=True) & (p >= 0), p, truth)
     sums = p.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(sums > 0, p / np.where(sums > 0, sums, 1.0), truth))
+    sound = (sums > 0) & (sums < math.inf)  # divided by infinity, numbers no longer sum to one
+    return np.asarray(np.where(sound, p / np.where(sound, sums, 1.0), truth))
 
 
 def losses_of(z: FloatArray, off: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
