@@ -18,7 +18,7 @@ from cotas.boosting.weak_learners import PreparedLearner
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Logistic
-from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes, slowed
+from cotas.solvers.boosting import Round, Steps, logitboost, logitboost_classes, slowed, step_of
 from cotas.solvers.logistic_weights import centred
 
 
@@ -38,8 +38,8 @@ class LogitBoost(BoostedClassifier, Booster):
         Multiplies what each round adds.
     safeguard : bool, default=True
         Whether a step that would lower the likelihood is halved until it raises it; where the
-        clipping of z leaves none, the round fits z as it is. Without it every step is taken, as
-        the document prints it.
+        clipping of z leaves none, and after a step that was halved, the round fits z as it is.
+        Without it every step is taken, as the document prints it.
 
     The other parameters and the attributes are those of `AdaBoost`.
 
@@ -81,8 +81,12 @@ class LogitBoost(BoostedClassifier, Booster):
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
         steps = slowed(steps, float(self.learning_rate))
-        how = (steps, machine.first, bool(self.safeguard))
-        if machine.n_functions > 1:
+        several = machine.n_functions > 1
+        taken = machine.before[0].coefficients if machine.before else ()
+        whole = 1.0 if several else 0.5
+        halved = any(c < whole * step_of(steps, m) for m, c in enumerate(taken, start=1))
+        how = (steps, machine.first, bool(self.safeguard), halved)
+        if several:
             return logitboost_classes(weak.learner, machine.of_classes(), *how)
         return logitboost(weak.learner, machine.logistic(each), *how)
 

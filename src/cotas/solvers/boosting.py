@@ -18,6 +18,7 @@ from cotas.solvers.weak_learners import WeakLearner
 
 ERR_CLIP = 2.0**-52  # an error below this counts as this in ½ ln((1−err)/err)
 CHANCE = 1e-12  # an error nearer to ½ than this is ½
+CLIPPED_FIRST, WHOLE_FIRST = (True, False), (False, True)  # whether z is clipped, in which order
 
 # A number for every round, numbers for each, or a function of the round (counted from one).
 Steps: TypeAlias = "float | Sequence[float] | Callable[[int], float]"
@@ -161,6 +162,7 @@ def logitboost(
     steps: Steps = 1.0,
     first: int = 1,
     safeguard: bool = True,
+    halved: bool = False,
 ) -> Iterator[Round]:
     """LogitBoost, Algorithm 3 of Rugeles Ospina: Newton steps for p = 1/(1+e^{−2F}).
 
@@ -170,18 +172,23 @@ def logitboost(
     document follows. Departures: with `safeguard` a step that would lower the likelihood is halved
     until it raises it. Where no step along f does, since z was clipped, f is fitted to z as it is,
     with the leaves of trees in [−4, 4] and w above 1e-5; if that does not help either, the run
-    ends. The factor ½ stays in F, so that p is as in (1.1); the document's last line drops it.
+    ends. After the first step that was halved z as it is comes first, and clipped only where that
+    does not help: it takes whole steps where the other is halved again and again (`halved`: a step
+    before `first` was). The factor ½ stays in F, so that p is as in (1.1); the document's last line
+    drops it.
     Invariant: with `safeguard` the likelihood rises in every round. Cost: a learner and O(n).
     """
-    m = first
+    m, ways = first, WHOLE_FIRST if halved else CLIPPED_FIRST
     while True:
-        for clipped in (True, False):
+        whole = 0.5 * step_of(steps, m)
+        for clipped in ways:
             f = weak.least_squares(*weights.targets(clipped))
-            a, edge, error = weights.step(f.values, 0.5 * step_of(steps, m), safeguard)
+            a, edge, error = weights.step(f.values, whole, safeguard)
             if a:
                 break
         else:
             raise NothingLeft("the learner found nothing that would raise the likelihood")
+        ways = ways if a == whole else WHOLE_FIRST
         yield Round((f.learner,), a, error, edge, weights.loss)
         m += 1
 
@@ -192,6 +199,7 @@ def logitboost_classes(
     steps: Steps = 1.0,
     first: int = 1,
     safeguard: bool = True,
+    halved: bool = False,
 ) -> Iterator[Round]:
     """LogitBoost with K classes, Algorithm 6 of Friedman, Hastie and Tibshirani 2000.
 
@@ -199,9 +207,9 @@ def logitboost_classes(
     p = softmax(F). Each round fits one function for each class. z, w and the departures are those
     of `logitboost`.
     """
-    m = first
+    m, ways = first, WHOLE_FIRST if halved else CLIPPED_FIRST
     while True:
-        for clipped in (True, False):
+        for clipped in ways:
             learners, values = [], []
             for k in range(weights.n_classes):
                 f = weak.least_squares(*weights.targets(k, clipped))
@@ -212,6 +220,7 @@ def logitboost_classes(
                 break
         else:
             raise NothingLeft("the learners found nothing that would raise the likelihood")
+        ways = ways if a == step_of(steps, m) else WHOLE_FIRST
         yield Round(tuple(learners), a, error, edge, weights.loss)
         m += 1
 

@@ -13,6 +13,7 @@ from cotas.loops import loop
 WORTH_A_THREAD = 1 << 16  # rows
 REFRESHED = 64  # rounds after which the weights are computed anew
 SMALL = 1e-60  # total weight below which they are too
+SMALL_ERROR = 1e-3  # below it, or as near to one, a difference loses digits
 LONG = 30.0  # a step that no product of factors should take
 
 
@@ -61,7 +62,7 @@ def advance_signs(
 
 
 def wrong_weight(signed: FloatArray, f: FloatArray, room: FloatArray) -> float:
-    """Σ wᵢ|f(xᵢ)| over the rows with yᵢ f(xᵢ) < 0; `room` is to work in."""
+    """Σ wᵢ over the rows with yᵢ f(xᵢ) < 0, f being ±1; `room` is to work in."""
     np.minimum(np.multiply(signed, f, out=room), 0.0, out=room)
     return -float(room.sum())
 
@@ -146,12 +147,21 @@ class ExponentialWeights:
         return math.log(self.total) - self.shift if self.total > 0 else -math.inf
 
     def error(self, f: FloatArray) -> float:
-        """Σ w|f| over the rows where f is wrong, over Σ w: the weighted error, if f = ±1."""
+        """The weighted error of f = ±1: ½(1 − Σ wyf/Σ w), which takes one pass.
 
-        def one(part: slice) -> float:
+        A small one is added up, for a difference has few of its digits, and no zero.
+        """
+
+        def edge(part: slice) -> float:
+            return float(np.einsum("i,i->", self.signed[part], f[part]))
+
+        def wrong(part: slice) -> float:
             return wrong_weight(self.signed[part], f[part], self.room[part])
 
-        return float(sum(self.each(one, self.parts)) / self.total)
+        error = 0.5 - 0.5 * float(sum(self.each(edge, self.parts))) / self.total
+        if SMALL_ERROR < error < 1 - SMALL_ERROR:
+            return error
+        return float(sum(self.each(wrong, self.parts)) / self.total)
 
     def judged(self, f: FloatArray) -> tuple[float, float, float]:
         """Σ wyf/Σ w, the weighted error of the sign of f, and the largest |f|."""

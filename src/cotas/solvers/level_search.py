@@ -12,8 +12,11 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import generic, loop
+from cotas.solvers.binning import MOST_BINS
 from cotas.solvers.histograms import Lists, collected, lane_of, list_histograms, two_columns
 from cotas.solvers.split_search import Cuts, Features, Tests, choose_cuts, cut_feature, score_whole
+
+FEW_NODES = 8  # to which rows are sent one after the other
 
 
 class Bundles(NamedTuple):
@@ -44,7 +47,7 @@ class Units(NamedTuple):
 class Placed(NamedTuple):
     """The rows in the order of their nodes: those of node v of a level begin at begin[v].
 
-    `node` is that of each row; `spare` and `column` are room to send rows in. Of the nodes `read`
+    `node` is that of each row; `spare` and `column` are room to move rows in. Of the nodes `read`
     the rows are read, and the histogram of node v is in buffer[v].
     """
 
@@ -274,41 +277,76 @@ def written_column(lists: Lists, codes: AnyArray, k: int, room: AnyArray) -> Any
 
 
 @loop
-def divide(
+def send_range(column: AnyArray, low: int, high: int, v: int, node: AnyArray) -> None:
+    """Of the rows of node v those with a code from low to high go right; in bytes throughout."""
+    here, left, right = np.uint8(v), np.uint8(2 * v), np.uint8(2 * v + 1)
+    least, most = np.uint8(low), np.uint8(high)
+    for i in range(len(node)):
+        to = right if (column[i] >= least) & (column[i] <= most) else left
+        node[i] = to if node[i] == here else node[i]
+
+
+@loop
+def send(
     features: Features, lists: Any, codes: AnyArray, feature: IntArray, route: AnyArray,
-    placed: Placed, last: bool,
+    placed: Placed,
 ) -> None:  # fmt: skip
     """Each row goes from node v to 2v + route[v, its code in feature[v]]; without one to 2v.
 
-    No branch depends on a row, which none could foresee. Rows stay in their order; those of the
-    last level are not moved.
+    Few nodes are quicker one after the other, all rows at a time, unless those that go right are
+    a group with gaps. Of the nodes the last comes first: no number is then met twice.
+    """
+    node, rows = placed.node, placed.rows
+    for v in range(len(feature) - 1, -1, -1):
+        j, low, high, right = feature[v], 1, 0, 0
+        column = column_of(lists, codes, features.place[max(j, 0)], placed.column)
+        for c in range(MOST_BINS if j >= 0 else 0):
+            if route[v, c]:
+                low, high, right = (low if right else c), c, right + 1
+        if len(feature) <= FEW_NODES and (right == 0 or right > high - low):
+            send_range(column, low, high, v, node)
+            continue
+        for r in range(np.uint64(placed.begin[v]), np.uint64(placed.begin[v + 1])):
+            side = route[v, column[rows[r]]] if j >= 0 else np.uint8(0)
+            node[rows[r]] = np.uint8(2 * v) + side
+
+
+@loop
+def place_rows(n_nodes: int, placed: Placed) -> None:
+    """The rows in the order of the nodes that they were sent to, from that of those above.
+
+    No branch depends on a row, which none could foresee. Rows stay in their order.
     """
     rows, spare, begin, node = placed.rows, placed.spare, placed.begin, placed.node
-    for v in range(len(feature) - 1, -1, -1):
-        start, stop, at, j = begin[v], begin[v + 1], np.uint64(begin[v]), feature[v]
-        column = column_of(lists, codes, features.place[max(j, 0)], placed.column)
-        right = np.uint64(0)
+    for v in range(n_nodes - 1, -1, -1):
+        start, stop, right = np.uint64(begin[v]), np.uint64(begin[v + 1]), np.uint64(0)
+        at = start
         for r in range(start, stop):
             i = rows[r]
-            side = route[v, column[i]] if j >= 0 else np.uint8(0)
-            node[i] = np.uint8(2 * v) + side
-            if not last:
-                rows[at] = spare[right] = i
-            right += np.uint64(side)
-            at += np.uint64(1 - side)
-        for r in range(0 if last else right):
-            rows[at + np.uint64(r)] = spare[r]
+            side = np.uint64(node[i] & np.uint8(1))
+            rows[at] = spare[right] = i
+            right += side
+            at += np.uint64(1) - side
+        for r in range(right):
+            rows[at + r] = spare[r]
         begin[2 * v], begin[2 * v + 1], begin[2 * v + 2] = start, at, stop
 
 
 @loop
 def sum_leaves(criterion: Any, node: AnyArray, g: AnyArray, totals: AnyArray) -> None:
-    """totals[v] = Σ gᵢ over the rows of leaf v."""
-    lanes = np.zeros((2, len(totals)), dtype=g.dtype)
+    """totals[v] = Σ gᵢ over the rows of leaf v.
+
+    Four rows take turns, and both histograms lie side by side: of two rows of sums one would be
+    chosen by a branch that no row can foresee.
+    """
+    lanes = np.zeros((4, 2 * len(totals)), dtype=g.dtype)
     for i in range(len(node)):
-        lanes[np.uint64(lane_of(criterion, i, g[i])), node[i]] += g[i]
+        place = 2 * np.uint64(node[i]) + np.uint64(lane_of(criterion, i, g[i]))
+        lanes[i & 3, place] += g[i]
+    for p in range(2 * len(totals)):
+        lanes[0, p] += lanes[1, p] + lanes[2, p] + lanes[3, p]
     for v in range(len(totals)):
-        totals[v] = collected(criterion, lanes[0, v], lanes[1, v])
+        totals[v] = collected(criterion, lanes[0, 2 * v], lanes[0, 2 * v + 1])
 
 
 @loop
@@ -319,13 +357,15 @@ def grow_levels(
     """All the levels of a tree in one thread, and the sums over its leaves (see `sum_leaves`)."""
     for level in range(depth):
         first = (1 << level) - 1
+        if level > 0:
+            place_rows((first + 1) // 2, placed)
         n_read = pick_nodes(first, space.kept, placed)
         if level > 0:
             gather(n_read, placed, g, space.gathered)
         search(features, units, readings, criterion, g, first, n_read, placed, space)
         choose_level(features, criterion, first, space, tests)
-        divide(
+        send(
             features, units.lists, units.codes, tests.feature[first : 2 * first + 1],
-            tests.route[first : 2 * first + 1], placed, level == depth - 1,
+            tests.route[first : 2 * first + 1], placed,
         )  # fmt: skip
     sum_leaves(summed, placed.node, exact, sums)

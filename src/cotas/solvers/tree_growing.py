@@ -14,14 +14,16 @@ from cotas.solvers.level_search import (
     Placed,
     Space,
     choose_level,
-    divide,
     gather,
     grow_levels,
     pick_nodes,
+    place_rows,
     search,
+    send,
     sum_leaves,
 )
 from cotas.solvers.split_search import (
+    COUNT_BITS,
     CountedSquares,
     Cuts,
     Edge,
@@ -85,8 +87,9 @@ class Grower:
     ) -> tuple[Trees, AnyArray, AnyArray]:
         """A tree without values, the leaf of each row, and Σ gᵢ over each leaf.
 
-        `total` is Σ gᵢ, or Σ gᵢ + i·Σ|gᵢ| for `Gini`. If g are rounded, `exact` is summed in their
-        place. The leaves are a view that the next tree overwrites.
+        `total` is Σ gᵢ, or Σ gᵢ + i·Σ|gᵢ| for `Gini`. If g are `CountedSquares`, `exact` is summed
+        in their place, and the sums have the counts as imaginary parts. The leaves are a view that
+        the next tree overwrites.
         """
         spaces = self._spaces(criterion, g)
         summed, exact = (criterion, g) if exact is None else (Edge(0.0), exact)
@@ -101,6 +104,9 @@ class Grower:
         else:
             self._grow_in_threads(criterion, g, spaces)
             sum_leaves(summed, self.node, exact, sums)
+        if summed is not criterion:
+            packed = spaces[0].totals[len(sums) - 1 :]
+            sums = sums + 1j * ((packed + (1 << (COUNT_BITS - 1))) >> COUNT_BITS)
         return self.tree(), self.node, sums
 
     def _grow_in_threads(self, criterion: Any, g: AnyArray, spaces: list[Space]) -> None:
@@ -108,6 +114,8 @@ class Grower:
         placed, space = self.placed, spaces[0]
         for level in range(self.depth):
             first = 2**level - 1
+            if level > 0:
+                place_rows((first + 1) // 2, placed)
             n_read = pick_nodes(first, space.kept, placed)
             if level > 0:
                 gather(n_read, placed, g, space.gathered)
@@ -150,7 +158,7 @@ class Grower:
     def send(self, feature: IntArray, route: AnyArray) -> None:
         """Each row from node v to 2v + route[v, code of feature[v]]; without a feature to 2v."""
         units = self.units
-        divide(self.features, units.lists, units.codes, feature, route, self.placed, False)
+        send(self.features, units.lists, units.codes, feature, route, self.placed)
 
     def share(self, search: Any) -> None:
         """Each thread searches some of the features."""

@@ -162,9 +162,8 @@ class BinnedTrees:
         packed = np.add(rounded, ROUNDING, out=rounded).view(np.int64)
         packed += (1 << COUNT_BITS) - ROUNDING_BITS
         tree, leaf, sums = self.grower.grow(CountedSquares(0.0), packed, packed.sum(), wz)
-        begin = self.grower.placed.begin
         tree = tree._replace(gain=tree.gain / (part * part * w))
-        return tree, leaf, sums + 1j * w * (begin[1:] - begin[:-1])
+        return tree, leaf, sums.real + 1j * w * sums.imag
 
     def _grow_signed(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         """The same for targets of ±1, which the signs of the weights are."""
