@@ -97,13 +97,16 @@ def balanced(loss: Any, c: FloatArray, s: FloatArray) -> FloatArray:
         shrink = min(more, less) / max(more, less)
         c = np.where((c > 0) == (more > less), c * shrink, c)
     c = np.where(np.abs(c) < TINY, 0.0, c)
+    rest = sharp_total(c)[0]
     for _ in range(2):
-        rest = sharp_total(c)[0]
         side = c * math.copysign(1.0, rest)
         able = (side >= abs(rest)).nonzero()[0]
         if rest == 0.0 or not len(able):
             break
-        c[able[side[able].argmin()]] -= rest  # the smallest, whose digits are the finest
+        k = able[side[able].argmin()]  # the smallest, whose digits are the finest
+        left = c[k] - rest
+        rest -= c[k] - left  # what that has rounded away, and so the sum as it is now (Dekker)
+        c[k] = left
     return c
 
 
