@@ -209,7 +209,7 @@ class KernelSurvey:
         for model in models:
             Claim(*model).refuse(self.n, self.n)
         s, self.room = np.array([w.s for w in self.weights]).T, np.zeros((self.n, 1))
-        self.given = -self.targets * s * np.array([_shares(p) for p in points]).T
+        self.given = -self.targets * s * _shares(points).T
         moved = [
             feasible(risk.loss, y, c, w, risk.free_bias)
             for risk, y, c, w in zip(self.risks, self.targets.T, self.given.T, s.T, strict=True)
@@ -407,11 +407,11 @@ def _risk(problem: RegularizedRisk) -> Risk:
     return Risk(LOSSES[problem.loss.name], SquaredLength(float(problem.lam)), problem.free_bias)
 
 
-def _shares(point: KernelDualPoint) -> FloatArray:
-    """α/s of each row."""
-    if not 0.0 < point.per < math.inf:
+def _shares(points: Sequence[Any]) -> FloatArray:
+    """α/s of each row, for each point."""
+    if not all(0.0 < point.per < math.inf for point in points):
         raise Objection("dual point")
-    shares = np.asarray(point.multipliers, dtype=np.float64) / point.per
+    shares = np.array([np.asarray(p.multipliers, dtype=np.float64) / p.per for p in points])
     shares = np.where(np.abs(shares) < AT_THE_END, 0.0, shares)
     return np.where(np.abs(shares - 1.0) < AT_THE_END, 1.0, shares)
 

@@ -6,10 +6,11 @@ import html
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.words import say
+from cotas.words import current, say
 
 if TYPE_CHECKING:
     from cotas.certificates.certificate import Certificate
@@ -208,12 +209,22 @@ OBJECTIONS = {
 def against(one: Any, other: Any) -> str:
     """What a part about two of the classes is called; no two pairs are called the same."""
     first, second = (repr(k) if " against " in k else k for k in (str(one), str(other)))
-    return say("{one} against {other}", one=first, other=second)
+    return _against(first, second, current())
+
+
+@lru_cache(maxsize=256)  # many fits have the same classes
+def _against(one: str, other: str, language: str) -> str:
+    return say("{one} against {other}", one=one, other=other)
 
 
 def against_the_rest(label: Any) -> str:
     """What a part about one class and all others is called."""
-    return say("{label} against the rest", label=str(label))
+    return _against_the_rest(str(label), current())
+
+
+@lru_cache(maxsize=256)
+def _against_the_rest(label: str, language: str) -> str:
+    return say("{label} against the rest", label=label)
 
 
 def other_rows(n: int, others: int) -> ValueError:

@@ -36,24 +36,21 @@ def best_biases(
     k, n = int(np.count_nonzero(positive)), len(positive)
     if np.isnan(lowest).any() or np.isnan(highest).any():
         return -math.inf, math.inf
-    low = _position(lowest, weights, positive, -1) if k else -1
-    high = _position(highest, weights, positive, 1) if k < n else n
+    low, high = k - 1, k
+    if weights is not None:
+        low = _position(lowest, weights, positive, -1) if k else -1
+        high = _position(highest, weights, positive, 1) if k < n else n
     return (
         -math.inf if low < 0 else float(np.partition(lowest, low)[low]),
         math.inf if high == n else float(np.partition(highest, high)[high]),
     )
 
 
-def _position(
-    corners: FloatArray, weights: FloatArray | None, positive: BoolArray, side: int
-) -> int:
+def _position(corners: FloatArray, weights: FloatArray, positive: BoolArray, side: int) -> int:
     """Which corner in rising order ends the best biases: the lower end (−1) or the upper one (1).
 
     They begin where the weights up to a corner reach W, and end where they exceed it.
     """
-    if weights is None:
-        k = int(np.count_nonzero(positive))
-        return k - 1 if side < 0 else k
     with np.errstate(over="ignore"):
         up_to = np.cumsum(weights[np.argsort(corners, kind="stable")])
     level, slack = exact_sum(weights[positive]), up(2.0 * gamma(len(weights) + 4))

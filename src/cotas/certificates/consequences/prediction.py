@@ -19,7 +19,7 @@ from scipy import sparse
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.consequences.biases import best_biases, outer
-from cotas.certificates.core.choices import FAR, column_means
+from cotas.certificates.core.choices import FAR, in_columns, means
 from cotas.certificates.core.rounding import above, up
 from cotas.certificates.duality import DualPoint
 from cotas.certificates.sweep import (
@@ -44,10 +44,10 @@ def centre_of(X: Matrix, rows: int = 1000) -> FloatArray | None:
     """
     if sparse.issparse(X):
         return None
-    some = np.asarray(X[:: max(1, X.shape[0] // rows)], dtype=np.float64)
+    some = in_columns(X[:: max(1, X.shape[0] // rows)])
     with np.errstate(over="ignore", invalid="ignore"):
-        middle = column_means(some)
-        far = np.abs(middle) > FAR * column_means(np.abs(some - middle))
+        middle = means(some)
+        far = np.abs(middle) > FAR * means(np.abs(some - middle[:, None]))
     return middle if far.any() and np.isfinite(middle).all() else None
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from cotas.certificates.core import choices
-from cotas.certificates.core.rounding import FloatArray
+from cotas.certificates.core.rounding import FloatArray, above, norm_up, up
 
 Sides = tuple[float, float]
 
@@ -73,9 +74,19 @@ class Bounds:
         return max(0.0, math.nextafter(self.upper - self.lower, math.inf))
 
 
-class Pull(NamedTuple):
-    """u = û ± unit·e with ‖e‖ ≤ off."""
-
+class _Pull(NamedTuple):
     u: FloatArray
     unit: FloatArray
     off: float
+
+
+class Pull(_Pull):
+    """u = û ± unit·e with ‖e‖ ≤ off."""
+
+    @cached_property
+    def square(self) -> float:
+        """‖u‖², rounded up: ‖û + unit·e‖² ≤ ‖û‖² + 2‖û·unit‖off + (max unit·off)²."""
+        u, unit, off = self
+        size, mixed = norm_up(u), norm_up(u * unit)
+        widest = above(float(unit.max(initial=0.0)) * off, 3)
+        return up(above(size * size, 3) + above(2 * mixed * off, 3) + above(widest * widest, 3))

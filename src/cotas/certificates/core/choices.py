@@ -40,27 +40,34 @@ def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
     if hasattr(X, "indptr"):  # to be moved, sparse rows would have to store zeros
         size = sparse_sizes(some if some.shape[0] * X.shape[1] < LARGEST_SAMPLE else some[:0])
     else:
-        shift = shift_of(some) if movable else None
-        some = some if shift is None else some - shift
-        most = np.maximum.reduce(np.abs(some), initial=TINY)
-        size = most * np.sqrt(column_means(np.square(some / most)))
+        columns = in_columns(some)
+        shift = shift_of(columns) if movable else None
+        columns = columns if shift is None else columns - shift[:, None]
+        most = np.maximum.reduce(np.abs(columns), axis=1, initial=TINY)
+        size = most * np.sqrt(means(np.square(columns / most[:, None])))
     size = np.where((size > 2.0**-960) & (size < math.inf), size, 1.0)
     powers = np.minimum(np.frexp(math.sqrt(2.0) * size)[1] - 1, 960)  # log₂ of it, rounded
     return shift, np.ldexp(1.0, powers)
 
 
-def shift_of(some: FloatArray) -> FloatArray | None:
+def shift_of(columns: FloatArray) -> FloatArray | None:
     """What columns are moved by; none if all are near zero."""
-    spread = column_means(np.abs(some - some[0]))
+    first = columns[:, 0]
+    spread = means(np.abs(columns - first[:, None]))
     # The mean of equal numbers may be rounded, and what is left of them then counts.
-    centre = np.where(spread > 0, column_means(some), some[0])
+    centre = np.where(spread > 0, means(columns), first)
     far = (np.abs(centre) > FAR * spread) & np.isfinite(centre)
     return np.where(far, centre, 0.0) if far.any() else None
 
 
-def column_means(rows: FloatArray) -> FloatArray:
+def in_columns(rows: Any) -> FloatArray:
+    """The columns of a few rows, each in one piece: along them NumPy takes a third of the time."""
+    return np.ascontiguousarray(rows.T, dtype=np.float64)
+
+
+def means(columns: FloatArray) -> FloatArray:
     """The mean of each column; that of NumPy takes longer for a few rows."""
-    return np.asarray(np.add.reduce(rows) / len(rows))
+    return np.asarray(np.add.reduce(columns, axis=1) / columns.shape[1])
 
 
 def sparse_sizes(rows: Any) -> FloatArray:
@@ -97,13 +104,16 @@ def balanced(loss: Any, c: FloatArray, s: FloatArray) -> FloatArray:
         shrink = min(more, less) / max(more, less)
         c = np.where((c > 0) == (more > less), c * shrink, c)
     c = np.where(np.abs(c) < TINY, 0.0, c)
+    rest = sharp_total(c)[0]
     for _ in range(2):
-        rest = sharp_total(c)[0]
         side = c * math.copysign(1.0, rest)
         able = (side >= abs(rest)).nonzero()[0]
         if rest == 0.0 or not len(able):
             break
-        c[able[side[able].argmin()]] -= rest  # the smallest, whose digits are the finest
+        k = able[side[able].argmin()]  # the smallest, whose digits are the finest
+        left = c[k] - rest
+        rest -= c[k] - left  # what that has rounded away, and so the sum as it is now (Dekker)
+        c[k] = left
     return c
 
 

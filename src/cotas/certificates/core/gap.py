@@ -116,13 +116,9 @@ class L2:
         return half_square(self.lam, norm_up(theta))
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
-        """Ω*(−tu·share), rounded up: ‖û + unit·e‖² ≤ ‖û‖² + 2‖û·unit‖off + (max unit·off)²."""
-        u, unit, off = pull
-        size, mixed = norm_up(u), norm_up(u * unit)
-        widest = above(float(unit.max(initial=0.0)) * off, 3)
-        square = up(above(size * size, 3) + above(2 * mixed * off, 3) + above(widest * widest, 3))
+        """Ω*(−tu·share) = ‖tu·share‖²/2λ, rounded up."""
         factor = above(t * share, 1)
-        return above(ratio(above(factor * factor) * square, below(2.0 * self.lam, 0)), 6)
+        return above(ratio(above(factor * factor) * pull.square, below(2.0 * self.lam, 0)), 6)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
         """The largest t with tu·share in the domain: none is excluded."""
@@ -207,7 +203,9 @@ class Weights:
 
 def weights_of(given: Any, n: int) -> FloatArray:
     """Weights as they are given, ones for None; refuses what are none."""
-    s = np.ones(n) if given is None else np.asarray(given, dtype=np.float64)
+    if given is None:
+        return np.ones(n)
+    s = np.asarray(given, dtype=np.float64)
     if s.shape != (n,) or not np.isfinite(s).all() or (s < 0).any():
         raise Objection("weights")
     return s

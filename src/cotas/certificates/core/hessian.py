@@ -41,10 +41,10 @@ class Hessian(NamedTuple):
 
     def least(self) -> float:
         """A proved lower bound μ of the eigenvalues of H; zero if there is none."""
-        rounding = self.rounding()
+        rounding, identity = self.rounding(), np.eye(len(self.matrix))
         for mu in CURVATURES:
             shift = above(mu + rounding + self.off, 4)
-            if is_definite(self.matrix - shift * np.eye(len(self.matrix))):
+            if is_definite(self.matrix - shift * identity):
                 return mu
         return 0.0
 
