@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import cotas.solvers.lasso_working_set as working_set
 import cotas.solvers.stagewise as stagewise
@@ -165,3 +166,12 @@ def test_interrupted_runs_are_honest(monkeypatch):
     assert model.n_iter_ == 20
     assert model.certificate_.holds
     assert model.certificate_.verify(X, Y)
+
+
+def test_a_penalty_far_below_rounding_ends_soon():
+    """On the way to it no λ is solved again and again: its gap cannot be seen."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 4)), 1e100 * random.normal(size=60)
+    with pytest.warns(ConvergenceWarning):
+        model = Lasso(lam=1e-6).fit(X, y)
+    assert model.n_iter_ < 10_000

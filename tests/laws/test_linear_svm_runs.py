@@ -61,6 +61,14 @@ def test_one_round_of_ascent_on_sparse_rows_gets_somewhere(solver):
         assert model.certificate_.relative_gap <= 0.2
 
 
+@pytest.mark.parametrize("solver", ["auto", "dual-coordinate-ascent"])
+def test_rows_without_any_entry_are_solved(solver):
+    model = LinearSVM(solver=solver, random_state=0)
+    model.fit(sparse.csr_matrix((60, 400)), np.arange(60) % 3 == 0)
+    assert model.stop_ is Stop.PROVED
+    assert model.certificate_.upper == pytest.approx(2 / 3)
+
+
 def test_callbacks_are_called_by_one_thread_at_a_time():
     X, y = three_clouds()
     inside, labels = threading.Lock(), set()

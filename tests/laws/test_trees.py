@@ -158,6 +158,9 @@ def test_a_bundle_tells_the_codes_of_its_features_and_every_feature_is_in_one_un
         for m in range(bundles.starts[u], bundles.starts[u + 1]):
             told = bundles.told[m, units.codes[units.column[u]]]
             np.testing.assert_array_equal(told, codes_of(bins, bundles.members[m]))
+    alone = units_of(bins, [])
+    assert alone.codes is bins.codes  # a table has them once
+    assert alone.codes.flags.c_contiguous
 
 
 @given(st.lists(st.floats(allow_nan=False, width=32), max_size=40), st.integers(1, 200))

@@ -109,10 +109,11 @@ def units_of(bins: Bins, bundles: list[Bundle]) -> Units:
     """What is read: each bundle, and each feature that is in none of them."""
     n, k = len(bins.codes), len(bundles)
     members = [j for one in bundles for j in one.features]
+    joint = [one.codes[None] for one in bundles]
     alone = np.setdiff1d(np.arange(len(bins.place)), members)
     single = np.minimum(bins.sizes[alone] + 1, MOST_BINS)  # 256 values leave no code for a gap
     return Units(
-        codes=np.concatenate([bins.codes, *(one.codes[None] for one in bundles)]),
+        codes=np.concatenate([bins.codes, *joint]) if bundles else bins.codes,
         column=np.concatenate([np.arange(n, n + k), bins.place[alone]]).astype(np.int32),
         width=np.array([*(one.size for one in bundles), *single], dtype=np.int32),
         member=np.concatenate([np.full(k, -1), alone]).astype(np.int32),

@@ -170,7 +170,7 @@ class Ascent:
         self.idle, self.left = np.array([np.inf, -np.inf]), n
         self.swept, self.share = 0.0, 1.0
         self.face = Face(n, n_features(rows))
-        self.fewest = A_ROUND // (SWEEPS_A_TURN * np.size(rows[0]))  # turns of a round
+        self.fewest = A_ROUND // (SWEEPS_A_TURN * max(n, np.size(rows[0])))  # turns of a round
 
     @property
     def tension(self) -> float:

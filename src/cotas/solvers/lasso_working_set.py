@@ -149,7 +149,7 @@ class WorkingSetLasso:
         lams, tols = self.lam * STRIDE ** np.arange(1.0, count + 1.0), np.full(count, ROUGH)
         if count == steps:
             lams[-1], tols[-1] = lam, tol
-        found = self._walk_on_gram(lams, tols)
+        found = self._walk_on_gram(lams, tols, ROUNDS_BETWEEN_LOOKS)
         self.lam = float(lams[-1])
         return found
 

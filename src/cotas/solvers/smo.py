@@ -17,13 +17,7 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import GramRows, SignedDual, extremes, gap_terms
-from cotas.solvers.working_set import (
-    PAIRS_BEFORE_NEWTON,
-    Watch,
-    choose,
-    climb_pairs,
-    solve_working_set,
-)
+from cotas.solvers.working_set import Watch, choose, solve_working_set
 
 # So many of the worst violators do not count: the next rounds are about to move them.
 SPARED = 64
@@ -164,20 +158,18 @@ def solve_part(
 ) -> Iterate:
     """Solve a small problem with a bias, whose K is at hand, as one working set.
 
-    Again and more exactly until its gap is `tol`; where that takes more than `most` rounds, or
-    many steps in one of them, the rest is left to `smo`.
+    Again and more exactly until its gap is `tol`; where that takes more than `most` rounds the rest
+    is left to `smo`.
     """
     a, F, gap, rounds = np.zeros(len(K)), -dual.y, 1.0, 0
-    climb: Callable[..., Any] = climb_pairs if watch is None else watch.each(climb_pairs)
-    box, violation, steps = (dual.low, dual.high), 2.0, 1
-    enough = PAIRS_BEFORE_NEWTON * len(a)
-    while gap > tol and 0 < steps < enough and rounds < most:
-        steps = climb(K, a, *box, F, dual.kink, WHOLE * violation, enough)
+    box, aim, steps = (dual.low, dual.high), 2.0 * WHOLE, 1
+    while gap > tol and steps > 0 and rounds < most:
+        steps = solve_working_set(K, a, *box, F, dual.kink, True, aim, watch)
         rising, falling = extremes(a, F, *box, dual.kink)
         bias, violation = -(rising + falling) / 2, falling - rising
         losses, square, slope = gap_terms(a, F, dual.y, *box, bias, dual.kink)
         gap = (losses + slope) / max(losses + 0.5 * square, 1e-300)
-        rounds += 1
+        aim, rounds = INNER * violation * tol / max(gap, tol), rounds + 1
     return Iterate(a, F, gap, rounds)
 
 
