@@ -158,7 +158,7 @@ class ExponentialWeights:
         def wrong(part: slice) -> float:
             return wrong_weight(self.signed[part], f[part], self.room[part])
 
-        error = 0.5 - 0.5 * float(sum(self.each(edge, self.parts))) / self.total
+        error: float = 0.5 - 0.5 * sum(self.each(edge, self.parts)) / self.total
         if SMALL_ERROR < error < 1 - SMALL_ERROR:
             return error
         return float(sum(self.each(wrong, self.parts)) / self.total)
