@@ -15,11 +15,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from cotas.certificates.core import gap, margins, residuals, sparsity
+from cotas.certificates.core.curvature import WeightedL2
 from cotas.certificates.core.gap import Risk
 
 MARGINS = ("hinge", "squared hinge", "modified Huber", "logistic", "exponential", "hard margin")
 RESIDUALS = ("squared", "Huber", "epsilon")
-PENALTIES = ("l2", "net", "lasso", "positive net", "positive lasso", "ball", "+ball")
+PENALTIES = ("l2", "l2 weights", "net", "lasso", "positive net", "positive lasso", "ball", "+ball")
 FAMILIES = [(loss, reg) for loss in MARGINS[:-1] + RESIDUALS for reg in PENALTIES]
 FAMILIES += [("hard margin", "l2")]
 
@@ -336,6 +337,9 @@ def _regularizer(
     )
     if name == "l2":
         return gap.L2(lam), pull / lam
+    if name == "l2 weights":
+        sigma = np.ones(d) if sigma is None else sigma
+        return WeightedL2(lam, sigma), pull / (lam * sigma**2)
     positive = name.startswith(("positive", "+"))
     able = (pull > 0) if positive else (size > 0)
     if "net" in name:
@@ -380,7 +384,8 @@ def _complete(
         return X, theta, reg, False
     X, theta = X.copy(), theta.copy()
     if isinstance(reg, gap.L2):
-        theta[-1] = math.sqrt(pull / reg.lam)
+        sigma = getattr(reg, "sigma", None)
+        theta[-1] = math.sqrt(pull / reg.lam) / (1.0 if sigma is None else float(sigma[-1]))
         X[:, -1] = lack / theta[-1]
         return X, theta, reg, True
     theta[-1] = 1.0

@@ -26,14 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.certificates.core import choices
-from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights, upper
 from cotas.certificates.core.hessian import Hessian, hessian, in_units
 from cotas.certificates.core.residuals import Squared
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, below, down, gamma, norm_up, sharp_total, total,
+    TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, sharp_total, total,
     total_down, total_up, up,
 )  # fmt: skip
 
@@ -43,15 +43,32 @@ WITHIN = 1000.0
 
 @dataclass(frozen=True)
 class WeightedL2(L2):
-    """(λ/2) Σ (σⱼθⱼ)², None for ones, of which curvature alone proves anything."""
+    """(λ/2) Σ (σⱼθⱼ)², None for ones; σ by which θ is multiplied divides u."""
 
     sigma: Any = field(default=None, repr=False)
+
+    def refuse(self, theta: FloatArray) -> None:
+        """Refuse parameters that are none."""
+        super().refuse(theta)
+        s = self.sigma
+        if s is not None and not (s.shape == theta.shape and ((s >= 0) & (s < math.inf)).all()):
+            raise Objection("parameters")
 
     def value(self, theta: FloatArray) -> float:
         return super().value(theta if self.sigma is None else theta * self.sigma)
 
-    def conjugate(self, pull: Any, t: float, share: float) -> float:
-        return math.inf
+    def conjugate(self, pull: Pull, t: float, share: float) -> float:
+        if self.sigma is None:
+            return super().conjugate(pull, t, share)
+        if not (self.sigma > 0).all():
+            return math.inf
+        divided = Pull(pull.u / self.sigma, pull.unit / self.sigma, pull.off)  # one rounding each
+        return above(super().conjugate(divided, t, share), 4)
+
+    def radius(self, level: float) -> float:
+        """That of σθ, over the least σ."""
+        least = 1.0 if self.sigma is None else float(self.sigma.min(initial=math.inf))
+        return above(ratio(super().radius(level), least))
 
 
 class Fall(NamedTuple):
