@@ -257,18 +257,21 @@ def _taken_away(rng: np.random.Generator, w: Weights, y: np.ndarray) -> Iterator
     """What `lower` tells `best_multiple`: the rest of Σ cᵢ, and what bias and coefficients cost."""
     asked: list[Any] = []
     c = w.s * rng.normal(size=len(y)) * (np.arange(len(y)) < 3)
-    for free, kappa in ((True, 0.0), (False, 0.5), (False, 0.0)):
+    exact = gap.sharp_total
+    for free, kappa, vanishes in ((True, 0, 0), (False, 0.5, 0), (False, 0, 0), (True, 0, 1)):
         penalty = SimpleNamespace(loose=lambda *given: (0.3, 0.2), radius=lambda level: 1.0)
         risk = Risk(residuals.EpsilonInsensitive(0.25), penalty, free, kappa)
         claim = Claim(risk, y, y, 0.0, c)
         kept, gap.best_multiple = gap.best_multiple, lambda *given: asked.append(given)
+        gap.sharp_total = (lambda c: (0.0, 0.125)) if vanishes else exact
         try:
             with as_written(gap, residuals):
                 gap.lower(claim, SimpleNamespace(longest=lambda: 2.5), w, None, 0.125)
+                gap.sharp_total = exact
                 gain, rough = (call(0.5) for call in asked[-1][3:5])
         finally:
-            gap.best_multiple = kept
-        rest, far = abs(math.fsum(c)), float(np.abs(y).max()) + 0.125 + 0.25
+            gap.best_multiple, gap.sharp_total = kept, exact
+        rest, far = 0.125 if vanishes else abs(math.fsum(c)), float(np.abs(y).max()) + 0.125 + 0.25
         nothing = math.fsum(w.s * np.maximum(0.0, np.abs(y) * (1 + 4 * U) - 0.25)) / w.low
         far = far if nothing > 0.125 else far - 0.125 + nothing
         slip = 0.3 + free * rest / w.low * (2.5 * 1.2 + far)
@@ -280,14 +283,15 @@ def _taken_away(rng: np.random.Generator, w: Weights, y: np.ndarray) -> Iterator
 
 def edges(rng: np.random.Generator) -> Iterator[str]:
     """Domains of conjugates, bounds of coefficients without a penalty, and averages of losses."""
-    n, k, level = 5, float(rng.uniform(0.5, 2.0)), float(rng.uniform(0.5, 2.0))
+    n, k, level = 9, float(rng.uniform(0.5, 2.0)), float(rng.uniform(0.5, 2.0))
     s, c = rng.random(n) + 0.1, rng.normal(size=n) * 9
     y, z, off = rng.normal(size=n), rng.normal(size=n), rng.random(n)
     X, theta = rng.normal(size=(n, 3)), np.ones(3)
     penalty = sparsity.ElasticNet(0.5, 0.0, False, np.array([1.0, 0.0, 0.0]))
     free = bool(rng.random() < 0.5)
     claim = Claim(Risk(residuals.Squared(), penalty, free), y, theta, 0.0)
-    rows, w = Rows(X, free), Weights(s * (np.arange(n) > 0), 1.5, 2.5)
+    rows, whole = Rows(X, free), float(s[1:].sum())
+    y[0], w = 9.0, Weights(np.append(0.0, s[1:]), whole, 1.001 * whole)
     with as_written(residuals, sparsity):
         clip = residuals.Huber(k).clip(y, c, s)
         yield from differ("clip", clip, np.clip(c, -(most := k * s * (1 - 4 * U)), most))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import choices, curvature, definite, hessian
+from cotas.certificates.core import choices, curvature, definite, hessian, squared_blocks
+from cotas.certificates.core.blocks import Array
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import Fall, ResidualSums, Slope
 from cotas.certificates.core.gap import Claim, Weights
 from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from laws.exact.as_written import SMALL, TINY, U, as_written, differ
 
 norm = np.linalg.norm
@@ -56,7 +59,7 @@ def hessians_as_written(rng: np.random.Generator) -> Iterator[str]:
     rows, added = Rows(X, False), rng.random(d)
     w, m = Weights(s, 0.9 * float(s.sum()), 1.2 * float(s.sum())), d + free
     T = np.eye(m) + 0.3 * rng.normal(size=(m, m))
-    lengths = rows.lengths
+    lengths, rows.spans = rows.lengths, [slice(0, 1), slice(1, n)]
     with as_written(hessian):
         plain = hessian.hessian(rows, w, added, free, False, None)
         turned = hessian.hessian(rows, w, added, free, False, T)
@@ -64,7 +67,7 @@ def hessians_as_written(rng: np.random.Generator) -> Iterator[str]:
     A = np.column_stack([X / rows.unit, np.ones((n, int(free)))])
     bent = np.diag(np.append(added, [0.0] * free))
     whole = A.T @ (s[:, None] * A) / w.high + bent
-    loose = (n + 2 + m + 14) * U + (w.high / w.low - 1.0)
+    loose = (n - 1 + 4 + m + 14) * U + (w.high / w.low - 1.0)
     for H, exact in ((plain, whole), (turned, T.T @ whole @ T)):
         matrix = exact * H.scale * H.scale[:, None]
         yield from differ("Hessian", H.matrix + 9.0, matrix + 9.0)
@@ -192,6 +195,7 @@ def turned_as_written(rng: np.random.Generator) -> Iterator[str]:
     off, reach, g = float(rng.random()), float(rng.uniform(0, 4)), rng.normal(size=m)
     H = _some_hessian(rng, m)._replace(T=T, spill=spill)
     slope = Slope(1.0, 0.0, g, off, place, reach, r, doubt)
+    p.rows.spans = [slice(0, 1), slice(1, p.n)]
     with as_written(curvature):
         found, wrong = p.risk._seen(slope, H)
         p.risk._known[False, 0] = (H, 0.0)
@@ -206,7 +210,7 @@ def turned_as_written(rng: np.random.Generator) -> Iterator[str]:
     yield from differ("turned", found + 9.0, summed + turned + 9.0)
     wide = math.sqrt(p.s @ np.square(A).sum(axis=1) / p.w.low)
     size, hazy = (math.sqrt(p.s @ part**2 / p.w.low) for part in (r, doubt))
-    rounding = (p.n + 2 + m + 8) * U * (size * wide + norm(np.abs(T.T) @ np.abs(bent)))
+    rounding = (p.n - 1 + 4 + m + 8) * U * (size * wide + norm(np.abs(T.T) @ np.abs(bent)))
     sizes = norm(summed) + norm(turned)
     most = (wide + spill) * hazy + spill * size + rounding + p.loose * sizes
     yield from differ("turned ±", wrong, most)
@@ -254,6 +258,38 @@ def shifts_as_written(rng: np.random.Generator) -> Iterator[str]:
         yield "a matrix that is none"
 
 
+def blocks_of_squares(rng: np.random.Generator) -> Iterator[str]:
+    """H of sums over blocks: whichever is more of the roundings that it went through is charged."""
+    p, H = _Case(rng), rng.normal(size=(9, 9))
+    m = p.d + p.free
+    H = (H @ H.T)[:m, :m]
+    found: Any = object.__new__(BlockSquaredRisk)
+    found.__dict__ |= vars(p.risk)
+    tallest, additions, least = (int(v) for v in rng.integers(1, 40, size=3))
+    found.sums = {"H": Array(H, additions), "tallest": tallest, "length": 3.5}
+    found.claims = SimpleNamespace(roundings=least)
+    found.frame = SimpleNamespace(shift=None if rng.random() < 0.5 else np.ones(p.d))
+    theta = rng.normal(size=p.d)
+    with as_written(hessian, squared_blocks):
+        curved, length = found._all_rows()[0], found._mean_length()
+    matrix = (H / p.w.high + np.diag(np.append(p.added, [0.0] * p.free))) * curved.scale
+    matrix = matrix * curved.scale[:, None]
+    yield from differ("H", curved.matrix + 9.0, matrix + 9.0)
+    count = max(tallest + additions, least) + m + 14
+    off = (count * U + p.w.high / p.w.low - 1.0) * np.trace(matrix) + TINY
+    yield from differ("H ±", curved.off, off)
+    yield from differ("length", length, 3.5 / p.w.low)
+    moved = 0.75 + (0.0 if found.frame.shift is None else theta.sum())
+    yield from differ("bias", 9.0 + found._moved_bias(theta, (0.5, 0.25)), 9.0 + moved)
+    found.sums["H"] = Array(H * math.inf, additions)
+    with np.errstate(all="ignore"):
+        try:
+            yield f"a Hessian of {found._all_rows()}"
+        except Objection as objection:
+            if objection.code != "not finite":
+                yield f"a Hessian that is no number: {objection.code}"
+
+
 def refused_curvature(rng: np.random.Generator) -> Iterator[str]:
     """What is not finite is no curvature, and no slope."""
     p = _Case(rng)
@@ -280,5 +316,5 @@ def refused_curvature(rng: np.random.Generator) -> Iterator[str]:
 
 CURVED_FORMULAS = (
     falls_as_written, hessians_as_written, slopes_as_written, turned_as_written, shifts_as_written,
-    refused_curvature,
+    blocks_of_squares, refused_curvature,
 )  # fmt: skip

@@ -163,6 +163,9 @@ def composed(rng: np.random.Generator) -> Iterator[str]:
         found, most = kernels.block(spec, A, B)[0], kernels.diagonal(spec, A)
         if not np.allclose(found, K, rtol=1e-9, atol=1e-12) or not np.allclose(most, own):
             yield f"the kernel {spec[0]}"
+    for found in (composites._custom(custom, A, None), composites._custom(custom, A, B)):
+        if (found.left[1], found.right[1]) != (0.0, 0.0) or np.min(found.left[0]) < 0.0:
+            yield "the values of a function are taken as they come"
     rows = csr_matrix(np.array([[3e200, 0.0], [0.0, 1e-200]]))
     for given in (rows, rows.toarray()):
         if not np.array_equal(kernels.block(("normalized", linear), given, given)[0], np.eye(2)):
@@ -256,9 +259,18 @@ def products_refused(rng: np.random.Generator) -> Iterator[str]:
     X = np.array([[1e200], [1.0], [0.0]])
     for spec in (("linear",), ("power", ("linear",), 1)):
         try:
-            found = gram.Gram(spec, X).times(np.array([[1e200], [0.0], [1.0]]), np.ones(3, bool))
+            w = np.array([[1e200], [0.0], [0.0]])
+            found = gram.Gram(spec, X).times(w, np.array([True, False, False]))
             if not (np.isfinite(found[0]).all() and np.isfinite(found[1]).all()):
                 yield f"products {found}"
+        except Objection as objection:
+            if objection.code != "not finite":
+                yield f"products that are no numbers: {objection.code}"
+    for K, e in ((math.inf, 0.0), (1.0, math.inf)):  # either of both
+        made: Any = gram.Gram(("rbf", 1.0, 1.0), np.ones((2, 1)))
+        made.block = lambda A, B, j, K=K, e=e: (np.full((2, 2), K), np.full(2, e), np.ones(2))
+        try:
+            yield f"products {made.times(np.ones((2, 1)), np.ones(2, bool))}"
         except Objection as objection:
             if objection.code != "not finite":
                 yield f"products that are no numbers: {objection.code}"
@@ -274,6 +286,12 @@ def products_refused(rng: np.random.Generator) -> Iterator[str]:
             yield f"bounds that are moved: {bounds.moved_apart(*ends)}"
         if bounds.moved_apart(*ends)[2] != (0.0, 0.0):
             yield f"bounds that are not moved: {bounds.moved_apart(*ends)}"
+    for spoiled in (math.nan, math.inf):
+        try:
+            yield f"lengths {Rows(np.array([[1.0], [spoiled], [2.0]]), False).lengths}"
+        except Objection as objection:
+            if objection.code != "rows":
+                yield f"a row that is none: {objection.code}"
     twice = csr_matrix((np.array([1.0, 1.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
     if not Rows(twice, False).longest() >= 2.0:
         yield "an entry that is stored twice"

@@ -74,6 +74,7 @@ def refused_in_blocks() -> Iterator[str]:
         ("shape", {"n": 6}),
         ("shape", {"n": 4}),
         ("shape", {"d": 3}),
+        ("shape", {"d": 3, "theta": [0.5, 0.1, 0.2]}),
         ("shape", {"theta": [1.0]}),
         ("shape", {"y": np.column_stack([SIGNS, SIGNS])}),
         ("shape", {"y": SIGNS[:4, None]}),

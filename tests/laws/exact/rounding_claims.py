@@ -105,6 +105,10 @@ def _of_products(a: np.ndarray, rng: np.random.Generator) -> Iterator[str]:
     size = sum((abs(p * q) for p, q in zip(rational(big), rational(b), strict=False)), Rational(0))
     if not abs(Rational(value) - exact) <= Rational(off) <= 8 * U * size + 16 * TINY:
         yield f"dot of large numbers {value} ± {off}"
+    with np.errstate(all="ignore"):  # some of them only
+        value, off = rounding.dot(np.array([2.0**1000, 1.0]), np.array([1.0, 0.5]), [2.0])
+    if not abs(Rational(value) - 2**1000 - Rational(5, 2)) <= Rational(off):
+        yield f"dot of a large number and a small one {value} ± {off}"
     try:
         rounding.gamma(2**53)
         yield "gamma of too many"

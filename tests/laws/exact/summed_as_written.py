@@ -23,7 +23,7 @@ def sums_as_written(rng: np.random.Generator) -> Iterator[str]:
     values, tails, offs = rng.normal(size=(3, 2)) * np.array([[1.0], [0.3], [0.1]])
     offs = np.abs(offs)
     one, two = (Sharp(*given) for given in zip(values, tails, offs, strict=True))
-    kept, blocks.sharp_parts = blocks.sharp_parts, lambda a: ([1.0, 2.0**-60], 0.25)
+    kept, blocks.sharp_parts = blocks.sharp_parts, lambda a: ([1.0, 2.0**-60], 2.0**-70)
     try:
         with as_written(blocks):
             both, whole = one + two, Sharp.of([])
@@ -38,7 +38,7 @@ def sums_as_written(rng: np.random.Generator) -> Iterator[str]:
     yield from differ("sharp", (both.value, both.tail), (values.sum(), tails.sum()))
     yield from differ("sharp ±", both.off, offs.sum() + 2 * U * size)
     yield from differ("most", found, abs(both.value + both.tail) + both.off)
-    yield from differ("sharp of", whole, (1.0, 2.0**-60, 0.25 + U * 2.0**-60))
+    yield from differ("sharp of", whole, (1.0, 2.0**-60, 2.0**-70 + U * 2.0**-60))
     yield from differ("pulled", (pulled, fewer), (0.625 + 9 * U * 2.0, 0.625))
     yield from differ("nothing", alone, (0.0, 0.5, 1.0))
     yield from differ("sharp", [one.off for one in quiet], (0.75, 0.0))
@@ -157,6 +157,31 @@ def tallies_as_written(rng: np.random.Generator) -> Iterator[str]:
         yield from differ("near", squares[f"near {j}"], s @ r[:, j] ** 2)
 
 
+class _Twice(blocks._Passes):
+    """Passes that remember which multiples were asked."""
+
+    def _second_pass(self) -> Any:
+        self.asked = [*getattr(self, "asked", []), self.multiples.tolist()]
+        return None
+
+    def _reach(self, k: int) -> float:
+        return (1.0, 0.5)[k]
+
+
+def passes_made(rng: np.random.Generator) -> Iterator[str]:
+    """Which multiples the second pass is asked, and the third where one model allows less."""
+    first = {"weights": Between(2.0, 3.0)}
+    for loss in (margins.Logistic(), gap.Hinge()):
+        risk = Risk(loss, L2(1.0), bool(rng.random() < 0.5))
+        claims: Any = Claims(risk, np.zeros((2, 2)), (0.0, 0.0), None, (), 9, 2)
+        found: Any = _Twice(None, claims, None, first)
+        every = [list(choices.MULTIPLES)] * 2
+        less = [every[0], [0.5 * t for t in choices.MULTIPLES]]
+        expected = [[[1.0, 2.0]] * 2] if loss.quadratic else [every, less]
+        if found.asked != expected or (found.low, found.high) != (2.0, 3.0):
+            yield f"{loss}: the multiples {found.asked}, not {expected}"
+
+
 def samples(rng: np.random.Generator) -> Iterator[str]:
     """Counts of additions and roundings, and which models have none of their targets here."""
     n = int(rng.integers(1, 5000))
@@ -254,5 +279,5 @@ def class_passes(rng: np.random.Generator) -> Iterator[str]:
 
 SUMMED_FORMULAS = (
     sums_as_written, blocks_as_written, tallies_as_written, samples, classes_as_written,
-    class_passes,
+    class_passes, passes_made,
 )  # fmt: skip
