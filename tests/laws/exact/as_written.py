@@ -191,9 +191,12 @@ def rows_as_written(rng: np.random.Generator) -> Iterator[str]:
     least, theta, bias = int(rng.choice([0, 40])), rng.normal(size=d), float(rng.normal())
     c = rng.normal(size=n)
     with as_written(framed):
-        rows = Rows(given, True, map, frame, least)
+        rows: Any = Rows(given, True, map, frame, least)
         lengths = rows.lengths
         z, off, _ = rows.scores(theta[:, None], [(bias, 0.25)])
+        known = rows.moved_bias(theta, (bias, 0.25))[0]
+        rows.moved_bias = lambda *given: (known, 0.5)
+        hazy = rows.scores(theta[:, None], [(bias, 0.25)])[1]
         [pull] = rows.pull(c[:, None])
         longest = rows.longest()
     A = (X - (0.0 if shift is None else shift)) / frame.unit
@@ -205,7 +208,7 @@ def rows_as_written(rng: np.random.Generator) -> Iterator[str]:
     size = float(np.linalg.norm(theta * frame.unit)) + TINY
     factor = (d + 6) * U * (1 + 16 * U)
     wide = exact * factor * size + factor * abs(moved) + TINY
-    yield from differ("scores ±", off[:, 0], wide)
+    yield from differ("scores ±", (off[:, 0], hazy[:, 0]), (wide, wide + 0.5))
     yield from differ("pull", pull.u, (A * frame.unit).T @ c)
     count = max(n + 2, least) + 4
     lost = n * d * 2.0**-1074 / min(1.0, float(frame.unit.min()))

@@ -318,6 +318,8 @@ def terms(rng: np.random.Generator) -> Iterator[str]:
     for kind, expected in known.items():
         found = kind.at_zero, kind.slope_at_zero, kind.steepest, kind.reach
         yield from differ(kind.__name__, found, expected)
+    if gap.Found(Objection("x"))[1:] != (None, None, 0.0):
+        yield "an objection has a dual point"
     z, off, y = rng.normal(size=4), rng.random(4), np.array([1.0, -1.0, 1.0, -1.0])
     w = Weights(s * (np.arange(4) > 0), 1.0, 2.0)
     claim = Claim(Risk(gap.Hinge(), L2(2.0), True), y, np.array([0.5]), 0.0)

@@ -130,6 +130,7 @@ def refused_classes() -> Iterator[str]:
         ("shape", {"W": W[:, :2]}),
         ("shape", {"W": W.T}),
         ("shape", {"reference": (W.T, np.zeros(3))}),
+        ("", {"reference": (2 * W, np.zeros(3))}),
         ("shape", {"y": y[:4]}),
         ("model not finite", {"W": W * math.nan}),
         ("model not finite", {"b": (0.0, math.inf, 0.0)}),
