@@ -105,7 +105,7 @@ def _of_products(a: np.ndarray, rng: np.random.Generator) -> Iterator[str]:
     size = sum((abs(p * q) for p, q in zip(rational(big), rational(b), strict=False)), Rational(0))
     if not abs(Rational(value) - exact) <= Rational(off) <= 8 * U * size + 16 * TINY:
         yield f"dot of large numbers {value} ± {off}"
-    many = 2.0**990 * rng.normal(size=300)
+    many = 2.0**1000 * rng.normal(size=300)
     with np.errstate(all="ignore"):
         value, off = rounding.dot(many, np.ones(300))
     mass = sum(map(abs, rational(many)))
