@@ -24,11 +24,13 @@ from cotas.certificates.core import (
     hessian,
     margins,
     residuals,
+    rounding,
     sparsity,
 )
-from cotas.certificates.core.bounds import Pull
+from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Extent, Risk, Weights
 from cotas.certificates.core.rows import Rows
+from laws.exact.oracle import Rational
 
 U, TINY, SMALL = 2.0**-10, 2.0**-30, 2.0**-20
 
@@ -314,7 +316,51 @@ def edges(rng: np.random.Generator) -> Iterator[str]:
             yield "limits of Huber's loss"
 
 
+def rounding_as_written(rng: np.random.Generator) -> Iterator[str]:
+    """Sums, long or short, and products, with what they are off by."""
+    n = int(rng.choice([3, 200, 300]))
+    a, b = rng.normal(size=n), rng.normal(size=n)
+    kept, rounding.SOME = rounding.SOME, 250
+    try:
+        with as_written(rounding):
+            found = rounding.total(a), rounding.sharp_total(a), rounding.dot(a, b, (0.5,))
+            length = rounding.norm_up(a)
+    finally:
+        rounding.SOME = kept
+    whole, mass, product = math.fsum(a), math.fsum(np.abs(a)), math.fsum([*(a * b), 0.5])
+    yield from differ("total", found[0], (whole, 64 * U * mass if n > 256 else U * abs(whole)))
+    long = 2 * (64 * U) ** 2 * mass if n > 250 else 0.0
+    yield from differ("sharp total", found[1], (whole, U * abs(whole) + long))
+    yield from differ("dot", found[2], (product, U * abs(product) + 8 * (n + 1) * TINY))
+    squares = 1 + 64 * U if n > 256 else 1.0
+    yield from differ("norm", length, np.linalg.norm(a) * math.sqrt(squares))
+
+
+def small_units(rng: np.random.Generator) -> Iterator[str]:
+    """Lengths of sparse rows in units so small that squares would lose their digits."""
+    X = rng.uniform(1.0, 2.0, size=(6, 2)) * np.array([2.0**-530, 0.0])
+    frame = framed.Frame(None, np.array([2.0**-500, 1.0]))
+    for given in (X, csr_matrix(X)):
+        lengths = Rows(given, False, map, frame).lengths
+        exact = [Rational(v) * 2**500 for v in X[:, 0].tolist()]
+        if not all(w <= Rational(v) for v, w in zip(lengths.tolist(), exact, strict=True)):
+            yield f"lengths {lengths} of {X[:, 0]}"
+
+
+def weights_refused(rng: np.random.Generator) -> Iterator[str]:
+    """Weights of coefficients of which one is none."""
+    for spoiled in (-1.0, math.nan, math.inf):
+        w = np.array([1.0, spoiled])
+        for penalty in (sparsity.ElasticNet(1.0, 1.0, False, w), sparsity.Ball(1.0, False, w)):
+            try:
+                penalty.refuse(np.zeros(2))
+                yield f"weights {w}"
+            except Objection as objection:
+                if objection.code != "parameters":
+                    yield f"weights {w}: {objection.code}"
+
+
 FORMULAS = (
     blurs, multiples, shrunk, columns_as_written, rows_as_written, read_as_written,
-    whole_as_written, edges,
+    whole_as_written, edges, rounding_as_written, small_units, weights_refused,
 )  # fmt: skip
