@@ -324,13 +324,15 @@ def rounding_as_written(rng: np.random.Generator) -> Iterator[str]:
     try:
         with as_written(rounding):
             found = rounding.total(a), rounding.sharp_total(a), rounding.dot(a, b, (0.5,))
-            length = rounding.norm_up(a)
+            length, nothing = rounding.norm_up(a), rounding.sharp_total([1.0, -1.0] * 150)
     finally:
         rounding.SOME = kept
     whole, mass, product = math.fsum(a), math.fsum(np.abs(a)), math.fsum([*(a * b), 0.5])
     yield from differ("total", found[0], (whole, 64 * U * mass if n > 256 else U * abs(whole)))
     long = 2 * (64 * U) ** 2 * mass if n > 250 else 0.0
     yield from differ("sharp total", found[1], (whole, U * abs(whole) + long))
+    if nothing != (0.0, 2 * (64 * U) ** 2 * 300):
+        yield f"a long sum that vanishes is off by {nothing}"
     yield from differ("dot", found[2], (product, U * abs(product) + 8 * (n + 1) * TINY))
     squares = 1 + 64 * U if n > 256 else 1.0
     yield from differ("norm", length, np.linalg.norm(a) * math.sqrt(squares))

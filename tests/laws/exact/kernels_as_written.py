@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from cotas.certificates.core import bounds, composites, gap, gram, hessian, kernels, margins
+from cotas.certificates.core import (
+    bounds,
+    composites,
+    gap,
+    gram,
+    hessian,
+    kernels,
+    margins,
+    residuals,
+)
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.rows import Rows
@@ -256,10 +265,10 @@ def _lines(X: Any, W: Any, line: Any, theta: Any, chunk: int) -> Iterator[str]:
 
 def products_refused(rng: np.random.Generator) -> Iterator[str]:
     """Products that leave the range of numbers somewhere, and counts of roundings."""
-    X = np.array([[1e200], [1.0], [0.0]])
+    X = np.array([[1e150], [1.0], [0.0]])
     for spec in (("linear",), ("power", ("linear",), 1)):
         try:
-            w = np.array([[1e200], [0.0], [0.0]])
+            w = np.array([[1e300], [0.0], [0.0]])
             found = gram.Gram(spec, X).times(w, np.array([True, False, False]))
             if not (np.isfinite(found[0]).all() and np.isfinite(found[1]).all()):
                 yield f"products {found}"
@@ -318,6 +327,11 @@ def terms(rng: np.random.Generator) -> Iterator[str]:
     for kind, expected in known.items():
         found = kind.at_zero, kind.slope_at_zero, kind.steepest, kind.reach
         yield from differ(kind.__name__, found, expected)
+    kinds = (residuals.Squared, residuals.Huber, residuals.EpsilonInsensitive)
+    found = [(kind.reach, kind.centred, kind.moves, kind.rescaled) for kind in kinds]
+    inside = (1.0, False, True, False)  # t ≤ 1 stays where slopes are bounded
+    if found != [(math.inf, True, True, False), inside, inside]:
+        yield f"residuals: {found}"
     if gap.Found(Objection("x"))[1:] != (None, None, 0.0):
         yield "an objection has a dual point"
     z, off, y = rng.normal(size=4), rng.random(4), np.array([1.0, -1.0, 1.0, -1.0])

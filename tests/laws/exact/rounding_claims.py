@@ -85,6 +85,10 @@ def _of_sums(a: np.ndarray) -> Iterator[str]:
             yield f"a sum that is no number: {found}"
     if rounding.norm_up(np.array([1.0, math.inf])) != math.inf:
         yield "the norm of infinity"
+    if rounding.norm_up(np.append(np.zeros(300), math.inf)) != math.inf or rounding.norm_up(
+        np.zeros(300)
+    ):
+        yield "the norm of many numbers"
     if rounding.norm_up(np.zeros(3)) != 0.0 or rounding.norm_up(np.zeros(0)) != 0.0:
         yield "the norm of zero"
     if not math.isnan(rounding.exact_sum([1e308, 1e308])):
