@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -350,7 +351,7 @@ def small_units(rng: np.random.Generator) -> Iterator[str]:
 
 
 def weights_refused(rng: np.random.Generator) -> Iterator[str]:
-    """Weights of coefficients of which one is none."""
+    """Weights, coefficients, units and shifts of which one is none."""
     for spoiled in (-1.0, math.nan, math.inf):
         w = np.array([1.0, spoiled])
         for penalty in (sparsity.ElasticNet(1.0, 1.0, False, w), sparsity.Ball(1.0, False, w)):
@@ -360,6 +361,19 @@ def weights_refused(rng: np.random.Generator) -> Iterator[str]:
             except Objection as objection:
                 if objection.code != "parameters":
                     yield f"weights {w}: {objection.code}"
+
+    one, signs = np.ones(2), np.array([1.0, -1.0])
+    refused = [("rows", framed.Frame(None, np.array([1.0, bad])).refuse) for bad in (3.0, math.nan)]
+    refused += [("rows", framed.Frame(np.array([1.0, math.nan]), one).refuse)]
+    for kind in (sparsity.ElasticNet(1.0, 0.0, True), sparsity.Ball(9.0, True)):
+        refused.append(("sign", partial(kind.refuse, signs)))
+    for code, call in refused:
+        try:
+            call()
+            yield f"not refused, one of two: {code}"
+        except Objection as objection:
+            if objection.code != code:
+                yield f"{objection.code}, not {code}"
 
 
 FORMULAS = (

@@ -340,6 +340,11 @@ def terms(rng: np.random.Generator) -> Iterator[str]:
     with as_written(gap):
         found = gap.upper(claim, w, z, off)
         least = gap.least_known(claim, w, 9.0), gap.least_known(claim, w, 0.5)
+        hard = claim._replace(risk=Risk(margins.HardMargin(), L2(2.0), True), y=np.sign(z))
+        rescaled = gap.upper(hard, w, 9.0 * z, 0.01 * np.abs(z))
+    smallest = np.abs(z[1:]).min() * (9.0 - 0.01 * (1 + 8 * U) - 36 * U)
+    if not 1.0 <= rescaled / (0.25 / smallest**2) <= 1.0 + 1e-9:
+        yield f"a separator of {rescaled}"
     margin = y * z - off * (1 + 8 * U) - 4 * U * np.abs(z)
     yield from differ("upper", found, w.s @ np.maximum(0.0, 1.0 - margin) + 0.25)
     yield from differ("least known", least, (min(9.0, w.s.sum()), min(0.5, w.s.sum())))
