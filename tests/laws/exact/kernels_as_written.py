@@ -332,6 +332,9 @@ def terms(rng: np.random.Generator) -> Iterator[str]:
     inside = (1.0, False, True, False)  # t ≤ 1 stays where slopes are bounded
     if found != [(math.inf, True, True, False), inside, inside]:
         yield f"residuals: {found}"
+    curved = [kind for kind in (*known, margins.HardMargin, *kinds) if not kind.quadratic]
+    if curved != [margins.Logistic, margins.Exponential]:
+        yield f"no polynomials: {curved}"
     if gap.Found(Objection("x"))[1:] != (None, None, 0.0):
         yield "an objection has a dual point"
     z, off, y = rng.normal(size=4), rng.random(4), np.array([1.0, -1.0, 1.0, -1.0])
@@ -350,7 +353,22 @@ def terms(rng: np.random.Generator) -> Iterator[str]:
     yield from differ("least known", least, (min(9.0, w.s.sum()), min(0.5, w.s.sum())))
 
 
+def machines(rng: np.random.Generator) -> Iterator[str]:
+    """P of a kernel machine with a bias."""
+    X, beta, y = rng.normal(size=(4, 2)), rng.normal(size=4), rng.normal(size=4)
+    risk, bias = Risk(residuals.Squared(), gram.SquaredLength(0.5), True), float(rng.normal())
+    K = X @ X.T
+    r = K @ beta + bias - y
+    c = r - r.mean()
+    made, w = gram.Gram(("linear",), X), Weights.of(None, 4)
+    given = made.times(np.column_stack([beta, c]), np.ones(4, bool))
+    found = gram.bounds(Claim(risk, y, beta, bias, c), made, w, *given)[0].upper
+    exact = 0.125 * float(r @ r) + 0.25 * float(beta @ K @ beta)
+    if not math.isclose(found, exact, rel_tol=1e-6):
+        yield f"a machine of {found}, not {exact}"
+
+
 KERNEL_FORMULAS = (
     lengths_as_written, distances_as_written, whitened_as_written, sides_as_written, composed,
-    formulas_refused, products_as_written, products_refused, terms,
+    formulas_refused, products_as_written, products_refused, terms, machines,
 )  # fmt: skip

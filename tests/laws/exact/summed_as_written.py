@@ -152,6 +152,8 @@ def tallies_as_written(rng: np.random.Generator) -> Iterator[str]:
     for j in range(k):
         yield from differ("losses", squares[f"losses {j}"], 0.5 * s @ r[:, j] ** 2)
         yield from differ("pull", squares[f"pull {j}"].u + 9.0, (s * r[:, j]) @ X + 9.0)
+        [pull] = rows.rows.pull((s * r[:, j])[:, None])
+        yield from differ("pull ±", squares[f"pull {j}"].off, pull.off)
         yield from differ("mean", 9.0 + np.array(squares[f"mean {j}"]), [9.0 + s @ r[:, j]] * 2)
         yield from differ("most", squares[f"most {j}"], np.abs(moved[:, j]).max())
         yield from differ("near", squares[f"near {j}"], s @ r[:, j] ** 2)
