@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import partial
 
 from laws.exact.any_choice import choice_failures
+from laws.exact.as_written import FORMULAS
 from laws.exact.cases import FAMILIES
 from laws.exact.claims import failures
 from laws.exact.class_parts import CLASS_PARTS
 from laws.exact.coarse import COARSE_PARTS
 from laws.exact.contracts import CONTRACTS, contract_failures
 from laws.exact.curvature_parts import CURVATURE_PARTS
+from laws.exact.curved_as_written import CURVED_FORMULAS
 from laws.exact.kernel_claims import (
     KERNEL_PARTS,
     machine_failures,
@@ -19,12 +21,14 @@ from laws.exact.kernel_claims import (
     shift_failures,
     value_failures,
 )
+from laws.exact.kernels_as_written import KERNEL_FORMULAS
 from laws.exact.more_claims import softmax_failures, squares_failures
 from laws.exact.more_parts import MORE_PARTS
 from laws.exact.pointed import POINTED
 from laws.exact.refusals import REFUSALS
 from laws.exact.rounding_claims import rounding_failures
 from laws.exact.sum_parts import SUM_PARTS
+from laws.exact.summed_as_written import SUMMED_FORMULAS
 
 LAWS: dict[str, tuple[Callable[[int], list[str]], int]] = {
     "rounding": (rounding_failures, 40),
@@ -44,6 +48,10 @@ PARTS = (
     *COARSE_PARTS,
     *KERNEL_PARTS,
     *MORE_PARTS,
+    *FORMULAS,
+    *CURVED_FORMULAS,
+    *SUMMED_FORMULAS,
+    *KERNEL_FORMULAS,
 )
 LAWS |= {law.__name__: (partial(contract_failures, laws=(law,)), 25) for law in PARTS}
 LAWS |= {law.__name__: (lambda seed, law=law: list(law()), 1) for law in (*POINTED, *REFUSALS)}

@@ -149,6 +149,10 @@ def defaults(rng: np.random.Generator) -> Iterator[str]:
     nothing = Objection("x")
     if (nothing.lower, nothing.upper, nothing.charge, nothing.moved) != (0, math.inf, 0, (0, 0)):
         yield "an objection knows something"
+    lasso, ball, risk = sparsity.ElasticNet(1.0), sparsity.Ball(1.0), Risk(None, None, True)
+    plain = (lasso.lam2, lasso.positive, lasso.weights, ball.positive, ball.weights)
+    if (*plain, risk.bias_scale) != (0.0, False, None, False, None, 0.0):
+        yield "what was not asked of a penalty"
     found = Bounds.proved(float(rng.random()), 2.0, 0.0)
     if found.charge != sum(found.moved) or not 0.0 <= 2.0 - found.lower <= found.gap:
         yield f"a gap of {found.gap} between {found}"

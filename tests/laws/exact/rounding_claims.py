@@ -85,6 +85,10 @@ def _of_sums(a: np.ndarray) -> Iterator[str]:
             yield f"a sum that is no number: {found}"
     if rounding.norm_up(np.array([1.0, math.inf])) != math.inf:
         yield "the norm of infinity"
+    if rounding.norm_up(np.append(np.zeros(300), math.inf)) != math.inf or rounding.norm_up(
+        np.zeros(300)
+    ):
+        yield "the norm of many numbers"
     if rounding.norm_up(np.zeros(3)) != 0.0 or rounding.norm_up(np.zeros(0)) != 0.0:
         yield "the norm of zero"
     if not math.isnan(rounding.exact_sum([1e308, 1e308])):
@@ -105,6 +109,17 @@ def _of_products(a: np.ndarray, rng: np.random.Generator) -> Iterator[str]:
     size = sum((abs(p * q) for p, q in zip(rational(big), rational(b), strict=False)), Rational(0))
     if not abs(Rational(value) - exact) <= Rational(off) <= 8 * U * size + 16 * TINY:
         yield f"dot of large numbers {value} ± {off}"
+    many = 2.0**1000 * rng.normal(size=300)
+    with np.errstate(all="ignore"):
+        value, off = rounding.dot(many, np.ones(300))
+    mass = sum(map(abs, rational(many)))
+    wrong = abs(Rational(value) - sum(rational(many)))
+    if not max(wrong, 65 * U * mass) <= Rational(off) <= 80 * U * mass:
+        yield f"dot of many large numbers {value} ± {off}"
+    with np.errstate(all="ignore"):  # some of them only
+        value, off = rounding.dot(np.array([2.0**1000, 1.0]), np.array([1.0, 0.5]), [2.0])
+    if not abs(Rational(value) - 2**1000 - Rational(5, 2)) <= Rational(off):
+        yield f"dot of a large number and a small one {value} ± {off}"
     try:
         rounding.gamma(2**53)
         yield "gamma of too many"
