@@ -222,7 +222,8 @@ def _bounds_are_proved() -> Iterator[str]:
             # By what rounding cost, but for less than a sixteenth of that, 1e-10 of the objective,
             # or the room asked.
             near = charge if upper <= charge else max(charge / 16, 1e-10 * upper)
-            below = max(room, charge / 16, 1e-10 * lower)
+            felt = charge / 16 if upper <= 64 * lower else 0.0
+            below = max(room, felt, 1e-10 * lower)
             if found.moved != (min(charge, below, lower), min(charge, near)):
                 yield f"moved {found.moved} of {lower, upper, charge, room}"
             ends = np.array([lower - found.moved[0], upper + found.moved[1]])

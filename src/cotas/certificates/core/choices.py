@@ -26,8 +26,9 @@ CURVATURES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 # Up to so many columns another basis is tried; whether from some rows only, and how often turned.
 TURNED = 500
 WAYS = ((True, 0), (False, 0), (True, 1), (True, 2), (False, 2))
-# What bounds are moved apart by, as a part of the objective and of what rounding cost.
-APART, FELT = 1e-10, 1 / 16
+# What bounds are moved apart by, as a part of the objective and of what rounding cost: the lower
+# one too, if the other is no more than so many times as large.
+APART, FELT, NEAR = 1e-10, 1 / 16, 64.0
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -212,7 +213,9 @@ def apart(lower: float, upper: float, charge: float, room: float) -> tuple[float
     """
     # Rounding may be as large as an objective that is nearly zero.
     near = charge if upper <= charge else max(FELT * charge, APART * upper)
-    below = min(charge, max(room, FELT * charge, APART * abs(lower)))
+    # That of a model far from the best one is felt by its own objective alone.
+    felt = FELT * charge if upper <= NEAR * lower else 0.0
+    below = min(charge, max(room, felt, APART * abs(lower)))
     # Who compares adds this again: a bound that stops at zero was moved no farther.
     below = min(below, lower) if lower >= 0.0 else below
     return max(0.0, below), max(0.0, min(charge, near))
