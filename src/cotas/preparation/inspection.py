@@ -120,8 +120,8 @@ def _time_order(column: Any, form: str) -> Iterator[Remark]:
     if form != "time" and ordered and there.n_unique() > ENOUGH_ROWS:
         words = (
             "The rows stand in the order of {name!r}, and those held out are of all its time: "
-            "their error tells how well gaps are filled. That of rows after the last may be larger, "
-            "and larger than any bound that is proved from those held out."
+            "their error tells how well gaps are filled. That of rows after the last may be "
+            "larger, and larger than any bound that is proved from those held out."
         )
         yield Remark("time", column.name, say(words, name=column.name))
 
