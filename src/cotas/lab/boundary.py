@@ -114,9 +114,8 @@ class Boundary(Room):
         def compute(task: LabTask) -> BoundaryAnswer:
             model = call.make(callbacks=task.watch, progress=False, n_jobs=1)
             model.fit(points.X, points.y)
-            if isinstance(
-                model, cotas.KernelSVM
-            ):  # unwatched, as in the code, it is solved at once
+            # Small machines are solved at once where nobody watches: so does the code that is shown.
+            if isinstance(model, cotas.KernelSVM):
                 model = call.make(progress=False, n_jobs=1).fit(points.X, points.y)
             plane = plane_of(model, points, certified)
             errors = tuple(
