@@ -114,7 +114,7 @@ class Boundary(Room):
         def compute(task: LabTask) -> BoundaryAnswer:
             model = call.make(callbacks=task.watch, progress=False, n_jobs=1)
             model.fit(points.X, points.y)
-            # Small machines are solved at once where nobody watches: so does the code that is shown.
+            # Small machines are solved at once where nobody watches, as in the code that is shown.
             if isinstance(model, cotas.KernelSVM):
                 model = call.make(progress=False, n_jobs=1).fit(points.X, points.y)
             plane = plane_of(model, points, certified)
