@@ -11,7 +11,6 @@ import numpy as np
 import panel as pn
 from bokeh.models import CustomJS, PointDrawTool
 
-import cotas
 from cotas import plots
 from cotas.certificates.presentation import percent
 from cotas.lab import classifiers
@@ -114,9 +113,6 @@ class Boundary(Room):
         def compute(task: LabTask) -> BoundaryAnswer:
             model = call.make(callbacks=task.watch, progress=False, n_jobs=1)
             model.fit(points.X, points.y)
-            # Small machines are solved at once where nobody watches, as in the code that is shown.
-            if isinstance(model, cotas.KernelSVM):
-                model = call.make(progress=False, n_jobs=1).fit(points.X, points.y)
             plane = plane_of(model, points, certified)
             errors = tuple(
                 float(np.mean(model.predict(X) != y)) if len(y) else math.nan
