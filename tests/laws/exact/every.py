@@ -8,12 +8,14 @@ from functools import partial
 from laws.exact.any_choice import choice_failures
 from laws.exact.as_written import FORMULAS
 from laws.exact.cases import FAMILIES
+from laws.exact.charged import CHARGED
 from laws.exact.claims import failures
 from laws.exact.class_parts import CLASS_PARTS
 from laws.exact.coarse import COARSE_PARTS
 from laws.exact.contracts import CONTRACTS, contract_failures
 from laws.exact.curvature_parts import CURVATURE_PARTS
 from laws.exact.curved_as_written import CURVED_FORMULAS
+from laws.exact.guesses import GUESSES
 from laws.exact.kernel_claims import (
     KERNEL_PARTS,
     machine_failures,
@@ -52,6 +54,8 @@ PARTS = (
     *CURVED_FORMULAS,
     *SUMMED_FORMULAS,
     *KERNEL_FORMULAS,
+    *GUESSES,
+    *CHARGED,
 )
 LAWS |= {law.__name__: (partial(contract_failures, laws=(law,)), 25) for law in PARTS}
 LAWS |= {law.__name__: (lambda seed, law=law: list(law()), 1) for law in (*POINTED, *REFUSALS)}
