@@ -227,11 +227,13 @@ def _slopes_asked(rng: np.random.Generator) -> Iterator[str]:
         yield from differ("residuals", found[k].r + 9.0, r + 9.0)
         pull = (p.s * r) @ (p.X - (0.0 if p.rows.shift is None else p.rows.shift))
         yield from differ("pull", asked[k][3].u + 99.0, pull + 99.0)
+        [same] = p.rows.pull((p.s * r)[:, None])
+        yield from differ("pull ±", asked[k][3].off, same.off)
 
 
 def every_multiple(rng: np.random.Generator) -> Iterator[str]:
     """A multiple that proves nothing does not end the search for one that does."""
-    pull, w = Pull(np.zeros(1), np.ones(1), 0.0), Weights(None, 1.0, 1.0)
+    pull, w = Pull(np.zeros(1), np.ones(1), 0.0), Weights(None, 2.0, 2.0)
     values = {0.5: float(rng.uniform(-2, 0)), 0.75: float(rng.uniform(1, 2)), 1.0: 1.5}
     for loss in (gap.Hinge(), margins.Logistic()):
         claim = Claim(Risk(loss, L2(1.0), False), np.ones(1), np.zeros(1), 0.0)
@@ -241,8 +243,11 @@ def every_multiple(rng: np.random.Generator) -> Iterator[str]:
             asked.append(t)
             return values[t], 0.0
 
-        with put(choices, multiples=lambda *given: [*values]):
-            found = gap.best_multiple(claim, w, pull, gain, lambda t: 0.0, 0.0, 0.0, 1.0)
+        told: list[Any] = []
+        with put(choices, multiples=lambda *given, told=told: told.append(given) or [*values]):
+            found = gap.best_multiple(claim, w, pull, gain, lambda t: 3.0 * t, 0.0, 0.0, 1.0)
+        if told[0][:3] != (loss, 2, math.inf) or not 2.99 < told[0][3](2.0) < 3.01:
+            yield f"multiples are asked with {told[0]}"
         best = 0.75 if loss.quadratic else max(values, key=values.__getitem__)
         if found[1] != best or asked != [*values][: 2 if loss.quadratic else 3]:
             yield f"{loss}: {found} after {asked} of {values}"
@@ -254,6 +259,11 @@ def as_given(rng: np.random.Generator) -> Iterator[str]:
     X = csr_matrix((rng.normal(size=n), (np.arange(n), rng.integers(d, size=n))), shape=(n, d))
     if Rows(X, False).X is not X:
         yield "sparse rows were copied"
+    for given in (X, X.toarray()):
+        rows = Rows(given, False)
+        part, whole = (getattr(a, "data", a) for a in (rows.read(slice(0, 2)), given))
+        if not np.shares_memory(np.asarray(part), np.asarray(whole)):
+            yield f"entries of {type(given)} were copied"
     W = rng.normal(size=(n, 2))
     found, off = gram.Gram(("linear",), X).times(W, np.ones(n, bool))
     exact = X.toarray() @ (X.toarray().T @ W)

@@ -15,6 +15,7 @@ from laws.exact.coarse import COARSE_PARTS
 from laws.exact.contracts import CONTRACTS, contract_failures
 from laws.exact.curvature_parts import CURVATURE_PARTS
 from laws.exact.curved_as_written import CURVED_FORMULAS
+from laws.exact.extremes import EXTREMES
 from laws.exact.guesses import GUESSES
 from laws.exact.kernel_claims import (
     KERNEL_PARTS,
@@ -56,6 +57,7 @@ PARTS = (
     *KERNEL_FORMULAS,
     *GUESSES,
     *CHARGED,
+    *EXTREMES,
 )
 LAWS |= {law.__name__: (partial(contract_failures, laws=(law,)), 25) for law in PARTS}
 LAWS |= {law.__name__: (lambda seed, law=law: list(law()), 1) for law in (*POINTED, *REFUSALS)}
