@@ -26,6 +26,7 @@ from cotas.certificates.core import (
     rounding,
     softmax,
 )
+from cotas.certificates.core import hessian as hessian_module
 from cotas.certificates.core.blocks import Claims, Whole
 from cotas.certificates.core.bounds import Bounds, Pull
 from cotas.certificates.core.curvature import Fall, Slope
@@ -202,10 +203,13 @@ def curvatures_asked(rng: np.random.Generator) -> Iterator[str]:
     d, solved = int(rng.integers(1, 4)), list[Any]()
     H, g = _some_hessian(rng, d), rng.normal(size=d)
     solve = np.linalg.solve
-    with put(np.linalg, solve=lambda A, b: solved.append(A) or solve(A, b)):
+    with (
+        as_written(curvature, hessian_module),
+        put(np.linalg, solve=lambda A, b: solved.append(A) or solve(A, b)),
+    ):
         for mu in (0.5, 0.0):
             curvature.fall(H, mu, g, 0.1, 1.0)
-    shift = 2 * (H.rounding() + H.off)
+        shift = 2 * (H.rounding() + H.off)
     yield from differ("solved", solved[0] + 9.0, H.matrix + 9.0)
     yield from differ("solved, flat", solved[1] + 9.0, H.matrix + shift * np.eye(d) + 9.0)
     yield from _slopes_asked(rng)

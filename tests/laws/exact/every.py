@@ -32,6 +32,7 @@ from laws.exact.refusals import REFUSALS
 from laws.exact.rounding_claims import rounding_failures
 from laws.exact.sum_parts import SUM_PARTS
 from laws.exact.summed_as_written import SUMMED_FORMULAS
+from laws.exact.two_ways import TWO_WAYS
 
 LAWS: dict[str, tuple[Callable[[int], list[str]], int]] = {
     "rounding": (rounding_failures, 40),
@@ -58,6 +59,7 @@ PARTS = (
     *GUESSES,
     *CHARGED,
     *EXTREMES,
+    *TWO_WAYS,
 )
 LAWS |= {law.__name__: (partial(contract_failures, laws=(law,)), 25) for law in PARTS}
 LAWS |= {law.__name__: (lambda seed, law=law: list(law()), 1) for law in (*POINTED, *REFUSALS)}

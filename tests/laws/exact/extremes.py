@@ -39,8 +39,8 @@ from laws.exact.oracle import Rational
 def large_units(rng: np.random.Generator) -> Iterator[str]:
     """Rows are no longer than they are, in units whose squares leave the range of numbers."""
     # So small, and so large, that the squares of entries, or of the units, lose their digits.
-    edges = ((-510, 0), (-505, 30), (-40, 498), (-19, 0), (0, 0), (499, 0), (501, 0), (560, 160))
-    for power, less in edges:
+    edges = [(-510, 0), (-505, 30), (-40, 498), (-19, 0), (0, 0), (0, 540), (499, 0), (501, 0)]
+    for power, less in [*edges, (560, 160)]:
         X = rng.uniform(1.0, 2.0, size=(4, 2)) * 2.0 ** (power - less)
         X *= 2.0 ** rng.integers(-3, 4, size=(4, 2))
         frame = framed.Frame(None, np.full(2, 2.0**power))
@@ -188,6 +188,8 @@ def nothing_given(rng: np.random.Generator) -> Iterator[str]:
         yield "bounds are moved by what was not asked"
     if Bounds.proved(*ends, 1e-3) != Bounds.proved(*ends, 1e-3, 0.0):
         yield "bounds are proved with what was not asked"
+    if (made := Bounds.proved(*ends, 0.25)).charge != 0.25 + sum(made.moved):
+        yield f"a charge of {made.charge}, and moved by {made.moved}"
     found = composites._custom(lambda A, B: A @ B.T, np.zeros((0, 2)), None)
     if found.K.shape != (0,) or found.left[0].shape != (0,):
         yield f"a function of no rows: {found}"
