@@ -238,7 +238,8 @@ def _slopes_asked(rng: np.random.Generator) -> Iterator[str]:
 def every_multiple(rng: np.random.Generator) -> Iterator[str]:
     """A multiple that proves nothing does not end the search for one that does."""
     pull, w = Pull(np.zeros(1), np.ones(1), 0.0), Weights(None, 2.0, 2.0)
-    values = {0.5: float(rng.uniform(-2, 0)), 0.75: float(rng.uniform(1, 2)), 1.0: 1.5}
+    values = {0.5: float(rng.uniform(-2, 0)), 0.75: float(rng.uniform(1, 2)), 1.0: 3.0}
+    values |= {0.9: 2.5, 0.8: 9.0}  # D is concave: after it has fallen it falls
     for loss in (gap.Hinge(), margins.Logistic()):
         claim = Claim(Risk(loss, L2(1.0), False), np.ones(1), np.zeros(1), 0.0)
         asked: list[float] = []
@@ -252,8 +253,8 @@ def every_multiple(rng: np.random.Generator) -> Iterator[str]:
             found = gap.best_multiple(claim, w, pull, gain, lambda t: 3.0 * t, 0.0, 0.0, 1.0)
         if told[0][:3] != (loss, 2, math.inf) or not 2.99 < told[0][3](2.0) < 3.01:
             yield f"multiples are asked with {told[0]}"
-        best = 0.75 if loss.quadratic else max(values, key=values.__getitem__)
-        if found[1] != best or asked != [*values][: 2 if loss.quadratic else 3]:
+        count, best = (2, 0.75) if loss.quadratic else (4, 1.0)
+        if found[1] != best or asked != [*values][:count]:
             yield f"{loss}: {found} after {asked} of {values}"
 
 

@@ -141,6 +141,16 @@ def _weighted(rng: np.random.Generator, pull: Pull) -> Iterator[str]:
         square = np.square(0.125 * pull.u / s).sum()
         expected = 0.25 * np.square(s * theta).sum(), square, 2.0 / s.min()
         yield from differ("weighted", values, expected)
+        found.refuse(theta)
+        if found.loose() != (0.0, 0.0):
+            yield f"coefficients that all have a penalty take {found.loose()} away"
+    for bad in (-1.0, math.inf, math.nan):
+        try:
+            curvature.WeightedL2(0.5, np.array([1.0, bad])).refuse(theta)
+            yield f"a weight of {bad}"
+        except Objection as objection:
+            if objection.code != "parameters":
+                yield f"a weight of {bad}: {objection.code}"
     if curvature.WeightedL2(0.5, np.array([1.0, 0.0])).conjugate(pull, 0.5, 0.25) != math.inf:
         yield "the conjugate of a coefficient without a penalty"
 

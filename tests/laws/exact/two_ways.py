@@ -36,7 +36,8 @@ def squares_in_blocks(rng: np.random.Generator) -> Iterator[str]:
     claims = Claims(
         Risk(Squared(), L2(lam), free), theta[:, None], (bias,), lambda b: (b.y, b.s), (None,), n, d
     )
-    [found] = BlockSquaredRisk(_Parts(rng, X, y, s, -1), claims, 10).all_bounds(1e-9, [0.0])
+    blocks = BlockSquaredRisk(_Parts(rng, X, y, s, -1), claims, 10)
+    [found] = blocks.all_bounds(1e-9, [0.0])
     risk = SquaredRisk(lam, None, Rows(X, free), free, s, 10)
     [other] = risk.bounds([Claim(claims.risk, y[:, 0], theta, bias)], 1e-9)
     if found.how != "rows" or other.how not in ("rows", "few rows", "turned"):
@@ -44,6 +45,11 @@ def squares_in_blocks(rng: np.random.Generator) -> Iterator[str]:
     ends = [(one.bounds.lower, one.bounds.upper) for one in (found, other)]
     if not np.allclose(ends[0], ends[1], rtol=1e-7):
         yield f"least squares between {ends[0]} in blocks, and {ends[1]}"
+    # Of a sum of weights that is hardly known the smaller end makes P larger.
+    blocks.w = Weights(None, 0.5 * blocks.w.low, 2.0 * blocks.w.high)
+    losses, slope = 0.5 * s @ (X @ theta + bias - y[:, 0]) ** 2 / s.sum(), blocks._of_model(0)
+    bent = 0.5 * lam * float(theta @ theta)
+    yield from differ("P", (slope.upper, slope.least), (2 * losses + bent, 0.5 * losses + bent))
 
 
 def risks_in_blocks(rng: np.random.Generator) -> Iterator[str]:
