@@ -213,6 +213,17 @@ def nothing_given(rng: np.random.Generator) -> Iterator[str]:
     X[used], c[used] = rng.normal(size=(2, 2)), 1.0
     rows = Rows(np.ones((9, 2)), False)
     yield from differ("combined", rows.combine(X, c)[:, 0] + 9.0, X[used].sum(axis=0) + 9.0)
+    apart = np.zeros((9, 2))  # of each column another row
+    apart[used, [0, 1]] = 1.0
+    yield from differ("combined", rows.combine(X, apart) + 9.0, X[used].T + 9.0)
+    for theta, bias in ((1e308, 0.0), (0.0, math.inf)):
+        rows, given = Rows(X[used] + 99.0, False), np.array([[theta, 1.0], [1.0, 1.0]])
+        try:
+            with np.errstate(all="ignore"):
+                yield f"scores {rows.scores(given, [(bias,), (0.0,)])}"
+        except Objection as objection:
+            if objection.code != "not finite":
+                yield f"scores of {theta}, {bias}: {objection.code}"
 
 
 EXTREMES = (
