@@ -19,6 +19,7 @@ from cotas.certificates.core import (
     blocks,
     choices,
     curvature,
+    framed,
     gap,
     gram,
     margins,
@@ -287,8 +288,13 @@ def as_given(rng: np.random.Generator) -> Iterator[str]:
     for spoiled in (math.inf, math.nan):
         if rounding.sharp_total([1.0, spoiled]) != (0.0, math.inf):
             yield f"a sum with {spoiled}: {rounding.sharp_total([1.0, spoiled])}"
-    if (residuals.Huber().k, residuals.EpsilonInsensitive().epsilon) != (1.0, 0.1):
-        yield "losses that nobody has asked"
+    one, away = np.ones(1), np.array([3.0])
+    kinds = (residuals.Huber(), residuals.EpsilonInsensitive())
+    plain = [float(loss.value(one, away, 0.0)[0]) for loss in kinds]
+    yield from differ("losses without a number", plain, (1.5, 1.9))
+    kept = Rows(X, False, map, framed.Frame(None, np.ones(d)))
+    if not kept.sparse:
+        yield "sparse rows in a given frame, which does not move them, were filled up"
 
 
 CHARGED = (
