@@ -24,7 +24,8 @@ from cotas.certificates.core import (
 from cotas.certificates.core.blocks import Pulled, Sharp, Tally
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Risk
-from cotas.certificates.core.margins import HardMargin
+from cotas.certificates.core.margins import HardMargin, Logistic
+from cotas.certificates.core.residuals import Huber, Squared
 from laws.exact.contracts import SLIGHTLY, TINY, U
 from laws.exact.oracle import Rational, near, rational
 
@@ -221,6 +222,24 @@ def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
         yield "a loss that bounds no coefficient"
 
 
+def balances(rng: np.random.Generator) -> Iterator[str]:
+    """Dual points of all sizes sum to zero, exactly, once they are balanced: none is lost."""
+    kinds = (gap.Hinge(), Logistic(), HardMargin(), Squared(), Huber(0.7))
+    n, loss = int(rng.choice([2, 3, 20, 400, 5000])), kinds[rng.integers(len(kinds))]
+    y = np.where(rng.random(n) < rng.choice([0.5, 0.05]), 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    s = rng.random(n) * 10.0 ** rng.integers(-6, 6, size=n) if rng.random() < 0.6 else np.ones(n)
+    c = s * rng.normal(size=n) * 10.0 ** rng.integers(-12, 2, size=n)
+    found = gap.feasible(loss, y, c, s, True)
+    inside = gap.clipped(loss, y, found, s)
+    if sum(rational(found), Rational(0)) != 0 or not np.array_equal(found, inside):
+        yield f"{loss}: {n} multipliers sum to {math.fsum(found)}"
+    mass, sides = np.abs(found).sum(), gap.clipped(loss, y, c, s)
+    sides = np.maximum(sides, 0.0).sum(), np.maximum(-sides, 0.0).sum()
+    if not loss.centred and not math.isclose(mass, 2 * min(sides), rel_tol=1e-9, abs_tol=1e-290):
+        yield f"{loss}: of {sides} no more than {mass} is left"
+
+
 def definite_formulas(rng: np.random.Generator) -> Iterator[str]:
     """Which kernels are positive semi-definite by their formula."""
     rbf, W = ("rbf", 1.0, 2.0), np.eye(2)
@@ -237,5 +256,5 @@ def definite_formulas(rng: np.random.Generator) -> Iterator[str]:
 
 MORE_PARTS = (
     feature_lengths, scaled_hessians, loose_coefficients, definite_formulas, hard_margins,
-    class_rests, hinted_shifts, combinations, long_sums, distances, defaults,
+    class_rests, balances, hinted_shifts, combinations, long_sums, distances, defaults,
 )  # fmt: skip

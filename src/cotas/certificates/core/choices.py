@@ -112,13 +112,15 @@ def settle(c: FloatArray) -> bool:
     """Take what is left of the sum from entries that are larger; whether that leaves none of it."""
     for _ in range(3):
         rest = total(c)[0]
-        side = c * math.copysign(1.0, rest)
+        if rest == 0.0:
+            return True
+        side = c if rest > 0 else -c
         able = (side >= abs(rest)).nonzero()[0]
-        if rest == 0.0 or not len(able):
-            break
+        if not len(able):
+            return False
         k = able[side[able].argmin()]  # the smallest, whose digits are the finest
         c[k] -= rest
-    return rest == 0.0
+    return total(c)[0] == 0.0
 
 
 def on_a_grid(c: FloatArray) -> FloatArray:
@@ -196,9 +198,14 @@ def worth(best: Any, how: str, enough: float, some: bool, turns: int, d: int) ->
 
 def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -> float:
     """About what rounding Xᵀc is worth, to the model and to the one that tc itself gives."""
-    scaled, cost = theta * pull.unit, regularizer.conjugate
+    scaled, lam = theta * pull.unit, getattr(regularizer, "lam", 0.0)
+    felt = pull.off * math.sqrt(scaled @ scaled) / low
+    if lam > 0:  # θ of tc is t Xᵀc/λS
+        scaled = pull.u * pull.unit
+        return float(max(felt, pull.off * math.sqrt(scaled @ scaled) / low * (t / (lam * low))))
+    cost = regularizer.conjugate
     worth = cost(pull, t, 1.0 / low) - cost(pull._replace(off=0.0), t, 1.0 / low)
-    return float(max(pull.off * math.sqrt(scaled @ scaled) / low, worth))
+    return float(max(felt, worth))
 
 
 def felt(claim: Any, w: Any, z: FloatArray, off: FloatArray) -> float:
