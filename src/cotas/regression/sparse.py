@@ -38,7 +38,7 @@ from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import Penalty
 from cotas.solvers.run import NO_WEIGHTS
-from cotas.source import Source, shape_of_targets, source_of
+from cotas.source import Source, as_stored, shape_of_targets, source_of
 from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
@@ -136,7 +136,7 @@ class SparseRegressor(LinearRegressor):
         refuse_source(self, X)
         X, y = validate_data(
             self,
-            X,
+            as_stored(X),
             y,
             accept_sparse=["csr", "csc"],
             dtype=[np.float64, np.float32],
