@@ -16,7 +16,7 @@ from sklearn.base import clone, is_classifier
 import cotas
 from cotas.exceptions import InterruptedWarning
 from cotas.fitting.certified import Certified
-from cotas.fitting.threads import thread_count
+from cotas.running import thread_count
 from cotas.stops import Stop
 from problems import regression, three_clouds
 
@@ -145,7 +145,7 @@ def test_one_thread_is_one_thread_in_the_fit_the_proof_and_the_predictions(kind,
         raise AssertionError("a thread was asked for")
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
-    monkeypatch.setattr("cotas.fitting.threads.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("cotas.running.WORTH_A_THREAD", 1)
     short = {"max_iter": 3} if "max_iter" in kind().get_params() else {"n_estimators": 3}
     model = fit(kind(n_jobs=1, **short), *many)
     assert model.predict(many[0]).shape == many[1].shape

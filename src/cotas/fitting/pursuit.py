@@ -13,7 +13,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
 from cotas.fitting.reporting import EpochReport, SolverReport
-from cotas.progress import Monitor
+from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
 from cotas.words import say

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint, presentation
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.device import Maker, computed_by
@@ -21,13 +20,19 @@ from cotas.certificates.sweep import Facts, class_sketches
 from cotas.device.find import in_short
 from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn
-from cotas.fitting.threads import entries_of, pooled, rows_in_threads, thread_count
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
-from cotas.progress import Monitor
+from cotas.running import (
+    Monitor,
+    blocks_in_threads,
+    entries_of,
+    one_thread_in_blas,
+    rows_in_threads,
+    thread_count,
+)
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import AHEAD, Iterate
 from cotas.solvers.kernel_dual import SignedDual
@@ -340,7 +345,7 @@ def solve_all(
             threads = thread_count(n_jobs, len(problems), largest * largest)
             return setting.monitor.for_each(lambda k: solve(k, threads, map), parts, threads)
         jobs = n_jobs if largest * entries_of(setting.examples.X) >= WORTH_A_THREAD else 1
-        with pooled(jobs) as each:
+        with blocks_in_threads(jobs) as each:
             return [solve(part, 1, each) for part in parts]
 
 
@@ -382,7 +387,7 @@ def solve_on_device(
             )
     except RuntimeError as error:
         raise RuntimeError(f"The device could not begin: {in_short(error)}") from error
-    with one_thread_in_blas(), pooled(model.n_jobs) as each:
+    with blocks_in_threads(model.n_jobs) as each:
 
         def solve(part: int, problem: BinaryProblem) -> Ended[Machine]:
             check = KernelCheck(setting, problem, each)

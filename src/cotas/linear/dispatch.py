@@ -19,11 +19,10 @@ from cotas.design.blocks import times, times_transposed
 from cotas.fitting.data import Examples
 from cotas.fitting.moved import Moved
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import WORTH_A_TASK, entries_of, rows_in_threads, thread_count
 from cotas.linear.hard_margin import widest_margin
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
-from cotas.progress import Monitor
+from cotas.running import WORTH_A_TASK, Monitor, entries_of, rows_in_threads, thread_count
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, interior_point

@@ -27,11 +27,10 @@ from cotas.fitting.parameters import (
     check_time,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
-from cotas.fitting.threads import blocks_in_threads, rows_in_threads, thread_count
 from cotas.problem import relative_gap
-from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import triangle_in_blocks
+from cotas.running import Monitor, blocks_in_threads, rows_in_threads, thread_count
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
 from cotas.solvers.lasso_state import LassoIterate
