@@ -104,6 +104,8 @@ class Monitor:
     ) -> None:
         self.callbacks = as_callbacks(model.callbacks)
         self.bar = ProgressBar(total, name or type(model).__name__, model.progress, unit)
+        # Whether someone, or a clock, looks at each iterate on the way.
+        self.watched = bool(self.callbacks) or getattr(model, "max_time", None) is not None
         # Whether the user, or an error in another part, has put an end to the fit.
         self._lock, self.interrupted = Lock(), False
 

@@ -208,8 +208,7 @@ class SparseRegressor(LinearRegressor):
         turn = end_of_turn(began, self.max_time, target, targets)
         ratio, given = float(self.l1_ratio), NO_WEIGHTS if weights is None else weights
         penalty = Penalty(ratio, 1.0 - ratio, bool(self.positive), given)
-        watched = bool(self.callbacks) or self.max_time is not None
-        ends = (deadline(began, turn), int(self.max_iter), watched)
+        ends = (deadline(began, turn), int(self.max_iter), monitor.watched)
         solver = WorkingSetLasso(columns, y, penalty, *ends)
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
         problem = self._problem(None if self.delta is not None else lam)
