@@ -18,7 +18,7 @@ from bench.online import peak_memory
 from bench.side_by_side import conditions, interleaved
 from bench.svm_peers import Problem, Setting, Settings, linear_svc, other_peers, settings
 from cotas.design import as_design
-from cotas.fitting.threads import rows_in_threads
+from cotas.running import rows_in_threads
 from cotas.solvers.rounded_hinge import HingeRows
 
 GAPS = (1e-3, 1e-6)

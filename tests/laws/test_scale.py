@@ -32,10 +32,10 @@ from cotas.cli.exits import UsageError
 from cotas.cli.models import task_of
 from cotas.files.claims import rows_of_a_group
 from cotas.files.problems import DataFileError
-from cotas.fitting.threads import in_order
 from cotas.preparation import statistics, streamed
 from cotas.problem import RegularizedRisk
 from cotas.rounds import Rounds
+from cotas.running import in_order
 from cotas.scale import pages as pages_module
 from cotas.scale.decoding import decoded_bytes
 from cotas.scale.page_files import PageError

@@ -30,7 +30,6 @@ from cotas.files.problems import DataFileError
 from cotas.files.remarks import Remark, gathered
 from cotas.files.tables import Table, batches
 from cotas.fitting.from_source import squared_error
-from cotas.fitting.threads import thread_count
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
@@ -39,6 +38,7 @@ from cotas.preparation.recipe import Recipe
 from cotas.preparation.streamed import learn, rows_to_learn_from
 from cotas.preparation.targets import tell_task
 from cotas.report.figures import alarms_of
+from cotas.running import thread_count
 from cotas.scale.decoding import Reading, decoded_bytes, kind_of
 from cotas.scale.pages import Pages, open_as
 from cotas.source import Block, NotInBlocksError

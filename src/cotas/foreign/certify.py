@@ -15,7 +15,6 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.device import computed_by, maker_on
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
@@ -35,6 +34,7 @@ from cotas.foreign.linear import (
     perceptron,
     sgd_classifier,
 )
+from cotas.running import one_thread_in_blas
 from cotas.source import as_stored, comes_in_blocks, source_of
 from cotas.words import say
 

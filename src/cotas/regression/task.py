@@ -16,8 +16,8 @@ from cotas.certificates.least_squares import SquaredSurvey
 from cotas.fitting.data import Observations
 from cotas.fitting.parameters import read_start
 from cotas.fitting.pursuit import Floor, Pursuit
-from cotas.progress import Monitor
 from cotas.regression.base import refuse_overflow
+from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.moments import Moments, column_deviation, gather_moments, weighted_mean
 from cotas.solvers.quadratic import Coordinates, QuadraticIterate, plain_coordinates, standardizing

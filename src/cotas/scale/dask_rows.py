@@ -20,8 +20,8 @@ from dask.delayed import Delayed, delayed
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates.numbers import refuse_inexact
+from cotas.running import one_thread_in_blas
 from cotas.scale.allocation import keeping_what_is_freed
 from cotas.source import Block, Source, as_given, as_stored, in_groups, in_pairs
 

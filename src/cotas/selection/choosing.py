@@ -16,8 +16,8 @@ from cotas.certificates import ValidationBound
 from cotas.certificates.consequences.path import bound_validation_error
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_fraction, check_jobs
-from cotas.fitting.threads import thread_count
 from cotas.linear.svm import LinearSVM
+from cotas.running import thread_count
 from cotas.selection.choice import Choice
 from cotas.selection.deciding import Plan, concluded, doubtful, standings_of
 from cotas.selection.fits import Fitter, seen_by_last, weights_for

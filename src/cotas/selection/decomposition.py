@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.fitting.parameters import check_jobs
-from cotas.fitting.threads import thread_count
+from cotas.running import thread_count
 from cotas.selection.choice import plain_arrays
 from cotas.selection.fits import Fit, Fitter, proof_of, seen_by_last, tol_of
 from cotas.selection.parameter import (

@@ -16,7 +16,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
-from cotas.fitting.threads import thread_count
+from cotas.running import thread_count
 from cotas.selection.choice import plain_arrays
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.parameter import Parameter, check_estimator, is_number, is_whole
