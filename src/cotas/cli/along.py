@@ -66,7 +66,7 @@ def path(
     if values is not None:
         refuse(session, ["number"], say("is for λ that are not given by --lams."))
     table = open_table(data, target, columns)
-    y, task = target_of(table, task)
+    table, y, task = target_of(table, task)
     preparation = preparation_of(table, columns)
     settings = Settings(None, task, {}, seed, hold_out, preparation=preparation)
     rows, _ = split_and_told(session, table, y, settings)
@@ -120,7 +120,7 @@ def curve(
     table = open_table(data, target, columns)
     if model is not None and task == "auto":
         task = task_of(model)
-    y, task = target_of(table, task)
+    table, y, task = target_of(table, task)
     name = model or DEFAULTS[task]
     check_suits(name, task)
     given = parameters(param or [])

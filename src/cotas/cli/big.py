@@ -13,7 +13,7 @@ import numpy as np
 
 import cotas
 from cotas.arrays import AnyArray
-from cotas.cli.data import target_name
+from cotas.cli.data import read_as_classes, target_name
 from cotas.cli.exits import UsageError
 from cotas.cli.judging import proofs, show_classes
 from cotas.cli.models import DEFAULTS, build, check_suits
@@ -146,10 +146,14 @@ def fit_from_pages(
     there = "{size:.2f} GB of pages were found in {folder}."
     place = {"size": pages.n_bytes / 1e9, "folder": pages.folder.name}
     session.remark(say(there if pages.reused else written, **place))
+    doubted: list[Remark] = []
     if settings.task == "auto":
         settings = replace(settings, task=tell_task(learned.some_targets))
+        if settings.task == "classification" and settings.model is None:
+            doubted = read_as_classes(learned.some_targets, learned.target)
     pages.feature_names = None  # those of prepared columns, which nobody has to know
-    remarks = learned.remarks(settings.task, [*(columns.keep or []), *(columns.unix_seconds or [])])
+    keep = [*(columns.keep or []), *(columns.unix_seconds or [])]
+    remarks = [*doubted, *learned.remarks(settings.task, keep)]
     session.remark(*remarks)
     training, held_out = _split(session, pages, settings.hold_out)
     model, seconds = _train(session, training, learned.some_targets, settings, big.threads)

@@ -58,7 +58,7 @@ def compare(
     drawable(picture, data)
     known_equal_rows(session, equal_rows, group)
     table = open_table(data, target, columns)
-    y, task = target_of(table, task)
+    table, y, task = target_of(table, task)
     settings = Settings(
         *(None, task, {}, seed, hold_out),
         max_time=max_time,

@@ -72,10 +72,27 @@ def open_table(
         limits = Limits(columns=given.pop("max_columns"), memory=given.pop("max_memory"))
         table = read_coded(name, Wishes(**given, words=tuple(text)), limits, **options)
         table, target = _with_a_target(table, _by_number(table, target), drop)
+        _refuse_infinite(table, target)
         table = table.with_target(target, columns.rows_without_target)
     for option in ("category", "keep", "unix_seconds"):
         table.refuse_names(option.replace("_", "-"), getattr(columns, option))
     return table.without(drop) if drop else table
+
+
+def _refuse_infinite(table: Table, target: str | None) -> None:
+    """Raise for an infinite target while its row is still that of the file."""
+    if not table.has_names or target not in table.names:
+        return
+    column = table.features[target]
+    infinite = column.is_infinite() if column.dtype.is_float() else polars().Series([False])
+    if infinite.any():
+        raise DataFileError(
+            "the target {name!r} holds an infinite number in row {row}: correct it, or leave the "
+            "cell empty, as rows without a target are left out.",
+            table.source,
+            name=target,
+            row=int(infinite.arg_true()[0]) + 1,
+        )
 
 
 def refuse_reading(name: str, text: TextOptions) -> None:
@@ -188,16 +205,31 @@ def known_equal_rows(session: Session, equal_rows: str, group: str | None) -> No
         refuse(session, ["equal_rows"], say("is for tables without --group."))
 
 
-def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, str]:
-    """The target as the estimators take it, and the task.
+def read_as_classes(y: Any, name: str | None) -> list[Remark]:
+    """What is said where nobody has said that whole numbers, more than two, are classes."""
+    values = np.asarray(y)
+    count = len(np.unique(values)) if values.dtype.kind in "fiu" else 0
+    words = (
+        "The target {name!r} holds {count} different whole numbers, and each is taken as a class; "
+        "if it is a quantity, say so (--task regression)."
+    )
+    return [Remark("classes", name, say(words, name=name, count=count))] if count > 2 else []
 
-    If that is "auto" it is the task of the model, or else told from the target.
+
+def target_of(table: Table, task: str, model: str | None = None) -> tuple[Table, Any, str]:
+    """The table, its target as the estimators take it, and the task.
+
+    If that is "auto" it is the task of the model, or else told from the target; the table then has
+    a remark if that can be taken in two ways.
     """
     known_task(task)
     if task == "auto":
         task = told = tell_task(table.target)
         if model not in (None, "auto"):
             task = task_of(str(model))
+        elif task == "classification":
+            said = read_as_classes(table.target, table.target_name)
+            table = replace(table, remarks=(*table.remarks, *said))
         if (told, task) == ("regression", "classification"):
             different = len(np.unique(np.asarray(table.target)))
             raise DataFileError(
@@ -217,7 +249,7 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
                 model=model,
                 target=table.target_name,
             )
-    return labels_or_numbers(table, task), task
+    return table, labels_or_numbers(table, task), task
 
 
 def labels_or_numbers(table: Table, task: str) -> Any:

@@ -146,7 +146,7 @@ def fit(
         finish(trained.certificate_, trained, strict)
         return
     assert table is not None
-    y, task = target_of(table, task, model)
+    table, y, task = target_of(table, task, model)
     if probabilities and task == "regression":
         raise UsageError("--probabilities are those of classes; this is regression.")
     settings = replace(settings, task=task, preparation=preparation_of(table, columns))

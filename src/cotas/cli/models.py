@@ -118,7 +118,8 @@ def build(
         values["lam"] = LASSO_SHARE * float(np.std(y)) or 1.0
         notes.append(
             say(
-                "lam was not given; {lam:.4g} is taken, 1% of the deviation of y.",
+                "{name}: lam was not given; {lam:.4g} is taken, 1% of the deviation of y.",
+                name=name,
                 lam=values["lam"],
             )
         )

@@ -37,7 +37,7 @@ def separable(
     Example: cotas separable builtin:iris --class setosa
     """
     table = open_table(data, target, columns)
-    y, task = target_of(table, "classification")
+    table, y, task = target_of(table, "classification")
     y = _against_the_rest(y, of)
     preparation = preparation_of(table, columns)
     keep = (*preparation.keep, *preparation.unix_seconds)

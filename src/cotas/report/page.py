@@ -21,6 +21,10 @@ PROVED = (
     "It is proved that no other choice of its parameters has an objective lower than its own by "
     "more than {gap}."
 )
+PROVED_OF_EACH = (
+    "Of each of its models it is proved that no other choice of that model’s parameters has an "
+    "objective lower than its own by more than {gap}."
+)
 MOST_COEFFICIENTS = 40
 MOST_COLUMNS = 200
 FEW_COLUMNS = 12  # more of them are folded away
@@ -93,7 +97,8 @@ def _summary(content: Content) -> str:
         lines.append(_bound_in_words(held_out))
     if set(states) == {"holds"} and all(has_gap(c) for _, c in content.certificates):
         gap = percent(max(c.relative_gap for _, c in content.certificates))
-        lines.append(say(PROVED, gap=gap))
+        blend = any(one.member for _, one in content.certificates)
+        lines.append(say(PROVED_OF_EACH if blend else PROVED, gap=gap))
     else:
         lines.append(say("The proof: {standing}.", standing=f"{proofs}{_worst_gap(content)}"))
     if content.warnings:

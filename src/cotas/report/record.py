@@ -79,7 +79,7 @@ def _in_short(record: FitRecord) -> Iterator[str]:
         task=say(record.task),
         columns=len(record.model.preparation_.used_columns_) or table.n_columns,
         rows=table.n_rows,
-        model=called(record.model_name, record.model.estimator_),
+        model=_by(record),
     )
     if record.hold_out is not None and quality is not None:
         name = "error" if quality.classes else "RMSE"
@@ -96,16 +96,19 @@ def _in_short(record: FitRecord) -> Iterator[str]:
     names = _largest([*_effects(record)])
     if names:
         yield say("What matters most: {names}.", names=", ".join(names))
-        share = getattr(record.model.estimator_, "share_told_", 1.0)
-        if share < 1.0:
-            words = "It is told by models with {percent} of the weight; kernels do not tell it."
-            yield say(words, percent=f"{100 * share:.0f}%")
     if record.certificate.kind == MEAN:
         yield from record.certificate.notes[:1]
+    if record.certificate.kind == MEAN and record.rivals:
         yield say(
             "It was chosen because the mean of its squared errors on rows kept out of training is "
             "smaller than that of each of its models, by more than a standard error."
         )
+
+
+def _by(record: FitRecord) -> str:
+    """The model as the object of a sentence."""
+    many = getattr(record.model.estimator_, "names_", None)
+    return record.model_name if many is None else say("a blend of {count} models", count=len(many))
 
 
 def _largest(effects: Sequence[Effects], most: int = 3) -> list[str]:
@@ -152,6 +155,8 @@ def _parameters(record: FitRecord) -> dict[str, str]:
         name: number(value) if isinstance(value, float) else str(value)
         for name, value in telling_parameters(estimator, ("lam", "delta", "tol")).items()
     }
+    if record.certificate.kind == MEAN:
+        told = {say("weight of {name}", name=name): share for name, share in told.items()}
     support = getattr(estimator, "support_", None)
     if support is not None:
         rows = support if isinstance(support, np.ndarray) else np.concatenate(support)
@@ -193,7 +198,10 @@ def _preparation(preparation: Preparation) -> list[str]:
 
 def _labels(record: FitRecord) -> list[str]:
     """What each certificate is about, where there are several."""
-    return [part.title for part in record.certificate.parts] or [""]
+    parts = record.certificate.parts
+    counts = Counter(part.member for part in parts)
+    # Of a model of a blend that has one proof, its name says all.
+    return [p.member if p.member and counts[p.member] == 1 else p.title for p in parts] or [""]
 
 
 def _held_out(record: FitRecord) -> HeldOutFigures | None:
