@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 import cotas
 from cotas.arrays import AnyArray
 from cotas.boosting.weak_learners import DEEPEST
-from cotas.cli.exits import UsageError
+from cotas.cli.command import UsageError
 from cotas.cli.models import MOST_COLUMNS_FOR_TREES, blend_as_typed, build
 from cotas.cli.session import Session, command_line, trained_by
 from cotas.cli.splitting import Settings, SplitTable

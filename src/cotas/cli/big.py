@@ -13,12 +13,11 @@ import numpy as np
 
 import cotas
 from cotas.arrays import AnyArray
+from cotas.cli.command import UsageError
 from cotas.cli.data import read_as_classes, target_name
-from cotas.cli.exits import UsageError
-from cotas.cli.judging import proofs, show_classes
 from cotas.cli.models import DEFAULTS, build, check_suits
 from cotas.cli.options import Columns
-from cotas.cli.outcome import model_lines, shape, told
+from cotas.cli.outcome import model_lines, proofs, shape, show_classes, told
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.sizes import TooBig
@@ -26,8 +25,7 @@ from cotas.cli.splitting import FEWEST_TO_SPLIT, Settings, check_share
 from cotas.cli.streams import writing
 from cotas.cli.training import blaming, without_frequent_values
 from cotas.files.names import names_among
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark, gathered
+from cotas.files.problems import DataFileError, Remark, gathered
 from cotas.files.tables import Table, batches
 from cotas.fitting.from_source import squared_error
 from cotas.fitting.threads import thread_count

@@ -9,23 +9,46 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cotas.cli.exits import UsageError, refuse
+from cotas.cli.command import UsageError, refuse
 from cotas.cli.models import task_of
 from cotas.cli.options import Columns, TextOptions
 from cotas.cli.session import Session
+from cotas.cli.streams import writing
 from cotas.datasets import HOUSE_COLUMNS, houses
+from cotas.files.atomic import replacing
+from cotas.files.compression import Limits
 from cotas.files.csv_tables import Wishes
 from cotas.files.frames import polars
-from cotas.files.limits import Limits
 from cotas.files.names import names_among
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
+from cotas.files.problems import DataFileError, Remark
 from cotas.files.tables import Table, part_of, read_coded
 from cotas.preparation.targets import as_target, tell_task
 from cotas.words import in_one, say
 
 if TYPE_CHECKING:
     from cotas.preparation.preparation import Preparation
+
+
+def drawable(picture: Path | None, data: str) -> None:
+    """Refuse a place that cannot be written, and an ending that no picture has."""
+    if picture is None:
+        return
+    writable(picture, "--picture", data)
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if _ending(picture) not in FigureCanvasBase.filetypes:
+        raise UsageError("--picture cannot be {ending}; name a .png.", ending=picture.suffix)
+
+
+def save_picture(figure: Any, picture: Path) -> None:
+    """Write a figure of matplotlib, whole or not at all."""
+    with writing(picture), replacing(picture) as file:
+        figure.savefig(file, format=_ending(picture), dpi=150, bbox_inches="tight")
+
+
+def _ending(picture: Path) -> str:
+    return picture.suffix.removeprefix(".").lower() or "png"
+
 
 BUILTIN = {
     "houses": "price",

@@ -8,9 +8,9 @@ import numpy as np
 import typer
 
 from cotas.certificates import Certificate
-from cotas.cli.exits import refuse
-from cotas.cli.judging import whole_in_lines
+from cotas.cli.command import refuse
 from cotas.cli.models import NAMES
+from cotas.cli.outcome import whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from cotas.cli.command import UsageError, refuse
 from cotas.cli.data import known_equal_rows, known_task, open_table, writable
-from cotas.cli.exits import UsageError, refuse
 from cotas.cli.loading import loading
 from cotas.cli.models import parameters, task_of
 from cotas.cli.options import (

@@ -16,7 +16,7 @@ from cotas.cli.codes import MEANINGS
 from cotas.cli.data import BUILTIN
 from cotas.cli.models import CLASSIFIERS, REGRESSORS
 from cotas.cli.session import Session
-from cotas.files.limits import memory_of_the_machine
+from cotas.files.compression import memory_of_the_machine
 from cotas.files.models import versions
 from cotas.fitting.threads import cpu_count
 from cotas.loops.compiled import kept_in

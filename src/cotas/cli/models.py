@@ -11,7 +11,7 @@ import numpy as np
 
 import cotas
 from cotas.arrays import AnyArray
-from cotas.cli.exits import UsageError
+from cotas.cli.command import UsageError
 from cotas.cli.loading import loading
 from cotas.files.names import meant
 from cotas.preparation.telling import label

@@ -15,8 +15,8 @@ import numpy as np
 import typer
 
 from cotas.arrays import AnyArray, BoolArray
+from cotas.cli.command import UsageError, refuse
 from cotas.cli.data import builtin, refuse_reading, writable
-from cotas.cli.exits import UsageError, refuse
 from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from cotas.arrays import AnyArray
-from cotas.cli.exits import UsageError
-from cotas.files.errors import ModelFileError
+from cotas.cli.command import UsageError
+from cotas.files.csv_dialect import is_a_model, is_a_table
 from cotas.files.fingerprint import Fingerprint, RowsAsTheyCome
-from cotas.files.formats import is_a_model, is_a_table
 from cotas.files.frames import polars
 from cotas.files.models import read_model_file
+from cotas.files.problems import ModelFileError
 from cotas.files.tables import Table
 from cotas.preparation.columns import numbers_of
 from cotas.preparation.prepared_model import PreparedModel

@@ -15,7 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from cotas.files.remarks import Remark
+from cotas.files.problems import Remark
 from cotas.words import say
 
 

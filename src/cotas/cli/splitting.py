@@ -9,15 +9,14 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, IntArray
 from cotas.certificates import Certificate
-from cotas.cli.exits import UsageError
+from cotas.cli.command import UsageError
 from cotas.cli.session import Session
-from cotas.files.coding import coded
-from cotas.files.remarks import Remark, gathered
+from cotas.files.frames import coded
+from cotas.files.problems import Remark, gathered
 from cotas.files.tables import Table
-from cotas.preparation.future import CLASS_BY_CLASS, DECLARED, bound_of
 from cotas.preparation.inspection import copies, inspect_table, numbered
 from cotas.preparation.preparation import Preparation
-from cotas.preparation.targets import hold_out_rows
+from cotas.preparation.targets import CLASS_BY_CLASS, DECLARED, bound_of, hold_out_rows
 from cotas.words import say
 
 # Fewer rows than this are all needed for training.

@@ -18,14 +18,14 @@ import cotas
 from cotas.arrays import AnyArray, IntArray
 from cotas.certificates import Certificate
 from cotas.cli.codes import UNEXPECTED
-from cotas.cli.exits import UsageError, code_of
+from cotas.cli.command import UsageError, code_of
 from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
 from cotas.cli.progress import watching
 from cotas.cli.session import Session
 from cotas.cli.splitting import Settings, SplitTable, bound_on_future_rows, split_and_told
 from cotas.files.models import versions
 from cotas.files.names import meant
-from cotas.files.remarks import Remark, gathered
+from cotas.files.problems import Remark, gathered
 from cotas.files.tables import Table
 from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.preparation import Preparation

@@ -16,11 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import IntArray
-from cotas.files.asking import asked, leaving_out
-from cotas.files.coding import changed, different_words, is_coded, is_text, uncoded
-from cotas.files.frames import polars
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
+from cotas.files.frames import changed, different_words, is_coded, is_text, polars, uncoded
+from cotas.files.problems import DataFileError, Remark, asked, leaving_out
 from cotas.words import in_one, say
 
 # Words that stand for a value that is not there.

@@ -16,7 +16,6 @@ import numpy as np
 
 from cotas.arrays import IntArray
 from cotas.files.as_given import AsGiven, Block
-from cotas.files.asking import asked
 from cotas.files.cells import (
     Reading,
     Understood,
@@ -29,8 +28,15 @@ from cotas.files.cells import (
     without_totals,
     words_for_missing,
 )
-from cotas.files.coding import coded
-from cotas.files.compression import Place, is_compressed, on_disk, open_bytes, source_name
+from cotas.files.compression import (
+    USUAL,
+    Limits,
+    Place,
+    is_compressed,
+    on_disk,
+    open_bytes,
+    source_name,
+)
 from cotas.files.csv_dialect import (
     MIXED,
     SAMPLE_BYTES,
@@ -41,12 +47,10 @@ from cotas.files.csv_dialect import (
     of_one_byte,
     sample_of,
 )
-from cotas.files.frames import first_line, polars, polars_errors
-from cotas.files.limits import USUAL, Limits
+from cotas.files.frames import coded, first_line, polars, polars_errors
 from cotas.files.lines import Untidy, about_titles, blocks_of_lines, tell_untidy, with_the_last
 from cotas.files.names import names_among, twins_in_words
-from cotas.files.problems import DataFileError, UnusedWishError
-from cotas.files.remarks import Remark
+from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
 from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.

@@ -15,8 +15,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from cotas.files.cells import MISSING, looks_like_a_number
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
+from cotas.files.problems import DataFileError, Remark
 from cotas.words import say
 
 _MARKS = b",;\t|"

@@ -18,21 +18,24 @@ import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
 from cotas.files.as_given import AsGiven
-from cotas.files.asking import asked
 from cotas.files.cells import Understood, as_spelled, understood, without_totals
 from cotas.files.claims import refuse_false_claims
-from cotas.files.coding import in_words, is_text
-from cotas.files.compression import Place, on_disk, open_bytes, source_name
+from cotas.files.compression import (
+    MAX_BYTES,
+    USUAL,
+    Limits,
+    Place,
+    on_disk,
+    open_bytes,
+    source_name,
+)
+from cotas.files.csv_dialect import tell_format
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv
-from cotas.files.formats import tell_format
-from cotas.files.frames import first_line, is_category, polars, polars_errors
-from cotas.files.json_tables import read_json
-from cotas.files.limits import MAX_BYTES, USUAL, Limits
+from cotas.files.frames import first_line, in_words, is_category, is_text, polars, polars_errors
 from cotas.files.lines import about_titles
 from cotas.files.names import names_among, no_column, some, twins_in_words, without_twins
-from cotas.files.other_tables import read_sheet, read_sqlite
-from cotas.files.problems import DataFileError, UnusedWishError
-from cotas.files.remarks import Remark
+from cotas.files.other_tables import read_json, read_sheet, read_sqlite
+from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
 from cotas.words import in_one, say
 
 

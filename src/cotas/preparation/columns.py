@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
-from cotas.files.asking import asked
 from cotas.files.cells import (
     FEW_WORDS,
     are_codes,
@@ -20,11 +19,9 @@ from cotas.files.cells import (
     few_enough,
     numbers_of_words,
 )
-from cotas.files.coding import different_words, is_text, uncoded
 from cotas.files.dates import order_is_open, tell_form
-from cotas.files.frames import is_category, polars
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
+from cotas.files.frames import different_words, is_category, is_text, polars, uncoded
+from cotas.files.problems import DataFileError, Remark, asked
 from cotas.fitting.certified import outside
 from cotas.words import in_one, say
 

@@ -10,12 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.files.asking import asked, leaving_out, parameter
-from cotas.files.coding import is_text, numbered_words, uncoded
 from cotas.files.dates import parsed
-from cotas.files.frames import is_category, polars
+from cotas.files.frames import is_category, is_text, numbered_words, polars, uncoded
 from cotas.files.names import some
-from cotas.files.remarks import Remark
+from cotas.files.problems import Remark, asked, leaving_out, parameter
 from cotas.files.tables import Table
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
 from cotas.words import say

@@ -10,10 +10,10 @@ from cotas.certificates.presentation import at_most, percent
 from cotas.files.atomic import write_atomically
 from cotas.preparation.record import AGAIN, OPTIMISTIC, FitRecord
 from cotas.report.certificates import STANDINGS, card, has_gap, overview, standing
-from cotas.report.content import Content, Effects, HeldOutFigures, Picture
+from cotas.report.drawings import Picture
 from cotas.report.figures import DIGITS
 from cotas.report.markup import bars, details, items, pairs, paragraph, section, table, text
-from cotas.report.record import content_of
+from cotas.report.record import Content, Effects, HeldOutFigures, content_of
 from cotas.report.style import STYLE
 from cotas.words import current, say
 
