@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cotas.cli import NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
 from cotas.cli.app import COMMANDS, run
-from cotas.cli.codes import NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
 from terminal import cotas, customers
 
 # How each command is called on the table and the model of `shop`, where it prints something.

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import typer.core
 
+from cotas import cli as loader
 from cotas import words
-from cotas.cli import loading as loader
+from cotas.cli import loading
 from cotas.cli.app import COMMANDS, OTHER_NAMES, Commands, app, in_words
-from cotas.cli.loading import loading
 from terminal import cotas
 
 RAISED = ("UsageError", "BadParameter", "NoSuchOption", "BadOptionUsage", "BadArgumentUsage")

@@ -36,7 +36,7 @@ from cotas.cli.options import (
     Task,
 )
 from cotas.cli.session import Session
-from cotas.cli.splitting import Settings, grouped, split_and_told
+from cotas.cli.training import Settings, grouped, split_and_told
 from cotas.files.problems import gathered
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation

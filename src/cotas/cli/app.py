@@ -18,8 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import cotas
 from cotas import words
-from cotas.cli.codes import MEANINGS, NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
-from cotas.cli.loading import loading
+from cotas.cli import MEANINGS, NOT_WRITTEN, PIPE_CLOSED, WRONG_USE, loading
 from cotas.cli.streams import NotWrittenError, PipeClosedError, standard_streams
 from cotas.files.names import meant
 from cotas.words import LANGUAGES, SETTING, Said, again, say

@@ -16,8 +16,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from cotas import words
-from cotas.cli.app import SpokenCommand, in_words
-from cotas.cli.codes import (
+from cotas.cli import (
     BAD_DATA,
     BAD_MODEL,
     INTERRUPTED,
@@ -27,6 +26,7 @@ from cotas.cli.codes import (
     UNEXPECTED,
     WRONG_USE,
 )
+from cotas.cli.app import SpokenCommand, in_words
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, PipeClosedError
 from cotas.files.problems import DataFileError, ModelFileError, UnusedWishError, on_the_command_line
@@ -140,30 +140,23 @@ Lang = Annotated[str, typer.Option("--lang", help="en or es; if not given, what 
 _SHARED = {"json_": Json, "quiet": Quiet, "debug": Debug}
 
 
+def _option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> Any:
+    """An option of a command."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
 def as_command(name: str, function: Callable[..., None]) -> Any:
     """A command of typer from a function of a Session and its options."""
     hints = get_type_hints(function, include_extras=True)
     own = list(inspect.signature(function).parameters.values())[1:]
     groups = {p.name: hints[p.name] for p in own if is_dataclass(hints[p.name])}
-    parameters = [
-        parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in own
-        if parameter.name not in groups
-    ]
-    for group in groups.values():
-        parameters += _options_of(group)
-    parameters += [
-        inspect.Parameter(
-            shared, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation
-        )
-        for shared, annotation in _SHARED.items()
-    ]
-
-    kind = inspect.Parameter.KEYWORD_ONLY
-    parameters += [
-        inspect.Parameter("lang", kind, default="", annotation=Lang),
-        inspect.Parameter("context", kind, annotation=typer.Context),
-    ]
+    parameters = [_option(p.name, hints[p.name], p.default) for p in own if p.name not in groups]
+    for group in groups.values():  # several commands share the fields of a dataclass
+        declared = get_type_hints(group, include_extras=True)
+        parameters += [_option(f.name, declared[f.name], f.default) for f in fields(group)]
+    parameters += [_option(name, annotation, False) for name, annotation in _SHARED.items()]
+    parameters += [_option("lang", Lang, ""), _option("context", typer.Context)]
 
     def run(**values: Any) -> None:
         json_, quiet, debug = (values.pop(shared) for shared in _SHARED)
@@ -221,17 +214,3 @@ def _warnings_said(session: Session) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = note  # type: ignore[assignment]
         yield
-
-
-def _options_of(group: Any) -> list[inspect.Parameter]:
-    """An option for each field of a dataclass, which several commands share."""
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]

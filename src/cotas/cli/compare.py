@@ -31,8 +31,15 @@ from cotas.cli.options import (
     Task,
 )
 from cotas.cli.session import Session
-from cotas.cli.splitting import Settings, SplitTable, bound_on_future_rows, split_and_told
-from cotas.cli.training import rival_of, sample_of, train_one
+from cotas.cli.training import (
+    Settings,
+    SplitTable,
+    bound_on_future_rows,
+    rival_of,
+    sample_of,
+    split_and_told,
+    train_one,
+)
 from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
 from cotas.report.figures import DIGITS, baseline_line

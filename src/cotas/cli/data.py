@@ -20,7 +20,7 @@ from cotas.files.compression import Limits
 from cotas.files.csv_tables import Wishes
 from cotas.files.frames import polars
 from cotas.files.names import names_among
-from cotas.files.problems import DataFileError, Remark
+from cotas.files.problems import DataFileError, Remark, remark
 from cotas.files.tables import Table, part_of, read_coded
 from cotas.preparation.targets import as_target, tell_task
 from cotas.words import in_one, say
@@ -162,8 +162,8 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
         else "No target was named: {name!r} is predicted, the last column (--target NAME for "
         "another)."
     )
-    remark = Remark("target", chosen, say(words, name=chosen))
-    return replace(table, remarks=(remark, *table.remarks)), chosen
+    said = remark(words, "target", chosen)
+    return replace(table, remarks=(said, *table.remarks)), chosen
 
 
 def target_name(table: Table, target: str | None, drop: list[str]) -> str:
@@ -236,7 +236,7 @@ def read_as_classes(y: Any, name: str | None) -> list[Remark]:
         "The target {name!r} holds {count} different whole numbers, and each is taken as a class; "
         "if it is a quantity, say so (--task regression)."
     )
-    return [Remark("classes", name, say(words, name=name, count=count))] if count > 2 else []
+    return [remark(words, "classes", name, count=count)] if count > 2 else []
 
 
 def target_of(table: Table, task: str, model: str | None = None) -> tuple[Table, Any, str]:
@@ -284,7 +284,7 @@ def labels_or_numbers(table: Table, task: str) -> Any:
         if error.source:
             raise
         # A class may be among the words that were taken as missing.
-        why = [remark.message for remark in table.remarks if remark.kind == "without target"]
+        why = [one.message for one in table.remarks if one.kind == "without target"]
         why += [say("It has one row only; a model is learned from many.")] * (table.n_rows == 1)
         raise DataFileError(in_one([error.args[0], *why]), table.source) from None
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from cotas.cli.codes import MEANINGS
+from cotas.cli import MEANINGS
 from cotas.cli.data import BUILTIN
 from cotas.cli.models import CLASSIFIERS, REGRESSORS
 from cotas.cli.session import Session

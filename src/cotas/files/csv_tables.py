@@ -50,7 +50,7 @@ from cotas.files.csv_dialect import (
 from cotas.files.frames import coded, first_line, polars, polars_errors
 from cotas.files.lines import Untidy, about_titles, blocks_of_lines, tell_untidy, with_the_last
 from cotas.files.names import names_among, twins_in_words
-from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
+from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
 from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
@@ -125,7 +125,7 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
     limits.check_shape(_rows_about(text, sample), len(dialect.names), source)
     words = names_among(wishes.words, dialect.names, source)
     if dialect.encoding != "utf-8":
-        text = _as_utf8(text, dialect, source)
+        text = _decoded(_bytes_of(text), dialect, source)
     try:
         frame = _parse(text, dialect, source, wishes, words)
     except DataFileError:
@@ -133,7 +133,7 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
             raise
         # A letter that is no UTF-8 stands beyond the sample.
         dialect = replace(dialect, encoding=wishes.encoding or of_one_byte(_bytes_of(text)))
-        text = _as_utf8(text, dialect, source)
+        text = _decoded(_bytes_of(text), dialect, source)
         frame = _parse(text, dialect, source, wishes, words)
     _refuse_short_rows(frame, text, dialect, source)
     frame = _as_written(frame, text, dialect, source, wishes)
@@ -147,7 +147,7 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
 def _about_letters(dialect: Dialect) -> list[Remark]:
     """What is said of letters that are written in two ways."""
     words = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
-    return [Remark("encoding", None, say(words))] if dialect.encoding == MIXED else []
+    return [remark(words, "encoding")] if dialect.encoding == MIXED else []
 
 
 def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | Path, bytes]:
@@ -256,10 +256,6 @@ def _is_utf8(text: bytes | Path) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _as_utf8(text: bytes | Path, dialect: Dialect, source: str) -> bytes:
-    return _decoded(_bytes_of(text), dialect, source)
 
 
 def _decoded(data: bytes, dialect: Dialect, source: str) -> bytes:

@@ -52,6 +52,11 @@ class Remark:
         return self.message
 
 
+def remark(text: str, /, kind: str, column: str | None = None, **values: object) -> Remark:
+    """A remark in words of the catalogue, which call the column {name}."""
+    return Remark(kind, column, say(text, name=column, **values))
+
+
 def gathered(remarks: Iterable[Remark]) -> list[Remark]:
     """The remarks, with one in the place of all that say the same of yet another column.
 
@@ -61,14 +66,14 @@ def gathered(remarks: Iterable[Remark]) -> list[Remark]:
     """
     said: list[Remark] = []
     known: defaultdict[str, list[str]] = defaultdict(list)
-    for remark in remarks:
-        names = known[remark.kind]
-        if remark.column is not None:
-            names.append(remark.column)
+    for one in remarks:
+        names = known[one.kind]
+        if one.column is not None:
+            names.append(one.column)
         if len(names) <= NAMED:
-            said.append(remark)
+            said.append(one)
         elif len(names) == NAMED + 1:
-            said.append(Remark("more", None, remark.kind))  # its words when all are counted
+            said.append(Remark("more", None, one.kind))  # its words when all are counted
     return [_counted(known[str(r)]) if r.kind == "more" else r for r in said]
 
 
@@ -76,7 +81,7 @@ def _counted(names: list[str]) -> Remark:
     rest = names[NAMED:]
     some = ", ".join(rest[: NAMED // 2]) + (", …" if len(rest) > NAMED // 2 else "")
     words = "The same is true of {count} more columns: {some}"
-    return Remark("more", None, say(words, count=len(rest), some=some))
+    return remark(words, "more", count=len(rest), some=some)
 
 
 _typed: ContextVar[bool] = ContextVar("typed", default=False)

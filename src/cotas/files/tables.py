@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -481,17 +482,11 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
     if not on_disk(place):
         with open_bytes(place, limits.text) as stream:
             held = io.BytesIO(limits.read(stream, source))
-    try:
+    with _whole(source):
         lazy = scanned(held, kind, source, limits)
         rows = lazy.select(pl.len()).collect().item()
         limits.check_shape(rows, len(lazy.collect_schema()), source)
         return lazy.collect()
-    except polars_errors() as error:
-        raise DataFileError(
-            "it is damaged or breaks off ({error}); get it again, whole.",
-            source,
-            error=first_line(error),
-        ) from None
 
 
 def batches(
@@ -606,11 +601,18 @@ def scanned(place: Path | io.BytesIO, kind: str, source: str, limits: Limits = U
 def _columnar_batches(
     path: Path, kind: str, source: str, rows: int, limits: Limits
 ) -> Iterator[Table]:
-    try:
+    with _whole(source):
         lazy = scanned(path, kind, source, limits)
         limits.check_columns(len(lazy.collect_schema()), source)
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             yield Table(frame, None, source, kind)
+
+
+@contextmanager
+def _whole(source: str) -> Iterator[None]:
+    """Say of a file that polars cannot read that it is damaged."""
+    try:
+        yield
     except polars_errors() as error:
         raise DataFileError(
             "it is damaged or breaks off ({error}); get it again, whole.",

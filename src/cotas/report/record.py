@@ -18,8 +18,15 @@ from cotas.preparation.quality import Quality
 from cotas.preparation.record import ColumnSummary, FitRecord, Rival
 from cotas.preparation.telling import called, telling_parameters
 from cotas.report.drawings import Picture, pictures_of
-from cotas.report.figures import MEASURES, about_groups, alarms_of, found, span
-from cotas.report.markup import number
+from cotas.report.figures import (
+    MEASURES,
+    about_groups,
+    alarms_of,
+    baseline_line,
+    found,
+    number,
+    span,
+)
 from cotas.words import say
 
 
@@ -252,27 +259,18 @@ def _preparation(preparation: Preparation) -> list[str]:
     lines = []
     count = len(preparation.number_names_)
     if count and preparation.standardize and preparation.layout_ != "sparse":
-        lines.append(
-            say("Numbers, less their mean and divided by their deviation: {count}.", count=count)
-        )
+        words = "Numbers, less their mean and divided by their deviation: {count}."
+        lines.append(say(words, count=count))
     else:
         lines.append(say("The numbers are used as they are."))
     marked = zip(preparation.number_names_, preparation.indicated_, strict=True)
     indicated = [name for name, there in marked if there]
     if indicated:
-        lines.append(
-            say(
-                "Missing numbers become the mean, with a column that marks them: {names}.",
-                names=", ".join(indicated),
-            )
-        )
+        words = "Missing numbers become the mean, with a column that marks them: {names}."
+        lines.append(say(words, names=", ".join(indicated)))
     if preparation.category_names_:
-        lines.append(
-            say(
-                "Categories, with a column of zeros and ones for each value: {count}.",
-                count=len(preparation.category_names_),
-            )
-        )
+        words = "Categories, with a column of zeros and ones for each value: {count}."
+        lines.append(say(words, count=len(preparation.category_names_)))
     if preparation.dropped_:
         names = ", ".join(name for name, _ in preparation.dropped_)
         lines.append(say("Left out: {names}.", names=names))
@@ -293,10 +291,6 @@ def _held_out(record: FitRecord) -> HeldOutFigures | None:
         return None
     proved = bound is not None and bound.kind != "none" and bound.holds
     figures: Mapping[str, float] = bound.figures if bound is not None else {}
-    meaning = say(
-        "the baseline: the most frequent class" if quality.classes else "the baseline: the mean"
-    )
-    always = say("always “{answer}”", answer=quality.answer)
     headings, rows = _confusion(quality)
     return HeldOutFigures(
         rows=quality.rows,
@@ -305,7 +299,7 @@ def _held_out(record: FitRecord) -> HeldOutFigures | None:
             for name, one in quality.measures.items()
         }
         | {say("intervals"): words for words in about_groups(quality)},
-        baseline=(always, f"{number(quality.baseline.value)} ({meaning})"),
+        baseline=baseline_line(quality.answer, quality.baseline.value, bool(quality.classes)),
         bound=bound.upper if proved and bound is not None else None,
         confidence=figures.get("confidence", 0.95),
         tried=int(figures.get("models to choose from", 1)),
