@@ -28,7 +28,7 @@ from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.certificates.problems import LOSSES
 from cotas.cli import sizes
-from cotas.cli.exits import UsageError
+from cotas.cli.command import UsageError
 from cotas.cli.models import task_of
 from cotas.files.claims import rows_of_a_group
 from cotas.files.problems import DataFileError

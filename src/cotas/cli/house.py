@@ -17,7 +17,7 @@ import typer
 from scipy import sparse
 
 import cotas
-from cotas.cli.exits import UsageError, refuse
+from cotas.cli.command import UsageError, refuse
 from cotas.cli.models import CLASSIFIERS, NAMES, build
 from cotas.cli.options import Seed
 from cotas.cli.session import Session
