@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core.rounding import TINY, FloatArray, U, sharp_total
+from cotas.certificates.core.rounding import TINY, FloatArray, U, total
 
 # Rows that are measured, twice as many at most, and entries of them where they are sparse.
 SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
@@ -105,16 +105,30 @@ def balanced(loss: Any, c: FloatArray, s: FloatArray) -> FloatArray:
         shrink = min(more, less) / max(more, less)
         c = np.where((c > 0) == (more > less), c * shrink, c)
     c = np.where(np.abs(c) < TINY, 0.0, c)
-    rest = sharp_total(c)[0]
-    for _ in range(2):
+    return c if settle(c) else on_a_grid(c)
+
+
+def settle(c: FloatArray) -> bool:
+    """Take what is left of the sum from entries that are larger; whether that leaves none of it."""
+    for _ in range(3):
+        rest = total(c)[0]
         side = c * math.copysign(1.0, rest)
         able = (side >= abs(rest)).nonzero()[0]
         if rest == 0.0 or not len(able):
             break
         k = able[side[able].argmin()]  # the smallest, whose digits are the finest
-        left = c[k] - rest
-        rest -= c[k] - left  # what that has rounded away, and so the sum as it is now (Dekker)
-        c[k] = left
+        c[k] -= rest
+    return rest == 0.0
+
+
+def on_a_grid(c: FloatArray) -> FloatArray:
+    """Multiples of a number, so that what is left of their sum can be taken from one of them."""
+    mass = float(np.abs(c).sum())
+    if not mass < math.inf:
+        return c
+    unit = math.ldexp(1.0, max(math.frexp(mass)[1] - 52, -1000))
+    c = np.trunc(c / unit) * unit
+    settle(c)
     return c
 
 
@@ -185,6 +199,11 @@ def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -
     scaled, cost = theta * pull.unit, regularizer.conjugate
     worth = cost(pull, t, 1.0 / low) - cost(pull._replace(off=0.0), t, 1.0 / low)
     return float(max(pull.off * math.sqrt(scaled @ scaled) / low, worth))
+
+
+def felt(claim: Any, w: Any, z: FloatArray, off: FloatArray) -> float:
+    """What the mean of the losses has felt of scores that are off."""
+    return float(np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off) / float(w.low)
 
 
 def charge(felt: float, best: float, value: float) -> float:

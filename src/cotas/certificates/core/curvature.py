@@ -33,7 +33,7 @@ from cotas.certificates.core.hessian import Hessian, hessian, in_units
 from cotas.certificates.core.residuals import Squared
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, sharp_total, total,
+    TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, total,
     total_down, total_up, up,
 )  # fmt: skip
 
@@ -128,7 +128,7 @@ def residual_sums(
     s: FloatArray, r: FloatArray, off: FloatArray, lengths: FloatArray
 ) -> ResidualSums:
     """Of some rows, whose lengths are those of `Rows`."""
-    value, slack = sharp_total(s * r)
+    value, slack = total(s * r)
     felt = total_up(s * doubt_of(r, off) * np.hypot(lengths, 1.0))
     near = np.square(np.maximum(np.abs(r) * (1 - 4 * U) - off, 0.0))
     return ResidualSums((down(value - slack), up(value + slack)), felt, total_down(s * near))

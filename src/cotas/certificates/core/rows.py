@@ -96,8 +96,11 @@ class Rows(FramedRows):
         parts = (data, self.X.indices[begin:end], pointers)
         return made_of(type(self.X), parts, (len(pointers) - 1, self.d))
 
-    def _turned(self, rows: Any) -> Any:
-        return flipped(rows)
+    def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
+        if not self.sparse:
+            return super().combine(rows, factors)
+        turned = flipped(rows)  # to choose some of them takes longer
+        return np.array([turned @ column for column in np.ascontiguousarray(factors.T)]).T
 
     def _squares(self, rows: Any) -> FloatArray:
         """Σ (x/unit)²; where a square may leave the range of numbers, of what was divided."""
