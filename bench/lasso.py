@@ -72,7 +72,7 @@ def path_row(name: str, X: Any, y: np.ndarray, lams: np.ndarray, repeats: int) -
 
     def ours() -> list[Certificate]:
         if len(lams) == 1:
-            return [cotas.Lasso(lams[0], fit_intercept=False, tol=GAP).fit(X, y).certificate_]
+            return [cotas.Lasso(lam=lams[0], fit_intercept=False, tol=GAP).fit(X, y).certificate_]
         return cotas.lasso_path(X, y, lams=lams, fit_intercept=False, tol=GAP).certificates
 
     def scikit_learn(tol: float) -> tuple[np.ndarray, np.ndarray]:

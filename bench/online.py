@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import tracemalloc
 from collections.abc import Callable
@@ -43,7 +44,7 @@ def check_same_updates(X: Any, y: np.ndarray, bias: bool) -> None:
         difference = np.linalg.norm(theta - theirs) / np.linalg.norm(theta)
         # In single precision the peers also accumulate in it, and part ways at near ties.
         if difference > 1e-6:
-            print(f"(the vectors of {name} and cotas differ by {difference:.1e})")
+            print(f"(the vectors of {name} and cotas differ by {difference:.1e})", file=sys.stderr)
 
 
 def vowpal_wabbit(X: sparse.csr_matrix, y: np.ndarray) -> Callable[[], object] | None:
