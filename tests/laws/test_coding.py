@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cotas.files.cells import understood
-from cotas.files.coding import coded, in_words, is_coded, uncoded
+from cotas.files.frames import coded, in_words, is_coded, uncoded
 from cotas.files.tables import Table, read_coded, read_table
 from cotas.preparation.assembling import Codes, compressed, dense
 from cotas.preparation.columns import roles_of

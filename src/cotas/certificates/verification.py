@@ -26,7 +26,7 @@ from cotas.certificates.presentation import (
     bounds_in_digits,
 )
 from cotas.certificates.sweep import one_in_each_row
-from cotas.source import Listed, shape_of_targets
+from cotas.source import Listed, as_stored, shape_of_targets
 from cotas.words import english, say
 
 if TYPE_CHECKING:
@@ -52,9 +52,10 @@ LABELLED = ("positive", "classes", "point")
 
 def read_rows(X: Any) -> Matrix:
     """X as a matrix of numbers in the byte order of this machine: what `fit` takes, this takes."""
-    X = coded(X)
+    X = as_stored(coded(X))
     refuse_inexact(X, "X")
     if sparse.issparse(X):
+        X = X if X.format in ("csr", "csc") else X.tocsr()
         return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
     return _native(X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X))
 

@@ -17,11 +17,11 @@ import typer
 from scipy import sparse
 
 import cotas
-from cotas.cli.exits import UsageError, refuse
+from cotas.cli.command import UsageError, refuse
 from cotas.cli.models import CLASSIFIERS, NAMES, build
 from cotas.cli.options import Seed
 from cotas.cli.session import Session
-from cotas.fitting.threads import cpu_count
+from cotas.running import cpu_count
 from cotas.scale.pages import remove_pages
 from cotas.words import say
 

@@ -21,10 +21,10 @@ from cotas.certificates import Certificate
 from cotas.files.atomic import write_atomically
 from cotas.files.container import Contents, pack, parse, unpack
 from cotas.files.encoding import ValueDecoder, ValueEncoder
-from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import PARTS, VALUES
 from cotas.files.kinds.certificates import WITNESS
+from cotas.files.problems import ModelFileError
 from cotas.files.schema import Scope, require
 from cotas.words import lang, say
 

@@ -25,7 +25,7 @@ from cotas.files.state import digest
 from cotas.fitting.from_source import nameless, of_source
 from cotas.source import Source
 from cotas.stops import InterruptedWarning, Reason, Stop
-from cotas.words import again, say
+from cotas.words import say, spoken
 
 # What no prediction depends on: how the fit went, and what a next one would go on from.
 NOT_PREDICTING = frozenset(
@@ -136,14 +136,14 @@ class Certified:
     def stop_reason_(self) -> str:
         """Why the fit ended, in words."""
         check_is_fitted(self)
-        return again(self._stop_reason)
+        return spoken(self._stop_reason)
 
     def _conclude_fit(self, reason: Reason, advice: str | None = None) -> Self:
         """Keep why the fit ended, warn of what was not reached, and bind the certificates.
 
         `advice` is for a fit that has not proved its `tol`; without it `tol` is not asked for.
         """
-        self._stop, self._stop_reason = reason.stop.name, str(reason)
+        self._stop, self._stop_reason = reason.stop.name, reason.words or reason.stop.value
         if reason.stop is Stop.INTERRUPTED:
             warnings.warn(say(INTERRUPTED), InterruptedWarning, stacklevel=outside())
         gaps = [c.relative_gap for c in self._certificates if c.kind != "none"]

@@ -10,14 +10,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, follow_epochs
-from cotas.fitting.threads import pooled
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, refuse_indefinite
+from cotas.running import blocks_in_threads, one_thread_in_blas
 from cotas.solvers.kernel_online import KernelRun, KernelTraining, RowsAtHand, new_kernel_run
 from cotas.solvers.online import Epoch, Sampling
 from cotas.stops import Reason, Stop
@@ -151,7 +150,7 @@ class OnlineKernelClassifier(KernelClassifier):
         beta = over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
         counts = over_all_rows(run.counts, used, examples.n_rows)
         self._keep_model(examples, beta, self._intercepts(run, weights))
-        with pooled(self.n_jobs) as each:
+        with blocks_in_threads(self.n_jobs) as each:
             self._certificates = self._certify(examples, run, counts, beta, each)
 
     def _weights_in_use(self, examples: Examples, used: IntArray) -> FloatArray:

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import column_or_1d
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates.kernel_regression import (
     KernelRegression,
     KernelRegressionPoint,
@@ -29,13 +28,12 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Pursuit
-from cotas.fitting.threads import pooled
 from cotas.kernel.base import KernelExpansion
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
 from cotas.kernel.training import Machine, helped, part_of
-from cotas.progress import Monitor
+from cotas.running import Monitor, blocks_in_threads
 from cotas.solvers.bias import best_bias_of_numbers
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
@@ -94,7 +92,7 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         refuse_indefinite(kernel, seen.X, used, "refuse")
         self.lam_ = penalty_of(self, seen.total_weight())
         problem, room = self._problem(), int(self.cache_mb * 2**20)
-        with Monitor(self) as monitor, one_thread_in_blas(), pooled(self.n_jobs) as each:
+        with Monitor(self) as monitor, blocks_in_threads(self.n_jobs) as each:
             part = part_of(seen.X, used, is_precomputed(kernel))
             shares = seen.shares()[used]
             blocks = KernelBlocks(kernel, part, room // 2)

@@ -13,7 +13,6 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.device import Maker
@@ -43,7 +42,7 @@ from cotas.kernel.training import (
     one_against_one,
     solve_all,
 )
-from cotas.progress import Monitor
+from cotas.running import Monitor
 from cotas.solvers.working_set import Move
 
 # Rows whose scores are computed before they are turned into the answer.
@@ -206,7 +205,7 @@ class KernelSVM(KernelClassifier):
         self.features_: Any = None
         # Who wants to see each move sees those of the processor.
         maker = None if watch is not None else self._maker_of_fit(kernel, len(rows))
-        with Monitor(self) as monitor, one_thread_in_blas():
+        with Monitor(self) as monitor:
             facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
             if watch is not None:
                 watch.extend([] for _ in problems)
@@ -228,12 +227,11 @@ class KernelSVM(KernelClassifier):
             features = FourierFeatures.of(kernel, X.shape[1], int(self.n_components), random)
         else:
             features = NystroemFeatures.of(kernel, X, int(self.n_components), random)
-        with one_thread_in_blas():  # these systems are small
-            Z = features.transform(X)
-            ended = [
-                FeatureCheck(setting, problem, features, Z).solve(part, len(problems))
-                for part, problem in enumerate(problems)
-            ]
+        Z = features.transform(X)
+        ended = [
+            FeatureCheck(setting, problem, features, Z).solve(part, len(problems))
+            for part, problem in enumerate(problems)
+        ]
         self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
         self.coef_ = np.array([one.proved.coef for one in ended])
         self.intercept_ = np.array([one.proved.intercept for one in ended])

@@ -19,12 +19,11 @@ from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.moved import Moved
 from cotas.fitting.parameters import check_share, penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
 from cotas.linear.base import RiskMinimizer
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
-from cotas.progress import Monitor
+from cotas.running import Monitor, entries_of, rows_in_threads, thread_count
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.proximal_newton import newton_points
 from cotas.solvers.risks import LogisticRisk, SoftmaxLoss

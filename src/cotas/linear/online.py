@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from cotas.arrays import FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.blocks import Signs, Watched
 from cotas.certificates.sweep import Facts, gather_facts
@@ -23,17 +22,18 @@ from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_
 from cotas.fitting.from_source import bound_to, note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_time
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
-from cotas.fitting.threads import (
-    aside,
-    blocks_in_threads,
-    entries_of,
-    taking_turns,
-    thread_count,
-)
 from cotas.fitting.validation import Patience, check_validation, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
+from cotas.running import (
+    aside,
+    blocks_in_threads,
+    entries_of,
+    one_thread_in_blas,
+    taking_turns,
+    thread_count,
+)
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
 from cotas.source import Source, source_of

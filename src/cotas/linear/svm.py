@@ -27,7 +27,7 @@ from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, ascent_comes_first
-from cotas.source import Source, source_of
+from cotas.source import Source, as_stored, source_of
 from cotas.words import say
 
 LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
@@ -194,7 +194,8 @@ class LinearSVM(RiskMinimizer):
         """
         refuse_source(self, X)
         labels = self.predict(X)
-        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype="numeric", reset=False)
+        layouts = ["csr", "csc"]
+        X = validate_data(self, as_stored(X), accept_sparse=layouts, dtype="numeric", reset=False)
         regions = [region for region in self._regions if region is not None]
         unchanged = all(certificate.holds for certificate in self._current_certificates())
         if len(regions) < len(self.coef_) or not unchanged:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cotas.files.cells import numbers_of_words
-from cotas.files.coding import uncoded
 from cotas.files.dates import parsed
-from cotas.files.frames import polars
+from cotas.files.frames import polars, uncoded
 from cotas.preparation.columns import ColumnError, refuse_odd_cells
 from cotas.words import say
 

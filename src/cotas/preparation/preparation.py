@@ -15,9 +15,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.files.asking import leaving_out
-from cotas.files.coding import for_each_word
-from cotas.files.frames import polars
+from cotas.files.frames import for_each_word, polars
+from cotas.files.problems import leaving_out
 from cotas.fitting.parameters import check_count
 from cotas.preparation.assembling import Codes, compressed, dense
 from cotas.preparation.columns import (

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
@@ -28,11 +27,10 @@ from cotas.fitting.parameters import (
 from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit
 from cotas.fitting.reporting import SolverReport
-from cotas.fitting.threads import rows_in_threads
 from cotas.problem import relative_gap
-from cotas.progress import Monitor
 from cotas.regression.lasso import Lasso
 from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
+from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.homotopy import Homotopy
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_state import LassoIterate
@@ -121,7 +119,7 @@ def lasso_path(
     problem = LassoProblem(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
-    with one_thread_in_blas(), rows_in_threads(seen.X, n_jobs) as each:
+    with rows_in_threads(seen.X, n_jobs) as each:
         columns = centred_columns(seen, problem, each, n_jobs)
         penalty = Penalty(1.0, positive=bool(positive))
         if method == "homotopy":

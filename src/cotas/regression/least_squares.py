@@ -19,7 +19,6 @@ from cotas.fitting.data import Observations, read_observations, refuse_source
 from cotas.fitting.from_source import note_columns
 from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import at_floor
-from cotas.fitting.threads import blocks_in_threads, rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import IN_BLOCKS, BlockTask
 from cotas.regression.solving import (
@@ -32,6 +31,7 @@ from cotas.regression.solving import (
 )
 from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
+from cotas.running import blocks_in_threads, rows_in_threads, thread_count
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
 from cotas.source import Source, source_of

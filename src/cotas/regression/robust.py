@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from cotas.arrays import Each, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
 from cotas.fitting.data import Observations, read_observations
@@ -23,9 +22,8 @@ from cotas.fitting.parameters import (
     penalty_of,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import rows_in_threads
-from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
+from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import EpsilonInsensitive, Huber
 from cotas.solvers.proximal_point import ProximalStart, proximal_point
@@ -76,11 +74,7 @@ class RobustRegressor(LinearRegressor):
         starts = self._starts(seen)
         total = seen.total_weight()
         self.lam_ = penalty_of(self, total)
-        with (
-            Monitor(self) as monitor,
-            one_thread_in_blas(),
-            rows_in_threads(seen.X, self.n_jobs) as each,
-        ):
+        with Monitor(self) as monitor, rows_in_threads(seen.X, self.n_jobs) as each:
             near = Moved.near_zero(seen.X, bool(self.fit_intercept))
             ended = [
                 self._solve(seen, near, target, starts[target], each, monitor, began)

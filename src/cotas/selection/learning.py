@@ -16,13 +16,12 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
-from cotas.fitting.threads import thread_count
-from cotas.selection.choice import plain_arrays
+from cotas.running import thread_count
+from cotas.selection.choice import as_html, as_text, gap_in_words, plain_arrays
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.parameter import Parameter, check_estimator, is_number, is_whole
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, read_rows, split
-from cotas.selection.table import as_html, as_text, gap_in_words
 from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import yardstick
 from cotas.stops import InterruptedWarning

@@ -8,12 +8,15 @@ from functools import partial
 from laws.exact.any_choice import choice_failures
 from laws.exact.as_written import FORMULAS
 from laws.exact.cases import FAMILIES
+from laws.exact.charged import CHARGED
 from laws.exact.claims import failures
 from laws.exact.class_parts import CLASS_PARTS
 from laws.exact.coarse import COARSE_PARTS
 from laws.exact.contracts import CONTRACTS, contract_failures
 from laws.exact.curvature_parts import CURVATURE_PARTS
 from laws.exact.curved_as_written import CURVED_FORMULAS
+from laws.exact.extremes import EXTREMES
+from laws.exact.guesses import GUESSES
 from laws.exact.kernel_claims import (
     KERNEL_PARTS,
     machine_failures,
@@ -29,6 +32,7 @@ from laws.exact.refusals import REFUSALS
 from laws.exact.rounding_claims import rounding_failures
 from laws.exact.sum_parts import SUM_PARTS
 from laws.exact.summed_as_written import SUMMED_FORMULAS
+from laws.exact.two_ways import TWO_WAYS
 
 LAWS: dict[str, tuple[Callable[[int], list[str]], int]] = {
     "rounding": (rounding_failures, 40),
@@ -52,6 +56,10 @@ PARTS = (
     *CURVED_FORMULAS,
     *SUMMED_FORMULAS,
     *KERNEL_FORMULAS,
+    *GUESSES,
+    *CHARGED,
+    *EXTREMES,
+    *TWO_WAYS,
 )
 LAWS |= {law.__name__: (partial(contract_failures, laws=(law,)), 25) for law in PARTS}
 LAWS |= {law.__name__: (lambda seed, law=law: list(law()), 1) for law in (*POINTED, *REFUSALS)}

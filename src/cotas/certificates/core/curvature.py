@@ -29,7 +29,7 @@ from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights, upper
-from cotas.certificates.core.hessian import Hessian, hessian, in_units
+from cotas.certificates.core.hessian import Hessian, hessian, in_units, squares
 from cotas.certificates.core.residuals import Squared
 
 from cotas.certificates.core.rounding import (  # isort: skip
@@ -173,6 +173,7 @@ class SquaredRisk:
         self.added = self.curved / rows.unit / rows.unit
         self.loose = 8 * U + (self.w.high / self.w.low - 1.0)
         self._known: dict[tuple[bool, int], tuple[Hessian, float]] = {}
+        self._squares: tuple[FloatArray, int] | None = None
 
     @np.errstate(all="ignore")
     def bounds(
@@ -295,9 +296,17 @@ class SquaredRisk:
         """H and a proved lower bound of its eigenvalues, computed once."""
         if (some, turns) not in self._known:
             T = self._curvature(True, turns - 1)[0].basis() if turns else None
-            H = hessian(self.rows, self.w, self.added, self.risk.free_bias, some, T)
+            known = None if some or turns else self.squares()
+            H = hessian(self.rows, self.w, self.added, self.risk.free_bias, some, T, known)
             self._known[some, turns] = (H, H.least())
         return self._known[some, turns]
+
+    @np.errstate(all="ignore")
+    def squares(self) -> tuple[FloatArray, int]:
+        """Σ sᵢaᵢaᵢᵀ of all rows (x/unit, 1), and its additions; a solver may read it besides."""
+        if self._squares is None:
+            self._squares = squares(self.rows, None, self.w.s, self.risk.free_bias)
+        return self._squares
 
     def _seen(self, slope: Slope, H: Hessian) -> tuple[FloatArray, float]:
         """∇P in the basis of H, from the rows in that basis, and how far it may be off.
