@@ -161,9 +161,8 @@ def loops():
     """Every compiled loop of the package, as it is written."""
     for path in Path(cotas.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and "loop" in map(
-                ast.unparse, node.decorator_list
-            ):
+            decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
+            if not {"loop", "loop_in_place"}.isdisjoint(decorators):
                 yield node
 
 
