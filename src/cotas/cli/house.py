@@ -177,7 +177,8 @@ def _fit_quietly(name: str, X: Any, y: Any) -> None:
     """As it is built by default; what is boosted, two rounds with trees and categories too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, ways = build(name, y, 0, {})[0], [{}]
+        model = build(name, y, 0, {})[0]
+        ways: list[dict[str, Any]] = [{}]
         if "weak_learner" in model.get_params(deep=False):
             learners = (cotas.Stump(), cotas.Tree(), cotas.Tree(categorical_features=[1]))
             ways = [{"weak_learner": weak, "n_estimators": 2} for weak in learners]
