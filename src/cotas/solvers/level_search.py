@@ -21,7 +21,7 @@ FEW_NODES = 8  # to which rows are sent one after the other
 
 
 class Extras(NamedTuple):
-    """What tables have beyond columns of numbers: lists, bundles, and room to sort categories.
+    """What tables have beyond columns of numbers: lists and bundles; both may be empty.
 
     Unit u tells its members, starts[u] to starts[u + 1] − 1: one feature, or those of a bundle (see
     `bundles`), which come first: where its code is c, features[m] has told[m, c].
