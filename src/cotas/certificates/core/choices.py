@@ -16,7 +16,8 @@ import numpy as np
 from cotas.certificates.core.rounding import TINY, FloatArray, U, total
 
 # Rows that are measured, twice as many at most, and entries of them where they are sparse.
-SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
+# Wide rows are as many as have so many entries, but a quarter of those at least.
+SAMPLE, LARGEST_SAMPLE, WIDEST_SAMPLE = 256, 1 << 22, 1 << 17
 # A column is moved if its centre is so many times as far from zero as its rows are from it.
 FAR = 4.0
 # Multiples of the dual point that are tried where the best one has no formula.
@@ -37,7 +38,8 @@ APART, FELT, NEAR = 1e-10, 1 / 16, 64.0
 @np.errstate(all="ignore")
 def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
     """What columns are moved by, and their units, by a look at some rows."""
-    some, shift = X[:: max(1, X.shape[0] // SAMPLE)].astype(np.float64, copy=False), None
+    measured = max(SAMPLE // 4, min(SAMPLE, WIDEST_SAMPLE // max(1, X.shape[1])))
+    some, shift = X[:: max(1, X.shape[0] // measured)].astype(np.float64, copy=False), None
     if hasattr(X, "indptr"):  # to be moved, sparse rows would have to store zeros
         size = sparse_sizes(some if some.shape[0] * X.shape[1] < LARGEST_SAMPLE else some[:0])
     else:
