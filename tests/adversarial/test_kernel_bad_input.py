@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from cotas import KernelPegasos, KernelPerceptron, certify
+from cotas import KernelPegasos, KernelPerceptron, KernelRidge, KernelSVM, KernelSVR, certify
 from cotas.kernels import RBF, Cosine, Custom, Linear, Polynomial, Precomputed
 from problems import clouds
 
@@ -127,3 +127,19 @@ def test_a_function_that_changes_its_mind_is_noticed():
     width[0] = 3.0
     assert not model.certificate_.verify(X, y)
     assert certify(model, X, y).upper != pytest.approx(model.certificate_.upper)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelSVM(),
+        KernelSVM(approximate="fourier", n_components=6, random_state=0),
+        KernelRidge(),
+        KernelSVR(),
+        KernelPerceptron(),
+    ],
+    ids=str,
+)
+def test_rows_so_small_that_no_kernel_is_as_narrow_are_refused(model):
+    with pytest.raises(ValueError, match="1/sigma overflows"):
+        model.fit(X * 1e-310, y)

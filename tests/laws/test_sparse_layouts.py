@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
 import cotas
+from cotas.kernel.choice import scaled_rbf
 from estimators import every_estimator, problems_of
 from problems import clouds
 
@@ -187,3 +188,11 @@ def test_the_matrix_that_was_given_stays_as_it_was():
     assert model.certificate_.verify(rows, y)
     for name, value in vars(rows).items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "X", [*ONE_HOT.values(), np.full((30, 3), 0.1)], ids=[*ONE_HOT, "constant"]
+)
+def test_a_kernel_is_as_wide_as_the_rows_in_any_layout(X):
+    width = scaled_rbf(X).gamma
+    assert scaled_rbf(sparse.csr_matrix(X)).gamma == pytest.approx(width, rel=1e-12)
