@@ -5,10 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
 import cotas
+from cotas.kernel.choice import scaled_rbf
 from estimators import every_estimator, problems_of
 from problems import clouds
 
@@ -85,11 +87,12 @@ def thinned(X):
     return rows
 
 
+def takes_sparse_rows():
+    return [model for model in every_estimator() if get_tags(model).input_tags.sparse]
+
+
 def cases():
-    for model in every_estimator():
-        takes = get_tags(model).input_tags.sparse
-        if not takes or hasattr(model, "preparation"):
-            continue
+    for model in takes_sparse_rows():
         for X, y in problems_of(model):
             yield pytest.param(model, X, y, id=f"{model}-{len(np.unique(y))}".replace("\n", ""))
 
@@ -115,6 +118,36 @@ def test_a_fit_is_of_the_rows_and_not_of_their_layout(model, X, y):
         assert thin.verify(X, y), (name, thin.discrepancies(X, y))
         assert thin.verify(layout(X), y), (name, thin.discrepancies(layout(X), y))
         assert cotas.certify(model, layout(X), y).holds, name
+
+
+def one_hot(n, columns, values, scale):
+    """Categories as zeros and ones, or as small numbers, beside a column that is constant."""
+    chosen = np.random.default_rng(0).integers(0, values, size=(n, columns))
+    return np.hstack([scale * np.eye(values)[chosen].reshape(n, -1), np.ones((n, 1))])
+
+
+ONE_HOT = {
+    "wide": one_hot(40, 20, 12, 1.0),
+    "tiny": one_hot(40, 3, 4, 1e-5),
+    "repeated": np.repeat(one_hot(10, 2, 2, 1.0), 4, axis=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ONE_HOT)
+@pytest.mark.parametrize("model", takes_sparse_rows(), ids=lambda model: str(model)[:60])
+def test_a_fit_of_sparse_rows_is_verified_with_dense_ones_and_the_reverse(model, name):
+    if getattr(model, "margin", "") == "hard":
+        return
+    X = ONE_HOT[name]
+    noise = np.random.default_rng(1).normal(size=sum(X.shape))
+    z = X @ noise[: X.shape[1]] + 0.1 * noise[X.shape[1] :]
+    y = np.digitize(z, np.quantile(z, [0.3, 0.7])) if is_classifier(model) else z
+    for rows, others in ((X, sparse.csr_matrix(X)), (sparse.csr_matrix(X), X)):
+        certificate = model.fit(rows, y).certificate_
+        assert certificate.verify(others, y), certificate.discrepancies(others, y)
+        assert cotas.certify(model, others, y).holds
+        assert not certificate.verify(others, y[::-1])
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -155,3 +188,11 @@ def test_the_matrix_that_was_given_stays_as_it_was():
     assert model.certificate_.verify(rows, y)
     for name, value in vars(rows).items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "X", [*ONE_HOT.values(), np.full((30, 3), 0.1)], ids=[*ONE_HOT, "constant"]
+)
+def test_a_kernel_is_as_wide_as_the_rows_in_any_layout(X):
+    width = scaled_rbf(X).gamma
+    assert scaled_rbf(sparse.csr_matrix(X)).gamma == pytest.approx(width, rel=1e-12)

@@ -25,6 +25,7 @@ from cotas.certificates.verification import (
     UNCHECKED,
     as_meant,
     contradictions,
+    in_the_other_layout,
     left_out,
     read_labels,
     read_rows,
@@ -234,8 +235,16 @@ class Certificate:
             # Its bounds of rounding can be wider: what it does not confirm, the processor decides.
             return found and self.discrepancies(X, y)
         source = source_of(X, y)
-        rows: Any = read_rows(X) if source is None else source
-        labels: Any = read_labels(y) if source is None else None
+        if source is not None:
+            return self._discrepancies(source, None)
+        rows, labels = read_rows(X), read_labels(y)
+        found = self._discrepancies(rows, labels)
+        # What was proved of sparse rows may just not be of dense ones, and the reverse.
+        other = in_the_other_layout(rows) if found else None
+        return found if other is None or self._discrepancies(other, labels) else []
+
+    def _discrepancies(self, rows: Any, labels: Any) -> list[str]:
+        """Those with rows of this layout, or with a source of blocks, which has the labels."""
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])

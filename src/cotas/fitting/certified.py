@@ -19,7 +19,13 @@ from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED, NOT_IN_BLOCKS, checked_at_once
 from cotas.certificates.presentation import against_the_rest
-from cotas.certificates.verification import UNCHECKED, as_meant, read_labels, read_rows
+from cotas.certificates.verification import (
+    UNCHECKED,
+    as_meant,
+    in_the_other_layout,
+    read_labels,
+    read_rows,
+)
 from cotas.files.models import save
 from cotas.files.state import digest
 from cotas.fitting.from_source import nameless, of_source
@@ -234,18 +240,23 @@ class Certified:
 
     def _false_regions(self, X: Matrix, y: AnyArray) -> list[str]:
         """Whether what is kept of where an optimum lies is other than the certificates prove."""
-        for kept, certificate in zip(
-            getattr(self, "_regions", []), self._certificates, strict=False
-        ):
-            if kept is None:
-                continue
+        if self._proves_regions(X, y):
+            return []
+        other = None if isinstance(X, Source) else in_the_other_layout(X)
+        if other is not None and self._proves_regions(other, y):
+            return []
+        return [say("The region that certified predictions rest on is not the one proved.")]
+
+    def _proves_regions(self, X: Matrix, y: AnyArray) -> bool:
+        pairs = zip(getattr(self, "_regions", []), self._certificates, strict=False)
+        for kept, certificate in pairs:
             try:
-                again = self._region_again(certificate, X, y)
+                again = None if kept is None else self._region_again(certificate, X, y)
             except UNCHECKED:
                 again = None  # the witness is not about these data
-            if again is None or not same_region(kept, again):
-                return [say("The region that certified predictions rest on is not the one proved.")]
-        return []
+            if kept is not None and (again is None or not same_region(kept, again)):
+                return False
+        return True
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Any:
         """The region that follows from the bounds of a certificate, computed from the data."""

@@ -296,4 +296,4 @@ def same_entries(A: Matrix, B: Matrix) -> bool:
         return False
     if is_dense(A) and is_dense(B):
         return np.array_equal(A, B)
-    return not abs(sparse.csr_matrix(A) - sparse.csr_matrix(B)).max()
+    return not np.any((sparse.csr_matrix(A) - sparse.csr_matrix(B)).data)
