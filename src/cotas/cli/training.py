@@ -33,12 +33,13 @@ from cotas.files.names import meant
 from cotas.files.problems import Remark, gathered, remark
 from cotas.files.tables import Table
 from cotas.preparation.columns import ColumnWarning
+from cotas.preparation.future import CLASS_BY_CLASS, DECLARED, bound_of
 from cotas.preparation.inspection import copies, inspect_table, numbered
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
-from cotas.preparation.targets import CLASS_BY_CLASS, DECLARED, bound_of, hold_out_rows
+from cotas.preparation.targets import hold_out_rows
 from cotas.selection.blend import BLEND, members_of
 from cotas.stops import Stop
 from cotas.words import say

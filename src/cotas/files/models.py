@@ -195,13 +195,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         return found.model
     if hasattr(found.preparation, "around"):
         return found.preparation.around(found.model)
-    warnings.warn(
-        say(
-            "The file also holds a preparation of the data, and the model expects prepared rows: "
-            "`read_model_file(path).preparation` makes them."
-        ),
-        stacklevel=2,
+    words = (
+        "The file also holds a preparation of the data, and the model expects prepared rows: "
+        "`read_model_file(path).preparation` makes them."
     )
+    warnings.warn(say(words), stacklevel=2)
     return found.model
 
 

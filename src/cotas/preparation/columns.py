@@ -185,7 +185,7 @@ def _identifier(name: str) -> Remark:
 def _role_of_words(column: Any, name: str, keep: bool) -> Role:
     form = tell_form(column)
     if form is not None:
-        order = _open_order(uncoded(column), name) if form in ("dmy", "mdy") else None
+        order = _open_order(column, name) if form in ("dmy", "mdy") else None
         return Role("date", form, order)
     values = different_words(column)
     distinct, rows = len(values), len(column) - column.null_count()

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.files.dates import parsed
-from cotas.files.frames import is_category, is_text, numbered_words, polars, uncoded
+from cotas.files.frames import is_category, is_text, numbered_words, polars
 from cotas.files.names import some
 from cotas.files.problems import Remark, asked, leaving_out, parameter, remark
 from cotas.files.tables import Table
@@ -106,7 +106,7 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
 
 def _time_order(column: Any, form: str) -> Iterator[Remark]:
     """A remark on rows that stand in the order of time, of which some were drawn to be held out."""
-    moments = column if column.dtype.is_temporal() else parsed(uncoded(column), form)
+    moments = column if column.dtype.is_temporal() else parsed(column, form)
     there = moments.drop_nulls()
     ordered = there.is_sorted() or there.is_sorted(descending=True)
     if form != "time" and ordered and there.n_unique() > ENOUGH_ROWS:

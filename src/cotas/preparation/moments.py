@@ -41,7 +41,7 @@ def parts_of(column: Any, way: str) -> dict[str, Any]:
 
 def _moments(column: Any, way: str) -> Any:
     """The column as dates with times, without a time zone."""
-    pl, column = polars(), uncoded(column)
+    pl, words, column = polars(), column, uncoded(column)
     dtype, name = column.dtype, column.name
     if dtype == pl.Null:
         return column.cast(pl.Datetime)
@@ -66,6 +66,6 @@ def _moments(column: Any, way: str) -> Any:
         raise ColumnError(
             "column {name!r} holds {dtype}; the model expects dates.", name=name, dtype=dtype
         )
-    found = parsed(column, way)
+    found = parsed(words, way)
     refuse_odd_cells(column, found, name, say("dates" if way != "time" else "times"))
     return found

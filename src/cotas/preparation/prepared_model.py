@@ -25,20 +25,12 @@ from cotas.files.tables import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, ColumnWarning, left_out
+from cotas.preparation.future import DECLARED, OF_COPIES, bound_of, check_equal_rows
 from cotas.preparation.given import as_frame, as_matrix, as_read, as_read_again
 from cotas.preparation.inspection import copies
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.targets import (
-    DECLARED,
-    OF_COPIES,
-    bound_of,
-    check_equal_rows,
-    read_target,
-    rows_left_out,
-    target_is_there,
-    targets_at,
-)
+from cotas.preparation.targets import read_target, rows_left_out, target_is_there, targets_at
 from cotas.words import say
 
 NO_COLUMN = "No column is left to learn from: all are constant, empty, or left out."

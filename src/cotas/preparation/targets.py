@@ -1,4 +1,4 @@
-"""What is to be predicted, the rows held out to judge it, and what they prove of rows to come."""
+"""What is to be predicted, classes or numbers, and the rows held out to judge it."""
 
 from __future__ import annotations
 
@@ -7,48 +7,10 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cotas.certificates import Certificate, hold_out_bound
 from cotas.files.cells import MISSING, understood
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
 from cotas.words import say
-
-# What rows that are equal may be: the same one entered twice, or draws that chance made equal.
-EQUAL_ROWS = ("copies", "independent")
-
-# For a sum of independent mistakes of unequal chances the binomial tail is the larger one.
-CLASS_BY_CLASS = (
-    "The rows were set aside class by class: it is about rows whose classes are as frequent as in "
-    "this table (Hoeffding 1956)."
-)
-OF_COPIES = (
-    "No bound for future rows: some rows occur more than once, and copies are no independent "
-    "draws. equal_rows='independent' declares that each is an observation of its own."
-)
-DECLARED = "That equal rows are independent draws was declared, and not looked at."
-
-
-def check_equal_rows(equal_rows: str) -> None:
-    """Raise for what equal rows cannot be."""
-    if equal_rows not in EQUAL_ROWS:
-        raise ValueError(f"equal_rows must be one of {EQUAL_ROWS}, not {equal_rows!r}.")
-
-
-def bound_of(
-    wrong: BoolArray,
-    groups: AnyArray | None,
-    confidence: float,
-    tried: int = 1,
-    notes: tuple[str, ...] = (CLASS_BY_CLASS,),
-) -> Certificate | None:
-    """The bound for the error on future rows; none where rows of the table belong together.
-
-    Those that are set aside are then no sample of rows to come, even if each is alone there.
-    """
-    if groups is not None and len(np.unique(groups)) < len(groups):
-        return None
-    return hold_out_bound(wrong, None, confidence, tried).noted(*map(say, notes))
-
 
 TASKS = ("classification", "regression")
 # Whole numbers with more values than this, or in more than that part of the rows, are no labels.

@@ -263,25 +263,13 @@ def _fitted(
 def _warn(result: Choice) -> None:
     if result.missed.any():
         late = [number(v) for v, m in zip(result.values, result.missed, strict=True) if m]
-        warnings.warn(
-            say(
-                "The gap asked for was not proved at {over} = {values}. {ranking}",
-                over=result.over,
-                values=", ".join(late),
-                ranking=result.ranking,
-            ),
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        words = "The gap asked for was not proved at {over} = {values}. {ranking}"
+        told = say(words, over=result.over, values=", ".join(late), ranking=result.ranking)
+        warnings.warn(told, ConvergenceWarning, stacklevel=3)
     if result.interrupted:
-        warnings.warn(
-            say(
-                "Interrupted: {count} values were finished; no model was fitted on all the data.",
-                count=len(result.values),
-            ),
-            InterruptedWarning,
-            stacklevel=3,
-        )
+        words = "Interrupted: {count} values were finished; no model was fitted on all the data."
+        told = say(words, count=len(result.values))
+        warnings.warn(told, InterruptedWarning, stacklevel=3)
 
 
 def _refitted(plan: Plan, model: Any, standing: Standing) -> Any:

@@ -260,11 +260,7 @@ def _first(model: Any, part: Part, chosen: IntArray) -> Part:
     chosen = np.sort(chosen)
     X, y = _safe_split(model, part.X, part.y, chosen)
     X_val = part.X_val
-    if len(chosen) < len(part.y) and _pairwise(model):
+    if len(chosen) < len(part.y) and get_tags(model).input_tags.pairwise:
         X_val = X_val[:, chosen]  # the kernel values with the rows that are trained on
     weights = None if part.weights is None else part.weights[chosen]
     return replace(part, X=X, y=y, weights=weights, X_val=X_val)
-
-
-def _pairwise(model: Any) -> bool:
-    return bool(get_tags(model).input_tags.pairwise)
