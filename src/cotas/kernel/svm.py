@@ -19,13 +19,7 @@ from cotas.certificates.device import Maker
 from cotas.device.find import check_device, device_for
 from cotas.files.state import digest
 from cotas.fitting.data import Examples, read_examples, refuse_source
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_time,
-    penalty_of,
-)
+from cotas.fitting.parameters import check_parameters
 from cotas.fitting.pursuit import Ended, worst_of
 from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
 from cotas.kernel.base import Group, KernelClassifier, same_entries
@@ -358,21 +352,9 @@ class KernelSVM(KernelClassifier):
 
     def _check_parameters(self) -> None:
         check_device(self.device)
-        penalty_of(self, 1.0)
-        for name in ("tol", "cache_mb"):
-            check_positive(getattr(self, name), name)
-        for name in ("max_iter", "n_components"):
-            check_count(getattr(self, name), name)
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
-        choices: dict[str, tuple[str | None, ...]] = {
-            "solver": ("smo", "smo-simple"),
-            "multiclass": ("ovo", "ovr"),
-            "approximate": (None, "nystroem", "fourier"),
-        }
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
+        approximate = (None, "nystroem", "fourier")
+        ways = {"solver": ("smo", "smo-simple"), "multiclass": ("ovo", "ovr")}
+        check_parameters(self, **ways, approximate=approximate)
 
     def _starts(self, examples: Examples, problems: list[BinaryProblem]) -> list[FloatArray | None]:
         """The multipliers of the last fit, if it was on so many rows and on these classes."""

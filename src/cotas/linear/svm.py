@@ -20,7 +20,7 @@ from cotas.certificates import (
 )
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.deciding import shared_by_all
-from cotas.fitting.parameters import penalty_of
+from cotas.fitting.parameters import check_parameters, penalty_of
 from cotas.linear.base import RiskMinimizer
 from cotas.linear.dispatch import SOLVERS, Ending, Solution, solve_all
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
@@ -205,13 +205,7 @@ class LinearSVM(RiskMinimizer):
         return labels, shared_by_all(codes, low, high)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.margin not in ("soft", "hard"):
-            raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {tuple(LOSSES)}, not {self.loss!r}.")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {SOLVERS}, not {self.solver!r}.")
+        check_parameters(self, margin=("soft", "hard"), loss=tuple(LOSSES), solver=SOLVERS)
         if self.loss != "hinge" and self.solver not in ("auto", "newton"):
             raise ValueError(f"solver={self.solver!r} is for loss='hinge'; take 'newton'.")
 
