@@ -190,15 +190,16 @@ class KernelSVM(KernelClassifier):
         began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        kernel = as_kernel(self.kernel, examples.X, examples.weights)
         used = examples.used()
         rows = np.arange(examples.n_rows) if used is None else used
+        kernel = as_kernel(self.kernel, examples.X, examples.weights)
         refuse_indefinite(kernel, examples.X, rows, self.indefinite)
         split = one_against_one if self.multiclass == "ovo" else against_the_rest
         problems = split(examples, float(self.lam), self.C)
         self.features_: Any = None
         # Who wants to see each move sees those of the processor.
         maker = None if watch is not None else self._maker_of_fit(kernel, len(rows))
+        starts = self._starts(examples, problems)
         with Monitor(self) as monitor:
             facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
             if watch is not None:
@@ -206,7 +207,7 @@ class KernelSVM(KernelClassifier):
             setting = KernelSetting(self, kernel, examples, facts, monitor, began, watch, maker)
             if self.approximate is not None:
                 return self._fit_features(setting, problems)
-            ended = solve_all(setting, problems, self._starts(examples, problems))
+            ended = solve_all(setting, problems, starts)
         self.classes_, self.kernel_ = examples.classes, kernel
         self._keep(examples, problems, [one.proved for one in ended])
         return self._conclude(problems, ended)

@@ -257,8 +257,6 @@ class LinearSVM(RiskMinimizer):
     def _keep(self, solutions: list[Solution], examples: Examples) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
         self.intercept_ = np.array([solution.point.intercept for solution in solutions])
-        how = self._how(examples.X)
-        self._certificates = [solution.certificate.noted(how) for solution in solutions]
         supports = [_support(solution) for solution in solutions]
         coefs = [
             _signed_alpha(solution, examples, rows)
@@ -270,6 +268,8 @@ class LinearSVM(RiskMinimizer):
         self.leave_one_out_bound_ = self.n_support_ / examples.n_rows
         self.support_ = supports[0] if len(supports) == 1 else supports
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
+        how = self._how(examples.X)
+        self._certificates = [solution.certificate.noted(how) for solution in solutions]
 
 
 def _support(solution: Solution) -> IntArray:
