@@ -29,6 +29,7 @@ from cotas.certificates.verification import (
 from cotas.files.models import save
 from cotas.files.state import digest
 from cotas.fitting.from_source import nameless, of_source
+from cotas.fitting.parameters import check_parameters
 from cotas.source import Source
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import say, spoken
@@ -129,6 +130,10 @@ class Certified:
     def _foreign_rows(self, X: Matrix) -> bool:
         """Whether the model keeps rows that are not those of X."""
         return False
+
+    def _check_parameters(self) -> None:
+        """Raise where a parameter cannot be what it is."""
+        check_parameters(self)
 
     # ---- why the fit ended ---------------------------------------------------------------------
 

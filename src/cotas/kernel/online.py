@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, follow_epochs
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, refuse_indefinite
@@ -104,12 +103,6 @@ class OnlineKernelClassifier(KernelClassifier):
         """A run from zero."""
         codes, positives = examples.codes[used], examples.positives()
         return new_kernel_run(np.where(codes == positives[:, None], 1.0, -1.0))
-
-    def _check_parameters(self) -> None:
-        check_count(self.max_iter, "max_iter")
-        check_positive(self.cache_mb, "cache_mb")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
 
     def _run(self, examples: Examples, used: IntArray, run: KernelRun, began: float) -> Reason:
         training = self._training(examples, used, run)

@@ -19,14 +19,7 @@ from cotas.certificates.kernel_regression import (
 )
 from cotas.certificates.targets import sketches_of
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_not_negative,
-    check_positive,
-    check_time,
-    penalty_of,
-)
+from cotas.fitting.parameters import check_not_negative, penalty_of
 from cotas.fitting.pursuit import Pursuit
 from cotas.kernel.base import KernelExpansion
 from cotas.kernel.blocks import KernelBlocks
@@ -127,14 +120,6 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
     @abstractmethod
     def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
         """The best θ₀ for the β whose Kβ − y is given."""
-
-    def _check_parameters(self) -> None:
-        penalty_of(self, 1.0)
-        for name in ("tol", "cache_mb"):
-            check_positive(getattr(self, name), name)
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
 
 
 class RegressionCheck:

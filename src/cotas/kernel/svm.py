@@ -19,13 +19,7 @@ from cotas.certificates.device import Maker
 from cotas.device.find import check_device, device_for
 from cotas.files.state import digest
 from cotas.fitting.data import Examples, read_examples, refuse_source
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_time,
-    penalty_of,
-)
+from cotas.fitting.parameters import check_parameters
 from cotas.fitting.pursuit import Ended, worst_of
 from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
 from cotas.kernel.base import Group, KernelClassifier, same_entries
@@ -196,15 +190,16 @@ class KernelSVM(KernelClassifier):
         began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        kernel = as_kernel(self.kernel, examples.X, examples.weights)
         used = examples.used()
         rows = np.arange(examples.n_rows) if used is None else used
+        kernel = as_kernel(self.kernel, examples.X, examples.weights)
         refuse_indefinite(kernel, examples.X, rows, self.indefinite)
         split = one_against_one if self.multiclass == "ovo" else against_the_rest
         problems = split(examples, float(self.lam), self.C)
         self.features_: Any = None
         # Who wants to see each move sees those of the processor.
         maker = None if watch is not None else self._maker_of_fit(kernel, len(rows))
+        starts = self._starts(examples, problems)
         with Monitor(self) as monitor:
             facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
             if watch is not None:
@@ -212,7 +207,7 @@ class KernelSVM(KernelClassifier):
             setting = KernelSetting(self, kernel, examples, facts, monitor, began, watch, maker)
             if self.approximate is not None:
                 return self._fit_features(setting, problems)
-            ended = solve_all(setting, problems, self._starts(examples, problems))
+            ended = solve_all(setting, problems, starts)
         self.classes_, self.kernel_ = examples.classes, kernel
         self._keep(examples, problems, [one.proved for one in ended])
         return self._conclude(problems, ended)
@@ -358,21 +353,9 @@ class KernelSVM(KernelClassifier):
 
     def _check_parameters(self) -> None:
         check_device(self.device)
-        penalty_of(self, 1.0)
-        for name in ("tol", "cache_mb"):
-            check_positive(getattr(self, name), name)
-        for name in ("max_iter", "n_components"):
-            check_count(getattr(self, name), name)
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
-        choices: dict[str, tuple[str | None, ...]] = {
-            "solver": ("smo", "smo-simple"),
-            "multiclass": ("ovo", "ovr"),
-            "approximate": (None, "nystroem", "fourier"),
-        }
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
+        approximate = (None, "nystroem", "fourier")
+        ways = {"solver": ("smo", "smo-simple"), "multiclass": ("ovo", "ovr")}
+        check_parameters(self, **ways, approximate=approximate)
 
     def _starts(self, examples: Examples, problems: list[BinaryProblem]) -> list[FloatArray | None]:
         """The multipliers of the last fit, if it was on so many rows and on these classes."""

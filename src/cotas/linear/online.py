@@ -20,7 +20,6 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import bound_to, note_columns
-from cotas.fitting.parameters import check_count, check_jobs, check_time
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
 from cotas.fitting.validation import Patience, check_validation, hold_out
 from cotas.linear.base import LinearClassifier
@@ -331,11 +330,8 @@ class OnlineClassifier(LinearClassifier):
     # ---- how a fit goes ----------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_count(self.max_iter, "max_iter")
-        check_count(self.n_iter_no_change, "n_iter_no_change")
+        super()._check_parameters()
         check_validation(self.validation_fraction)
-        check_jobs(self.n_jobs)
-        check_time(self.max_time)
 
     def _begin(self, examples: Examples) -> History:
         """A run from zero."""

@@ -20,7 +20,7 @@ from cotas.certificates import (
 )
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.deciding import shared_by_all
-from cotas.fitting.parameters import penalty_of
+from cotas.fitting.parameters import check_parameters, penalty_of
 from cotas.linear.base import RiskMinimizer
 from cotas.linear.dispatch import SOLVERS, Ending, Solution, solve_all
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
@@ -206,13 +206,7 @@ class LinearSVM(RiskMinimizer):
         return labels, shared_by_all(codes, low, high)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.margin not in ("soft", "hard"):
-            raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {tuple(LOSSES)}, not {self.loss!r}.")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {SOLVERS}, not {self.solver!r}.")
+        check_parameters(self, margin=("soft", "hard"), loss=tuple(LOSSES), solver=SOLVERS)
         if self.loss != "hinge" and self.solver not in ("auto", "newton"):
             raise ValueError(f"solver={self.solver!r} is for loss='hinge'; take 'newton'.")
 
@@ -264,8 +258,6 @@ class LinearSVM(RiskMinimizer):
     def _keep(self, solutions: list[Solution], examples: Examples) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
         self.intercept_ = np.array([solution.point.intercept for solution in solutions])
-        how = self._how(examples.X)
-        self._certificates = [solution.certificate.noted(how) for solution in solutions]
         supports = [_support(solution) for solution in solutions]
         coefs = [
             _signed_alpha(solution, examples, rows)
@@ -277,6 +269,8 @@ class LinearSVM(RiskMinimizer):
         self.leave_one_out_bound_ = self.n_support_ / examples.n_rows
         self.support_ = supports[0] if len(supports) == 1 else supports
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
+        how = self._how(examples.X)
+        self._certificates = [solution.certificate.noted(how) for solution in solutions]
 
 
 def _support(solution: Solution) -> IntArray:

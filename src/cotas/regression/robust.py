@@ -14,13 +14,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.moved import Moved
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_time,
-    penalty_of,
-)
+from cotas.fitting.parameters import penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.regression.base import LinearRegressor
 from cotas.running import Monitor, rows_in_threads
@@ -88,12 +82,8 @@ class RobustRegressor(LinearRegressor):
         return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         self._loss()
-        penalty_of(self, 1.0)
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
 
     def _solve(
         self,

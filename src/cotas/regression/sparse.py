@@ -19,12 +19,10 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations, read_observations, refuse_source
 from cotas.fitting.from_source import bound_to, note_columns
 from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
     check_number,
+    check_parameters,
     check_positive,
     check_share,
-    check_time,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
 from cotas.problem import relative_gap
@@ -152,6 +150,7 @@ class SparseRegressor(LinearRegressor):
         return found[0] if self.coef_.ndim == 1 else np.stack(found)
 
     def _check_parameters(self) -> None:
+        check_parameters(self)
         check_share(self.l1_ratio, "l1_ratio")
         if not self.l1_ratio > 0:
             raise ValueError("l1_ratio must be above zero; Ridge has no ℓ1 penalty.")
@@ -164,10 +163,6 @@ class SparseRegressor(LinearRegressor):
             if self.lam == 0:
                 raise ValueError("lam must be above zero; without a penalty use LeastSquares.")
             check_positive(self.lam, "lam")
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
 
     def _weights(self, n_features: int) -> FloatArray | None:
         """w as an array, refused where it is none; None where all are one."""

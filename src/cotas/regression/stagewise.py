@@ -20,7 +20,7 @@ from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations, rows_to_predict
 from cotas.fitting.from_source import bound_to, note_columns, shift_of
-from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
+from cotas.fitting.parameters import check_parameters, check_positive
 from cotas.fitting.pursuit import Pursuit, finished
 from cotas.fitting.reporting import StepReport
 from cotas.regression.base import LinearRegressor
@@ -327,15 +327,11 @@ class StagewiseRegressor(LinearRegressor):
         return Reason(Stop.ITERATIONS)
 
     def _check_parameters(self) -> None:
-        check_jobs(self.n_jobs)
-        check_time(self.max_time)
+        check_parameters(self, ties=TIES)
         self._rates()
 
     def _rates(self) -> FloatArray:
         """ε for each iteration, whatever it was given as."""
-        check_count(self.max_iter, "max_iter")
-        if self.ties not in TIES:
-            raise ValueError(f"ties must be one of {TIES}, not {self.ties!r}.")
         m = int(self.max_iter)
         if callable(self.eps):
             eps = np.array([float(self.eps(k)) for k in range(m)])

@@ -121,7 +121,7 @@ WORKING_SET, SMALLEST, FIRST_PART, GROWTH = 1024, 64, 16, 1.25
 ALWAYS_DOUBLE = 1024
 # The working set is solved to this part of the violation that all the examples have.
 INNER = 0.1
-# If that is all of them, as far as the gap asked for takes, and no further than to this part of it.
+# If that is all of them, to this part at first, and of labels then as far as the gap asks for.
 WHOLE = 1e-3
 # Rounds without half the gap after which single precision is no longer trusted.
 PATIENCE = 200
@@ -289,7 +289,7 @@ class Decomposition:
         """(P − D)/P, by the F at hand; a small round costs less than to look for the best bias."""
         return self.dual.relative_gap(self.a, self.F, worth if len(self.a) > WORKING_SET else 0.0)
 
-    def improve(self, share: float = 0.0) -> bool:
+    def improve(self, share: float = INNER) -> bool:
         """Solve one working set and bring F up to date; False if nothing moved.
 
         `share` is what is asked for as a part of the gap there is.
@@ -303,7 +303,8 @@ class Decomposition:
             return False
         size, self.size = int(self.size), min(GROWTH * self.size, WORKING_SET)
         if len(a) <= size:
-            return self._solve_whole(violation * max(WHOLE, INNER * share))
+            rough = self.whole is None or self.dual.kink is not None
+            return self._solve_whole(violation * (WHOLE if rough else INNER * share))
         W = self.working_set = self._choose(size)
         K = np.asarray(self.gram.block(self.gram.side(W, self.dtype), W), dtype=np.float64)
         inside, F = a[W], self.F[W]
