@@ -70,8 +70,8 @@ COMPARISONS = {
     ast.IsNot: ast.Is,
 }
 # Seconds of processor time after which a mutant is taken for one that never ends, and more of them
-# in multiples of what all the laws take.
-SECONDS, TIMES = 60, 3
+# in multiples of what all the laws take while they are watched.
+SECONDS, TIMES = 60, 1
 Change = tuple[str, Callable[[Any], ast.AST]]
 Call = tuple[str, int]  # a law and a seed
 
@@ -287,7 +287,12 @@ def refuse_false_kills(modules: list[str]) -> None:
 
 
 def judge(mutant: Mutant) -> str:
-    """What becomes of one: killed, survived, or endless (which is noticed as well)."""
+    """What becomes of one: killed, survived, or endless (which is noticed as well).
+
+    What is listed counts as listed, whether or not a law would notice it by now.
+    """
+    if listed := REASONS.get(mutant.place) or REASONS.get(mutant.home):
+        return "equal" if listed.startswith("equal:") else "harmless"
     calls, seconds = REACHED.get((mutant.module, mutant.function), []), LIMIT[0]
     child = os.fork()
     if child == 0:
@@ -305,6 +310,7 @@ def judge(mutant: Mutant) -> str:
 
 
 REACHED: dict[tuple[str, int], list[Call]] = {}
+REASONS: dict[tuple[str, str, str], str] = {}
 LIMIT = [SECONDS]
 
 
@@ -325,10 +331,10 @@ def of_last_digits(mutant: Mutant) -> bool:
     return mutant.words.startswith(LAST_DIGITS)
 
 
-def stale(reasons: dict[tuple[str, str, str], str], modules: list[str]) -> list[str]:
+def stale(modules: list[str]) -> list[str]:
     """What is listed and is no mutant any more, since its line was changed."""
     known = {place for m in modules for one in mutants(m) for place in (one.place, one.home)}
-    return [" | ".join(place) for place in reasons if place[0] in modules and place not in known]
+    return [" | ".join(place) for place in REASONS if place[0] in modules and place not in known]
 
 
 def drawn(modules: list[str], share: float) -> list[Mutant]:
@@ -347,8 +353,9 @@ def drawn(modules: list[str], share: float) -> list[Mutant]:
 def main() -> int:
     """All mutants of all modules, or a random share of them, or those of the modules named."""
     modules = [m for m in sys.argv[1:] if m in MODULES] or list(MODULES)
-    found, reasons = drawn(modules, float(os.environ.get("SHARE", "1"))), harmless()
-    for listed in stale(reasons, modules):
+    found = drawn(modules, float(os.environ.get("SHARE", "1")))
+    REASONS.update(harmless())
+    for listed in stale(modules):
         print("listed, and no mutant:", listed)
     begin, seconds = time.monotonic(), float(os.environ.get("LIMIT", "inf"))
     refuse_false_kills(modules)
@@ -360,9 +367,6 @@ def main() -> int:
     digits = dict(counts)
     with multiprocessing.get_context("fork").Pool(int(os.environ.get("WORKERS", "2"))) as pool:
         for k, (mutant, fate) in enumerate(zip(found, pool.imap(judge, found), strict=True)):
-            why = reasons.get(mutant.place) or reasons.get(mutant.home)
-            if fate == "survived" and why:
-                fate = "equal" if why.startswith("equal:") else "harmless"
             (digits if of_last_digits(mutant) else counts)[fate] += 1
             if fate in ("harmless", "survived"):
                 print(f"{fate}:", mutant.line, " | ".join(mutant.place), flush=True)

@@ -19,6 +19,7 @@ from cotas.certificates.core import (
     blocks,
     choices,
     curvature,
+    framed,
     gap,
     gram,
     margins,
@@ -254,6 +255,16 @@ def every_multiple(rng: np.random.Generator) -> Iterator[str]:
             yield f"{loss}: {found} after {asked} of {values}"
 
 
+def small_gains(rng: np.random.Generator) -> Iterator[str]:
+    """A gain is divided by the largest sum of weights, however small it is."""
+    pull, gain = Pull(np.zeros(1), np.ones(1), 0.0), float(10.0 ** rng.uniform(-9, 1))
+    claim = Claim(Risk(gap.Hinge(), L2(1.0), False), np.ones(1), np.zeros(1), 0.0)
+    given = (lambda t: (gain, 0.25 * gain), lambda t: gain, 0.0, 0.0, 1.0)
+    with put(choices, multiples=lambda *given: [1.0]), as_written(gap):
+        found = gap.best_multiple(claim, Weights(None, 2.0, 8.0), pull, *given)
+    yield from differ("gain", found, (0.75 * gain / 8.0, 1.0, 0.25 * gain / 2.0))
+
+
 def as_given(rng: np.random.Generator) -> Iterator[str]:
     """Sparse rows that need no change are not copied, and a linear kernel may have them."""
     n, d = int(rng.integers(3, 9)), 90
@@ -273,10 +284,16 @@ def as_given(rng: np.random.Generator) -> Iterator[str]:
     for spoiled in (math.inf, math.nan):
         if rounding.total([1.0, spoiled])[1] != math.inf:
             yield f"a sum with {spoiled}: {rounding.total([1.0, spoiled])}"
-    if (residuals.Huber().k, residuals.EpsilonInsensitive().epsilon) != (1.0, 0.1):
-        yield "losses that nobody has asked"
+    one, away = np.ones(1), np.array([3.0])
+    kinds = (residuals.Huber(), residuals.EpsilonInsensitive())
+    plain = [float(loss.value(one, away, 0.0)[0]) for loss in kinds]
+    yield from differ("losses without a number", plain, (1.5, 1.9))
+    kept = Rows(X, False, map, framed.Frame(None, np.ones(d)))
+    if not kept.sparse:
+        yield "sparse rows in a given frame, which does not move them, were filled up"
 
 
 CHARGED = (
-    felt, felt_in_blocks, classes_told, conclusions, curvatures_asked, every_multiple, as_given,
+    felt, felt_in_blocks, classes_told, conclusions, curvatures_asked, every_multiple, small_gains,
+    as_given,
 )  # fmt: skip

@@ -17,6 +17,7 @@ from cotas.certificates.core import (
     blocks,
     composites,
     curvature,
+    definite,
     framed,
     gap,
     gram,
@@ -102,6 +103,45 @@ def no_numbers(rng: np.random.Generator) -> Iterator[str]:
         value, off = rounding.dot(a, b, (0.5,))
     whole = float(a @ b)
     yield from differ("a product", (value, off), (whole, U * whole + 2 * U * whole))
+
+
+def exact_parts(rng: np.random.Generator) -> Iterator[str]:
+    """Products as two numbers are exact, and what is rounded down is so by what underflows too."""
+    a, b = rng.normal(size=(2, 8)) * 2.0 ** rng.integers(-40, 40, size=(2, 8))
+    high, low = (part.tolist() for part in rounding.exact_products(a, b))
+    for k in range(8):
+        if Rational(high[k]) + Rational(low[k]) != Rational(a[k]) * Rational(b[k]):
+            yield f"{a[k]} times {b[k]} is not {high[k]} + {low[k]}"
+    x = float(rng.uniform(1.0, 9.0)) * rounding.TINY
+    if not Rational(rounding.below(x, 2)) <= Rational(x) - Rational(rounding.TINY):
+        yield f"{x} is at least {rounding.below(x, 2)}"
+    # The error of a sum counts beside those of its terms.
+    n, K = 5, rng.normal(size=5)
+    with as_written(gram), put(gram, total=lambda a: (math.fsum(a), 0.25)):
+        found = gram.Gram(("linear",), np.ones((n, 1))).length(K, K, np.abs(K))
+    square, tiny = float(K @ K), n * 2.0**-30
+    yield from differ("length", found, (square, 0.25 + square + 2 * U * square + tiny))
+
+
+def wrong_hints(rng: np.random.Generator) -> Iterator[str]:
+    """A hint at eigenvalues that are none, or too large, proves no shift."""
+    n = int(rng.integers(2, 6))
+    K = rng.normal(size=(n, n))
+    for hint in (1e6, -math.inf, math.nan):
+        asked: list[Any] = []
+
+        def is_definite(A: Any, asked: list[Any] = asked) -> bool:
+            asked.append(A)
+            return len(asked) > 2
+
+        hinted = np.full(n, hint)
+        with (
+            put(definite, is_definite=is_definite),
+            put(np.linalg, eigvalsh=lambda K, hinted=hinted: hinted),
+        ):
+            found = definite.proved_shift(K + K.T)
+        if found != math.inf:
+            yield f"a shift of {found} from eigenvalues of {hint}"
 
 
 def supports(rng: np.random.Generator) -> Iterator[str]:
@@ -214,9 +254,20 @@ def nothing_given(rng: np.random.Generator) -> Iterator[str]:
     X[used], c[used] = rng.normal(size=(2, 2)), 1.0
     rows = Rows(np.ones((9, 2)), False)
     yield from differ("combined", rows.combine(X, c)[:, 0] + 9.0, X[used].sum(axis=0) + 9.0)
+    apart = np.zeros((9, 2))  # of each column another row
+    apart[used, [0, 1]] = 1.0
+    yield from differ("combined", rows.combine(X, apart) + 9.0, X[used].T + 9.0)
+    for theta, bias in ((1e308, 0.0), (0.0, math.inf)):
+        rows, given = Rows(X[used] + 99.0, False), np.array([[theta, 1.0], [1.0, 1.0]])
+        try:
+            with np.errstate(all="ignore"):
+                yield f"scores {rows.scores(given, [(bias,), (0.0,)])}"
+        except Objection as objection:
+            if objection.code != "not finite":
+                yield f"scores of {theta}, {bias}: {objection.code}"
 
 
 EXTREMES = (
-    large_units, far_apart, no_numbers, supports, degrees, small_targets, nothing_known,
-    nothing_given,
+    large_units, far_apart, no_numbers, exact_parts, wrong_hints, supports, degrees, small_targets,
+    nothing_known, nothing_given,
 )  # fmt: skip
