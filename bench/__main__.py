@@ -1,7 +1,11 @@
-"""Run `python -m bench [section ...]`; without arguments every section runs."""
+"""Run `python -m bench [--write] [section ...]`; without names every section runs.
+
+With `--write` the tables go into docs/speed.md and its Spanish version as well.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from bench import (
@@ -11,6 +15,7 @@ from bench import (
     kernel,
     lasso,
     online,
+    pages,
     quality,
     regression,
     small,
@@ -36,12 +41,16 @@ SECTIONS = {
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or list(SECTIONS)
+    given = sys.argv[1:]
+    wanted = [name for name in given if name != "--write"] or list(SECTIONS)
     for name in wanted:
         if name not in SECTIONS:
             sys.exit(f"There is no section {name!r}; there are: {', '.join(SECTIONS)}.")
         print(f"\n## {name}\n")
-        SECTIONS[name]()
+        with contextlib.redirect_stdout(pages.Copied()) as copied:
+            SECTIONS[name]()
+        if "--write" in given:
+            pages.write(name, copied.tables())
 
 
 if __name__ == "__main__":

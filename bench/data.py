@@ -48,6 +48,49 @@ def one_hot(name: str) -> tuple[sparse.csr_matrix, np.ndarray]:
     return sparse.hstack(parts, format="csr"), y
 
 
+def made_one_hot(rows: int, columns: int) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Indicators of categories, some of which are rare, and a noisy linear function of them.
+
+    The categories of one variable add up to one, so the columns depend on each other.
+    """
+    rng = np.random.default_rng(0)
+    counts: list[int] = []
+    while (left := columns - sum(counts)) > 0:
+        counts.append(min(left, int(rng.integers(2, 2 + columns // 8))))
+    first, codes = np.cumsum([0, *counts[:-1]]), []
+    for count in counts:
+        chances = 1.0 / np.arange(1, count + 1) ** 1.3
+        codes.append(rng.choice(count, rows, p=chances / chances.sum()))
+    indices = (np.stack(codes, axis=1) + first).astype(np.int32).ravel()
+    pointers = np.arange(0, rows * len(counts) + 1, len(counts))
+    X = sparse.csr_matrix((np.ones(len(indices)), indices, pointers), shape=(rows, columns))
+    signal = X @ rng.standard_normal(columns)
+    return X, signal + signal.std() * rng.standard_normal(rows)
+
+
+def made_words(rows: int, columns: int, length: int) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Rows of so many distinct words at most, frequent and rare, of length one, and a signal."""
+    rng = np.random.default_rng(0)
+    chances = 1.0 / np.arange(1, columns + 1)
+    drawn = rng.choice(columns, size=(rows, length), p=chances / chances.sum())
+    pointers = np.arange(0, rows * length + 1, length)
+    X = sparse.csr_matrix((np.ones(drawn.size), drawn.ravel(), pointers), shape=(rows, columns))
+    X.sum_duplicates()
+    X.data[:] = 1.0
+    X = sparse.diags(1.0 / np.sqrt(np.diff(X.indptr))).dot(X).tocsr()
+    signal = X @ rng.standard_normal(columns)
+    return X, signal + 0.3 * signal.std() * rng.standard_normal(rows)
+
+
+def made_binary(rows: int, columns: int, share: float) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Zeros and ones, the ones rarer from column to column, and a noisy linear function."""
+    rng = np.random.default_rng(0)
+    chances = np.minimum(0.9, 2.0 * share / np.linspace(0.2, 3.0, columns))
+    X = sparse.csr_matrix((rng.random((rows, columns)) < chances).astype(np.float64))
+    signal = X @ rng.standard_normal(columns)
+    return X, signal + 0.3 * signal.std() * rng.standard_normal(rows)
+
+
 def standardized(X: np.ndarray) -> np.ndarray:
     """Zero mean and unit variance, C-contiguous."""
     deviation = X.std(axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import tracemalloc
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from sklearn.linear_model import Perceptron as PeerPerceptron
 from sklearn.linear_model import SGDClassifier
 
 import cotas
-from bench.data import load, standardized
+from bench.data import load, made_one_hot, standardized
 from bench.side_by_side import conditions, interleaved, read_bandwidth
 
 EPOCHS = 5
@@ -43,7 +44,7 @@ def check_same_updates(X: Any, y: np.ndarray, bias: bool) -> None:
         difference = np.linalg.norm(theta - theirs) / np.linalg.norm(theta)
         # In single precision the peers also accumulate in it, and part ways at near ties.
         if difference > 1e-6:
-            print(f"(the vectors of {name} and cotas differ by {difference:.1e})")
+            print(f"(the vectors of {name} and cotas differ by {difference:.1e})", file=sys.stderr)
 
 
 def vowpal_wabbit(X: sparse.csr_matrix, y: np.ndarray) -> Callable[[], object] | None:
@@ -133,15 +134,18 @@ def main(repeats: int = 11) -> None:
     print("|---|---|---|---|---|---|---|---|")
     X, y = load("covtype")
     X, y = standardized(X), (y == 2).astype(np.int64)
-    row("covtype 581,012 × 54 float64", X, y, True, repeats)
-    row("covtype 581,012 × 54 float32", X.astype(np.float32), y, True, repeats)
+    row("covtype, 581,012 × 54, float64", X, y, True, repeats)
+    row("covtype, 581,012 × 54, float32", X.astype(np.float32), y, True, repeats)
     for name in ("wiki_toxicity_48k", "clothing_reviews"):
         X, y = load(name)
-        row(f"{name} CSR float64", X, y, False, 2 * repeats)
-        row(f"{name} CSR float32", X.astype(np.float32), y, False, 2 * repeats)
+        title = f"{name}, {X.shape[0]:,} × {X.shape[1]:,} CSR"
+        row(f"{title}, float64", X, y, False, 2 * repeats)
+        row(f"{title}, float32", X.astype(np.float32), y, False, 2 * repeats)
+    X, signal = made_one_hot(199_523, 510)
+    row("made-one-hot, 199,523 × 510 CSR, float64", X, (signal > 0).astype(int), False, repeats)
     X, y = load("mnist")
-    row("mnist 70,000 × 784, 10 classes, float64", X / 255.0, y, True, 3)
-    row("mnist 70,000 × 784, 10 classes, float32", (X / 255).astype(np.float32), y, True, 3)
+    row("mnist, 70,000 × 784, ten classes, float64", X / 255.0, y, True, 3)
+    row("mnist, 70,000 × 784, ten classes, float32", (X / 255).astype(np.float32), y, True, 3)
     print()
     for note in NOTES:
         print(f"- {note}")

@@ -47,7 +47,7 @@ import cotas
 from bench import scale_cluster, scale_peers
 from bench.scale_data import ENTRIES, ROW_BYTES, files, peak
 from cotas.cli.sizes import parse_size
-from cotas.fitting.threads import cpu_count, in_order
+from cotas.running import cpu_count, in_order
 from cotas.source import Block
 
 LAM = 1e-4

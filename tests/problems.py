@@ -156,3 +156,28 @@ def plane(n: int = 60, d: int = 4, seed: int = 0) -> Data:
     X = rng.normal(size=(n, d)) @ (np.eye(d) + 0.3 * rng.normal(size=(d, d))) + 0.5
     X = np.round(X, 3).astype(np.float32).astype(np.float64)
     return Data(X, X @ np.arange(1, d + 1) + 2.0 + rng.normal(size=n))
+
+
+def bad_data(X, y):
+    """By its name, what no classifier takes, made of 40 good rows and their labels ±1.
+
+    Each is X, y and what the error says.
+    """
+    missing, infinite = X.copy(), X.copy()
+    missing[3, 1], infinite[3, 1] = np.nan, np.inf
+    return {
+        "NaN": (missing, y, "NaN"),
+        "infinity": (infinite, y, "infinity"),
+        "sparse NaN": (sparse.csr_matrix(missing), y, "NaN"),
+        "one class": (X, np.ones(40), "one class only"),
+        "empty": (X[:0], y[:0], "0 sample"),
+        "no features": (X[:, :0], y, "0 feature"),
+        "one dimension": (X[:, 0], y, "Expected 2D array"),
+        "too few labels": (X, y[:-1], "inconsistent numbers of samples"),
+        "labels in two columns": (X, np.column_stack([y, y]), "1d array"),
+        "numbers to predict": (X, np.linspace(0, 1, 40), "Unknown label type"),
+        "NaN labels": (X, np.where(y > 0, np.nan, 1.0), "NaN"),
+        "words": (np.full((40, 3), "word"), y, "could not convert string to float"),
+        "complex numbers": (X + 1j, y, "Complex data"),
+        "one row": (X[:1], y[:1], "one class only"),
+    }

@@ -1,7 +1,6 @@
 """Errors and warnings that a caller may want to catch."""
 
-from cotas.files.errors import ModelFileError
-from cotas.files.problems import DataFileError
+from cotas.files.problems import DataFileError, ModelFileError
 from cotas.linear.hard_margin import NotSeparableError
 from cotas.regression.task import DivergedError
 from cotas.stops import InterruptedWarning

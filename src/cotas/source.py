@@ -180,8 +180,29 @@ def as_given(values: Any) -> Any:
     return found
 
 
+def as_stored(X: Any) -> Any:
+    """The same entries of a sparse matrix, without what its flags say of how they are stored.
+
+    Whoever asks for the flags then has them computed. Anyone can set them, or change the arrays
+    after they were computed, and what is proved would be about other data than those that others
+    see in the matrix. No entry is copied; places outside of the matrix are refused, and those of 64
+    bits shortened, which scikit-learn's trees ask for. What is no sparse matrix of two dimensions
+    is handed back.
+    """
+    if not sparse.issparse(X) or X.ndim != 2 or X.format not in ("csr", "csc", "bsr", "coo"):
+        return X
+    if X.format == "coo":
+        return type(X)((X.data, X.coords), shape=X.shape)
+    found = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+    found.check_format()
+    if found.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
+        found.indices, found.indptr = (a.astype(np.int32) for a in (found.indices, found.indptr))
+    return found
+
+
 def rows_as_given(X: Any) -> Any:
     """A CSR matrix; entries that are stored in parts stay so, since their sum may be no double."""
+    X = as_stored(X)
     if X.format != "coo" or X.has_canonical_format:
         return X.tocsr()
     order = np.argsort(X.row, kind="stable")

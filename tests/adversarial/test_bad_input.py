@@ -7,34 +7,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from cotas import LinearSVM, PassiveAggressive, Pegasos, Perceptron
-from problems import clouds, model_name, online_models, three_clouds
+from problems import bad_data, clouds, model_name, online_models, three_clouds
 
 by_model = pytest.mark.parametrize("model", online_models(), ids=model_name)
 X, y = clouds(40, 3)
-
-
-def with_entry(value):
-    changed = X.copy()
-    changed[3, 1] = value
-    return changed
-
-
-BAD_DATA = {
-    "NaN": (with_entry(np.nan), y, "NaN"),
-    "infinity": (with_entry(np.inf), y, "infinity"),
-    "sparse NaN": (sparse.csr_matrix(with_entry(np.nan)), y, "NaN"),
-    "one class": (X, np.ones(40), "one class only"),
-    "empty": (X[:0], y[:0], "0 sample"),
-    "no features": (X[:, :0], y, "0 feature"),
-    "one dimension": (X[:, 0], y, "Expected 2D array"),
-    "too few labels": (X, y[:-1], "inconsistent numbers of samples"),
-    "labels in two columns": (X, np.column_stack([y, y]), "1d array"),
-    "numbers to predict": (X, np.linspace(0, 1, 40), "Unknown label type"),
-    "NaN labels": (X, np.where(y > 0, np.nan, 1.0), "NaN"),
-    "words": (np.full((40, 3), "word"), y, "could not convert string to float"),
-    "complex numbers": (X + 1j, y, "Complex data"),
-    "one row": (X[:1], y[:1], "one class only"),
-}
+BAD_DATA = bad_data(X, y)
 
 
 @by_model

@@ -6,9 +6,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from cotas import KernelPegasos, KernelPerceptron, certify
+from cotas import KernelPegasos, KernelPerceptron, KernelRidge, KernelSVM, KernelSVR, certify
 from cotas.kernels import RBF, Cosine, Custom, Linear, Polynomial, Precomputed
-from problems import clouds
+from problems import bad_data, clouds
 
 X, y = clouds(40, 3)
 MODELS = [
@@ -18,27 +18,7 @@ MODELS = [
     KernelPegasos(Cosine(), lam=0.1, max_iter=5, fit_intercept=False, random_state=0),
 ]
 by_model = pytest.mark.parametrize("model", MODELS, ids=str)
-
-
-def with_entry(value):
-    changed = X.copy()
-    changed[3, 1] = value
-    return changed
-
-
-BAD_DATA = {
-    "NaN": (with_entry(np.nan), y, "NaN"),
-    "infinity": (with_entry(np.inf), y, "infinity"),
-    "sparse NaN": (sparse.csr_matrix(with_entry(np.nan)), y, "NaN"),
-    "one class": (X, np.ones(40), "one class only"),
-    "empty": (X[:0], y[:0], "0 sample"),
-    "no features": (X[:, :0], y, "0 feature"),
-    "one dimension": (X[:, 0], y, "Expected 2D array"),
-    "too few labels": (X, y[:-1], "inconsistent numbers of samples"),
-    "numbers to predict": (X, np.linspace(0, 1, 40), "Unknown label type"),
-    "words": (np.full((40, 3), "word"), y, "could not convert string to float"),
-    "one row": (X[:1], y[:1], "one class only"),
-}
+BAD_DATA = bad_data(X, y)
 
 
 @by_model
@@ -127,3 +107,19 @@ def test_a_function_that_changes_its_mind_is_noticed():
     width[0] = 3.0
     assert not model.certificate_.verify(X, y)
     assert certify(model, X, y).upper != pytest.approx(model.certificate_.upper)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelSVM(),
+        KernelSVM(approximate="fourier", n_components=6, random_state=0),
+        KernelRidge(),
+        KernelSVR(),
+        KernelPerceptron(),
+    ],
+    ids=str,
+)
+def test_rows_so_small_that_no_kernel_is_as_narrow_are_refused(model):
+    with pytest.raises(ValueError, match="1/sigma overflows"):
+        model.fit(X * 1e-310, y)

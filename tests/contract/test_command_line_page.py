@@ -59,8 +59,8 @@ def test_what_is_printed(folder, monkeypatch, words, printed):
 
 
 def test_every_command_and_code_is_on_the_page():
+    from cotas.cli import MEANINGS
     from cotas.cli.app import COMMANDS
-    from cotas.cli.codes import MEANINGS
 
     for name in COMMANDS:
         assert f"cotas {name}" in PAGE

@@ -25,8 +25,8 @@ from cotas.experiments.__main__ import main
 from cotas.experiments.descent import EFFECTS
 from cotas.experiments.figures import FORMATS
 from cotas.experiments.names import ITEMS, KINDS, listing, other_names, slug
+from cotas.experiments.samples import plus_minus
 from cotas.experiments.sheet import SLIDE, SMALLEST
-from cotas.experiments.statistics import plus_minus
 from cotas.words import LANGUAGES, say
 from findings.figures import COMMAND, Finding, all_findings, filled, table
 from findings.figures.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 import cotas
 from cotas.fitting.pursuit import Pursuit
 from cotas.kernels import RBF
-from cotas.progress import ProgressBar
+from cotas.running import ProgressBar
 from problems import clouds, three_clouds
 
 X, Y = clouds(300, 3, noise=1.5)

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import cotas
 from cotas.certificates.binding import outputs
-from cotas.files.errors import ModelFileError
+from cotas.files.problems import ModelFileError
 from cotas.files.state import digest
 from cotas.selection.blend import members_of
 from estimators import every_estimator, problems_of

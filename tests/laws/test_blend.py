@@ -11,7 +11,7 @@ from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import cross_val_score
 
 import cotas
-from cotas.files.errors import ModelFileError
+from cotas.files.problems import ModelFileError
 from cotas.selection.blend import Blend, answers, members_of
 from cotas.selection.halving import BLEND, Candidate, Halving, Subsample
 from cotas.selection.judging import LEAST_SHARE, Judge

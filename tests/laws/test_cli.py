@@ -18,8 +18,8 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
 import cotas as library
+from cotas.cli import MEANINGS
 from cotas.cli.app import COMMANDS
-from cotas.cli.codes import MEANINGS
 from cotas.cli.command import as_command
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.words import again, say, spanish

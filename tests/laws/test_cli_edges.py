@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+from cotas.cli import NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
 from cotas.cli.app import COMMANDS, run
-from cotas.cli.codes import NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
 from terminal import cotas, customers
 
 # How each command is called on the table and the model of `shop`, where it prints something.
@@ -240,3 +241,33 @@ def test_arrays_whose_targets_do_not_fit_the_rows(tmp_path, shape):
     said = cotas("fit", tmp_path / "a.npz")
     assert said.code == 3
     assert "one value for each of the 50 rows" in said.err
+
+
+def test_whole_numbers_are_classes_with_a_word_about_it(tmp_path):
+    x = np.random.default_rng(0).normal(size=60)
+    rows = pl.DataFrame({"x": x, "stars": np.arange(60) % 4, "bought": np.arange(60) % 2})
+    rows.write_csv(tmp_path / "stars.csv")
+    call = ("fit", tmp_path / "stars.csv", "--drop", "bought", "-t", "stars")
+    said = cotas(*call)
+    assert said.code == 0
+    assert "4 different whole numbers, and each is taken as a class" in said.err
+    remarks = {remark["kind"] for remark in cotas(*call, "--json").document["remarks"]}
+    assert "classes" in remarks
+    for told in (("-m", "svm"), ("--task", "classification"), ("--task", "regression")):
+        assert "whole numbers" not in cotas(*call, *told).err
+    two = cotas("fit", tmp_path / "stars.csv", "--drop", "stars", "-t", "bought")
+    assert "whole numbers" not in two.err
+
+
+def test_an_infinite_target_is_named_by_its_row(tmp_path):
+    cells = ["1.5", "", "inf", *map(str, np.linspace(0.1, 3, 40))]
+    lines = ["x,price", *(f"{k},{cell}" for k, cell in enumerate(cells))]
+    (tmp_path / "inf.csv").write_text("\n".join(lines))
+    said = cotas("fit", tmp_path / "inf.csv", "-t", "price")
+    assert said.code == 3
+    assert "an infinite number in row 3: correct it" in said.err
+
+
+def test_compare_says_whose_lam_was_chosen():
+    said = cotas("compare", "builtin:diabetes", "--models", "ridge,lasso")
+    assert "lasso: lam was not given" in said.err

@@ -4,11 +4,13 @@ import warnings
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cotas.files.cells import understood
-from cotas.files.coding import coded, in_words, is_coded, uncoded
+from cotas.files.dates import FORMS, order_is_open, parsed, tell_form
+from cotas.files.frames import coded, in_words, is_coded, uncoded
 from cotas.files.tables import Table, read_coded, read_table
 from cotas.preparation.assembling import Codes, compressed, dense
 from cotas.preparation.columns import roles_of
@@ -95,3 +97,23 @@ def test_a_sparse_matrix_is_the_dense_one(seed, n, numbers, categories):
     assert np.array_equal(found.toarray(), dense(values, codes))
     assert found.has_canonical_format
     assert found.nnz == np.count_nonzero(found.toarray())
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["2020-01-31", "2021-12-01", None, "2020-02-30"],
+        ["31/1/2020", "1/2/2020", "28/02/98", "words"],
+        ["1/2/2020", "2/1/2020", "3/4/2021"],
+        ["10:30", "8:05 pm", "23:59:59"],
+        ["Jan 31, 2012", "3 de mayo de 2011", "Feb 2, 2020"],
+    ],
+)
+def test_dates_are_those_of_the_words(cells):
+    text = pl.Series("when", cells * 40)
+    words = coded(text.to_frame())["when"]
+    assert is_coded(words)
+    assert tell_form(words) == tell_form(text)
+    assert order_is_open(words) == order_is_open(text)
+    for form in FORMS:
+        assert parsed(words, form).equals(parsed(text, form), null_equal=True)

@@ -3,6 +3,8 @@
 import ast
 import gc
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -161,9 +163,8 @@ def loops():
     """Every compiled loop of the package, as it is written."""
     for path in Path(cotas.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and "loop" in map(
-                ast.unparse, node.decorator_list
-            ):
+            decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
+            if not {"loop", "loop_in_place"}.isdisjoint(decorators):
                 yield node
 
 
@@ -177,3 +178,45 @@ def test_no_loop_asks_for_python_or_for_itself():
         for node in found:
             values = node.exc.args if isinstance(getattr(node, "exc", None), ast.Call) else []
             assert all(isinstance(value, ast.Constant) for value in values), written.name
+
+
+AFTER_WARMUP = """
+import gc, warnings
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+import cotas
+from cotas.cli.house import compile_loops, NAMES
+from cotas.cli.models import CLASSIFIERS, build
+from cotas.loops.cache import SealedCache
+
+def ready():
+    loops = [one for one in gc.get_objects() if isinstance(one, Dispatcher)]
+    kept = [one for one in loops if isinstance(one._cache, SealedCache)]
+    return {(one.py_func.__qualname__, str(types)) for one in kept for types in one.overloads}
+
+warnings.simplefilter("ignore")
+names = [name for name, model in NAMES.items() if model.endswith("Boost")]
+compile_loops(names)
+warm, rng = ready(), np.random.default_rng(1)
+for n, d in ((70, 4), (6000, 6), (6000, 90)):
+    X = rng.normal(size=(n, d))
+    X[:, 1:4] = np.round(X[:, 1:4])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) + 0.3 * rng.normal(size=n)
+    for name in names:
+        target = np.where(y > 0, 1, -1) if name in CLASSIFIERS else y
+        for weak in (cotas.Stump(), cotas.Tree(3), cotas.Tree(2, categorical_features=[1])):
+            model = build(name, target, 0, {})[0].set_params(weak_learner=weak, n_estimators=2)
+            for weights in (None, rng.random(n)):
+                model.fit(X, target, sample_weight=weights).predict(X)
+assert len(warm) > 20
+print(sorted(ready() - warm))
+"""
+
+
+def test_after_warmup_no_booster_compiles_anything():
+    """Whatever its learner, its weights and its table: lists, bundles, categories, gaps."""
+    call = [sys.executable, "-c", AFTER_WARMUP]
+    said = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.strip() == "[]"

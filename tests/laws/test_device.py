@@ -250,7 +250,7 @@ def test_a_maker_keeps_the_rows_of_one_fit_only() -> None:
     assert maker(("rbf", 2.0, 1.0), X) is not first
     assert maker(("rbf", 2.0, 1.0), X.copy()) is not first
     with computed_by(None):
-        assert type(cotas.certificates.core.gram.gram_of(("linear",), X)) is Gram
+        assert type(cotas.certificates.kernel.MAKER.get()(("linear",), X)) is Gram
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", 0, None])

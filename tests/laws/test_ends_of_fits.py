@@ -16,7 +16,7 @@ from sklearn.base import clone, is_classifier
 import cotas
 from cotas.exceptions import InterruptedWarning
 from cotas.fitting.certified import Certified
-from cotas.fitting.threads import thread_count
+from cotas.running import thread_count
 from cotas.stops import Stop
 from problems import regression, three_clouds
 
@@ -137,6 +137,23 @@ def test_a_callback_ends_the_fit(kind):
 
 
 @every
+@pytest.mark.parametrize("classes", [2, 3])
+def test_who_watches_sees_the_same_fit(kind, classes):
+    X, y = data_of(kind, classes)
+    seed = {"random_state": 0} if "random_state" in kind().get_params() else {}
+    alone, seen, timed = (
+        fit(kind(**seed, **more), X, y)
+        for more in ({}, {"callbacks": lambda report: None}, {"max_time": 1e6})
+    )
+    for other in (seen, timed):
+        np.testing.assert_array_equal(other._machine_scores(X), alone._machine_scores(X))
+        assert other.stop_ is alone.stop_
+        if classes == 2:  # several are proved together where nobody watches
+            assert other.certificate_.upper == alone.certificate_.upper
+            assert other.certificate_.lower == alone.certificate_.lower
+
+
+@every
 def test_one_thread_is_one_thread_in_the_fit_the_proof_and_the_predictions(kind, monkeypatch):
     X, y = data_of(kind)
     many = np.tile(X, (40, 1)), np.tile(y, 40)
@@ -145,7 +162,7 @@ def test_one_thread_is_one_thread_in_the_fit_the_proof_and_the_predictions(kind,
         raise AssertionError("a thread was asked for")
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
-    monkeypatch.setattr("cotas.fitting.threads.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("cotas.running.WORTH_A_THREAD", 1)
     short = {"max_iter": 3} if "max_iter" in kind().get_params() else {"n_estimators": 3}
     model = fit(kind(n_jobs=1, **short), *many)
     assert model.predict(many[0]).shape == many[1].shape

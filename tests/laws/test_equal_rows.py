@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 import cotas
-from cotas.cli.splitting import Settings, bound_on_future_rows, split
+from cotas.cli.training import Settings, bound_on_future_rows, split
 from cotas.files.tables import Table
 from cotas.preparation.inspection import copies
 from terminal import cotas as run

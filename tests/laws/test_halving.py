@@ -262,7 +262,7 @@ def test_the_rows_held_out_play_no_part_in_the_choice(tmp_path, monkeypatch):
     """Their targets may be anything: the model is the same."""
     from cotas.cli.auto import train_auto
     from cotas.cli.session import Session
-    from cotas.cli.splitting import Settings, SplitTable
+    from cotas.cli.training import Settings, SplitTable
     from cotas.tables import read_table
 
     rng = np.random.default_rng(0)

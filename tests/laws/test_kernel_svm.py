@@ -221,7 +221,7 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended():
     assert warm.certificate_.relative_gap <= 1e-7
     assert warm.n_iter_ < cold.n_iter_
     again = warm.fit(X, y)
-    assert again.n_iter_ == 1
+    assert again.n_iter_ == 0
     assert first >= 1
 
 
@@ -488,9 +488,9 @@ def test_a_small_table_is_solved_in_one_go(monkeypatch, C):
     """Also where pairs are slow: to begin again with another solver took twice the time."""
 
     def never(*_):
-        raise AssertionError("another solver was asked")
+        raise AssertionError("the first proof was not enough")
 
-    monkeypatch.setattr("cotas.kernel.training.iterates", never)
+    monkeypatch.setattr("cotas.fitting.pursuit.Pursuit.follow", never)
     random = np.random.default_rng(0)
     X = random.normal(size=(200, 5))
     y = X[:, 0] + random.normal(size=200) > 0

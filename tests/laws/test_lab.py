@@ -76,10 +76,7 @@ def test_a_room_answers_and_its_code_computes_the_same(opened, name):
         certificate = (
             cotas.certify(found, there["X"], there["y"]) if name == "done" else found.certificate_
         )
-        if name == "boundary":  # a small kernel machine that nobody watches is solved at once
-            assert max(certificate.lower, shown.lower) <= min(certificate.upper, shown.upper)
-        else:
-            assert (certificate.lower, certificate.upper) == (shown.lower, shown.upper)
+        assert (certificate.lower, certificate.upper) == (shown.lower, shown.upper)
         assert printed.getvalue()
 
 

@@ -115,7 +115,7 @@ def test_a_path_that_is_ended_is_a_path_up_to_there(data, method, interrupts):
 
 def test_bars_show_the_gap(monkeypatch):
     """Both count up and show numbers; a bar that is not wanted is not made."""
-    import cotas.progress as reporting
+    import cotas.running as reporting
 
     shown = []
     monkeypatch.setattr(reporting.ProgressBar, "step", lambda self, **now: shown.append(now))

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import cotas
-from cotas.files.errors import ModelFileError
+from cotas.files.problems import ModelFileError
 from cotas.files.state import digest
 from cotas.preparation.columns import ColumnError, ColumnWarning
 from cotas.preparation.inspection import copies as find_copies

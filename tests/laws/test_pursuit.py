@@ -9,7 +9,7 @@ import pytest
 import cotas
 from cotas.certificates import Certificate
 from cotas.fitting.pursuit import Pursuit, end_of_turn
-from cotas.progress import Monitor
+from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
 

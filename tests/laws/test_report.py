@@ -11,9 +11,9 @@ import cotas
 from cotas.certificates.certificate import no_certificate
 from cotas.certificates.presentation import apart, at_most
 from cotas.report.certificates import standing
-from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures, Picture
 from cotas.report.drawings import drawn
 from cotas.report.page import render
+from cotas.report.record import ColumnLine, Content, Effects, HeldOutFigures, Picture
 from cotas.words import LANGUAGES
 
 HOSTILE = '"><script>alert(1)</script>'

@@ -119,3 +119,15 @@ def test_the_picture_of_the_proof_is_of_the_worst_class():
     watcher = Watcher(Session("fit"), "svm")
     model = library.LinearSVM(callbacks=watcher.callback).fit(X, y)
     assert watcher.trace[-1][1] == pytest.approx(model.certificate_.relative_gap)
+
+
+def test_a_blend_that_was_typed_was_not_chosen(shop):
+    page, blend = shop / "blend.html", "0.25*logistic(lam=0.01) + 0.75*svm(lam=0.01)"
+    said = cotas("fit", shop / "shop.csv", "-t", "bought", "-m", blend, "--report", page)
+    assert said.code == 0, said.err
+    words = told(page)
+    assert "by a blend of 2 models." in words
+    assert "Of each of its models it is proved" in words
+    assert "weight of logistic (lam=0.01)" in words
+    assert "It was chosen" not in words
+    assert "against the rest" not in words

@@ -28,14 +28,14 @@ from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.certificates.problems import LOSSES
 from cotas.cli import sizes
-from cotas.cli.exits import UsageError
+from cotas.cli.command import UsageError
 from cotas.cli.models import task_of
 from cotas.files.claims import rows_of_a_group
 from cotas.files.problems import DataFileError
-from cotas.fitting.threads import in_order
 from cotas.preparation import statistics, streamed
 from cotas.problem import RegularizedRisk
 from cotas.rounds import Rounds
+from cotas.running import in_order
 from cotas.scale import pages as pages_module
 from cotas.scale.decoding import decoded_bytes
 from cotas.scale.page_files import PageError

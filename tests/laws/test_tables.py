@@ -15,8 +15,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import cotas
 from cotas.files.csv_dialect import detect
-from cotas.files.decimals import POWERS, READ, decimal
-from cotas.files.libsvm import parse_block, read_libsvm
+from cotas.files.libsvm import POWERS, READ, decimal, parse_block, read_libsvm
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches, read_table
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cotas.fitting.threads import in_order
+from cotas.running import in_order
 
 
 def test_results_keep_their_order_and_do_not_pile_up():

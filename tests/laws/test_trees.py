@@ -148,16 +148,15 @@ def test_a_bundle_tells_the_codes_of_its_features_and_every_feature_is_in_one_un
     bins, _ = binned(few_values()[0], categorical=[1])
     made = make_bundles(bins)
     units = units_of(bins, made)
-    bundles, n_units = units.bundles, len(units.width)
-    alone = units.member[units.member >= 0]
-    assert sorted([*bundles.members, *alone]) == list(range(8))
+    extras, n_units = units.extras, len(units.width)
+    assert sorted(extras.features) == list(range(8))
     assert 0 < len(made) < n_units < 8
     readings = readings_of(units)
     assert sorted(readings[readings >= 0]) == list(range(n_units))
     for u in range(len(made)):
-        for m in range(bundles.starts[u], bundles.starts[u + 1]):
-            told = bundles.told[m, units.codes[units.column[u]]]
-            np.testing.assert_array_equal(told, codes_of(bins, bundles.members[m]))
+        for m in range(extras.starts[u], extras.starts[u + 1]):
+            told = extras.told[m, units.codes[units.column[u]]]
+            np.testing.assert_array_equal(told, codes_of(bins, extras.features[m]))
     alone = units_of(bins, [])
     assert alone.codes is bins.codes  # a table has them once
     assert alone.codes.flags.c_contiguous
@@ -307,7 +306,7 @@ def test_bundles_and_parts_of_the_rows_do_not_change_the_tree(depth, monkeypatch
         monkeypatch.setattr("cotas.solvers.bundles.LARGEST", most)
         weak, _ = learner(X, depth, categorical=[1])
         assert len(weak.grower.parts) == 4
-        assert (weak.grower.units.bundles is not None) == (most > 0)
+        assert (len(weak.grower.units.extras.told) > 0) == (most > 0)
         other = weak.least_squares(z, np.ones(len(z)))
         np.testing.assert_array_equal(bundled.learner.feature, other.learner.feature)
         np.testing.assert_array_equal(bundled.learner.threshold, other.learner.threshold)

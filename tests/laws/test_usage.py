@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 import typer.core
 
+from cotas import cli as loader
 from cotas import words
-from cotas.cli import loading as loader
-from cotas.cli.app import COMMANDS, Commands, app
-from cotas.cli.loading import loading
-from cotas.cli.usage import OTHER_NAMES, in_words
+from cotas.cli import loading
+from cotas.cli.app import COMMANDS, OTHER_NAMES, Commands, app, in_words
 from terminal import cotas
 
 RAISED = ("UsageError", "BadParameter", "NoSuchOption", "BadOptionUsage", "BadArgumentUsage")
@@ -198,3 +197,9 @@ def test_what_was_typed_is_told_as_it_was(typed):
         assert in_words(f"Invalid value for '--seed': {typed!r} is not a valid integer.") == (
             f"Valor no válido para '--seed': {typed!r} no es un número entero."
         )
+
+
+def test_a_model_is_told_from_a_table_however_long_its_header_is(tmp_path):
+    for first in (b"\x80", b"PAR1", b"%PDF", b"II*\0"):  # as a pickle and others begin
+        (tmp_path / "m.cotas").write_bytes(first.ljust(8, b"\0") + b'{"__metadata__": {}}')
+        assert "it is a model file" in cotas("fit", str(tmp_path / "m.cotas")).err

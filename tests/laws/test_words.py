@@ -48,6 +48,7 @@ def said_in(path):
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
             "say",
+            "remark",
             "_must",
             *TELLING,
             *SAYING,

@@ -29,6 +29,7 @@ from cotas.solvers.trees import (
     tree_without_tests,
 )
 from cotas.solvers.weak_learners import LinearScore
+from cotas.source import as_stored
 
 
 @dataclass
@@ -159,7 +160,10 @@ class ClassFunction:
 
 def _as_rows(X: Any) -> Matrix:
     return check_array(
-        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+        as_stored(X),
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan",
     )
 
 

@@ -40,9 +40,8 @@ from cotas.fitting.parameters import (
     check_time,
 )
 from cotas.fitting.pursuit import Pursuit, end_of_turn, finished, foremost_of
-from cotas.fitting.threads import blocks_in_threads, taking_turns
 from cotas.fitting.validation import Patience, check_validation, hold_out
-from cotas.progress import Monitor
+from cotas.running import Monitor, blocks_in_threads, taking_turns
 from cotas.solvers.boosted_regression import Error, Residuals
 from cotas.solvers.boosting import NothingLeft, Round, Steps
 from cotas.solvers.exponential_weights import ExponentialWeights

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ from cotas.certificates.verification import (
     UNCHECKED,
     as_meant,
     contradictions,
+    in_the_other_layout,
     left_out,
     read_labels,
     read_rows,
@@ -32,7 +34,7 @@ from cotas.certificates.verification import (
 )
 from cotas.problem import relative_gap
 from cotas.source import Source, source_of
-from cotas.words import Spoken, in_one, kept, say
+from cotas.words import Spoken, in_one, say
 
 NOT_FINITE = "One of the two bounds is not a finite number, so nothing is proved."
 CONTRADICTION = "The lower bound is above the upper one, so one of the two is wrong."
@@ -233,8 +235,16 @@ class Certificate:
             # Its bounds of rounding can be wider: what it does not confirm, the processor decides.
             return found and self.discrepancies(X, y)
         source = source_of(X, y)
-        rows: Any = read_rows(X) if source is None else source
-        labels: Any = read_labels(y) if source is None else None
+        if source is not None:
+            return self._discrepancies(source, None)
+        rows, labels = read_rows(X), read_labels(y)
+        found = self._discrepancies(rows, labels)
+        # What was proved of sparse rows may just not be of dense ones, and the reverse.
+        other = in_the_other_layout(rows) if found else None
+        return found if other is None or self._discrepancies(other, labels) else []
+
+    def _discrepancies(self, rows: Any, labels: Any) -> list[str]:
+        """Those with rows of this layout, or with a source of blocks, which has the labels."""
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
@@ -278,7 +288,8 @@ class Certificate:
         return hash((self.kind, self.holds, self.vacuous, len(self.parts), *bounds))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "statement": self.statement, "predictor": None}
+        said = {name: getattr(self, name) for name in ("statement", "label")}  # by functions
+        return {**vars(self), **said, "predictor": None}
 
     # ---- the same, said otherwise --------------------------------------------------------------
 
@@ -310,14 +321,12 @@ class Certificate:
         if self.parts:
             parts = [part.noted(*notes) for part in self.parts]
             return Certificate.of_parts(parts, [part.label for part in parts])
-        return self._but(notes=(*self.notes, *notes))
+        return self._but(notes=(*vars(self)["notes"], *notes))
 
     def _but(self, **changes: Any) -> Certificate:
         """A copy with other fields; `replace` would make all of its texts anew."""
         made = object.__new__(type(self))
-        vars(made).update(vars(self))
-        for name, value in changes.items():
-            object.__setattr__(made, name, value)
+        vars(made).update(vars(self), **changes)
         return made
 
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
@@ -391,7 +400,8 @@ def conclude(
 
     It holds if there is no objection and the bounds are finite and in order. `scale` is the
     objective of the zero model, and `charge` what rounding cost the two bounds. The statement may
-    come as a function that makes it: to write it down takes longer than to prove a small one.
+    come as a function that makes it: to write it down takes longer than to prove a small one. So
+    does the label, which nobody reads while a model is fitted.
     """
     # What is not a number is not known.
     lower = -math.inf if math.isnan(lower) else float(lower)
@@ -406,16 +416,16 @@ def conclude(
         lower=lower,
         upper=upper,
         holds=not objection,
-        statement=kept(statement),
-        reference=kept(reference),
+        statement=statement,
+        reference=reference,
         figures={name: float(value) for name, value in (figures or {}).items()},
-        remarks=kept(tuple(remarks)),
+        remarks=tuple(remarks),
         vacuous=bool(vacuous),
-        objection=kept(objection),
-        trusted=kept(tuple(trusted)),
-        notes=kept(tuple(notes)),
+        objection=objection,
+        trusted=tuple(trusted),
+        notes=tuple(notes),
         zero_objective=None if scale is None else float(scale),
-        label=kept(_label(witness)),
+        label=partial(_label, witness),
         member="",
         charge=float(charge) if math.isfinite(charge) else 0.0,
         moved=moved,

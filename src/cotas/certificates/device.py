@@ -23,8 +23,9 @@ import numpy as np
 
 from cotas.certificates.core import composites, kernels
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.gram import MAKER, Each, Gram
+from cotas.certificates.core.gram import Each, Gram
 from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
+from cotas.certificates.kernel import MAKER
 from cotas.device.find import WORTH_A_DEVICE, device_for, in_short
 from cotas.words import say
 

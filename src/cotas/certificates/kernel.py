@@ -10,7 +10,8 @@ examined on up to `LARGEST_EXAMINED` rows, which takes the n² numbers at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
@@ -19,13 +20,13 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude, conclude_bounds
 from cotas.certificates.consequences.biases import best_biases, outer
-from cotas.certificates.core import composites  # noqa: F401  (kernels that are made of others)
+from cotas.certificates.core import composites, lines  # noqa: F401  (which add other kernels)
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.definite import proved_shift
 from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
-from cotas.certificates.core.gram import Gram, SquaredLength, bounds, gram_of
+from cotas.certificates.core.gram import Gram, SquaredLength, bounds
 from cotas.certificates.core.kernels import positive
-from cotas.certificates.core.rounding import TINY, U, above, sharp_total, up
+from cotas.certificates.core.rounding import TINY, U, above, total, up
 from cotas.certificates.ledger import Parametric, Together
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import (
@@ -59,6 +60,8 @@ LARGEST_EXAMINED = 3000
 SINGLE = float(np.finfo(np.float32).eps)
 # A multiplier so near to an end of its interval, in units of the interval, is moved there.
 AT_THE_END = 1e-12
+# Who makes the Gram matrix of a formula: another maker may compute the products elsewhere.
+MAKER: ContextVar[Callable[..., Gram]] = ContextVar("MAKER", default=Gram)
 
 
 class KernelFunction(Protocol):
@@ -219,7 +222,7 @@ class KernelSurvey:
     def _multiply(self, X: Matrix, each: Each) -> None:
         """K times β and c; where K is examined, of the rows that have a part in it only."""
         factors = np.stack([self.betas, self.duals], axis=2).reshape(self.n, -1)
-        self.gram, self.evidence = gram_of(self.spec, X, each), None
+        self.gram, self.evidence = MAKER.get()(self.spec, X, each), None
         wanted = np.logical_or.reduce([w.s > 0 for w in self.weights])
         rows = (wanted | factors.any(axis=1)).nonzero()[0]
         self.examined = not self.gram.positive and len(rows) <= LARGEST_EXAMINED
@@ -355,7 +358,7 @@ class KernelSurvey:
         conditions is stationary, and others may be better.
         """
         point, dual = self.points[c], self.given[:, c]
-        value, rest = sharp_total(dual) if self.risks[c].free_bias else (0.0, 0.0)
+        value, rest = total(dual) if self.risks[c].free_bias else (0.0, 0.0)
         violation = above(max(self._violation(c), (abs(value) + rest) / self.weights[c].low), 4)
         statement = say(
             "{subject}: the kernel is not positive semi-definite, so nothing bounds the best "

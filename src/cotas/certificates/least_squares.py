@@ -14,7 +14,9 @@ from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
+from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import Claim, all_bounds
+from cotas.certificates.core.rows import flipped
 from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
 from cotas.certificates.sweep import EPS, Sketch, refuse_other_rows, rows_of
@@ -131,6 +133,28 @@ class SquaredSurvey:
             self.risk = SquaredRisk(float(one.lam), one.penalty_scale, self.rows, *given)
         except Objection as objection:
             self.risk = objection
+
+    def products(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Σ sᵢaᵢaᵢᵀ with a = (x − m, 1), m being the shift of the rows, and Σ fᵢ(xᵢ − m).
+
+        For a solver to begin with: the pass that measures the rows and adds up their curvature for
+        the proof has these products at hand, with a free bias.
+        """
+        if isinstance(self.risk, Objection):
+            raise self.risk
+        parts, note = dict[int, FloatArray](), self.rows.also
+
+        def also(span: slice, block: Matrix) -> None:
+            turned = flipped(block)
+            parts[span.start] = np.array([turned @ some for some in factors[span].T]).T
+            if note is not None:
+                note(span, block)
+
+        self.rows.also = also
+        squares = self.risk.squares()[0] * np.append(self.rows.unit, 1.0)
+        self.rows.also = note
+        combined = pairwise(parts[span.start] for span in self.rows.spans)[0]
+        return squares * np.append(self.rows.unit, 1.0)[:, None], combined
 
     def certificates(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
         said = []

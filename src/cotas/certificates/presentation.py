@@ -219,11 +219,6 @@ def _against(one: str, other: str, language: str) -> str:
 
 def against_the_rest(label: Any) -> str:
     """What a part about one class and all others is called."""
-    return _against_the_rest(str(label), current())
-
-
-@lru_cache(maxsize=256)
-def _against_the_rest(label: str, language: str) -> str:
     return say("{label} against the rest", label=label)
 
 

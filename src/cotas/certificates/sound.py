@@ -15,7 +15,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.numbers import WHOLE, refuse_inexact, refuse_masked
-from cotas.source import Block, rows_of
+from cotas.source import Block, as_stored, rows_of
 
 # What labels are, by the kind of an array of them.
 LABELS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}
@@ -71,6 +71,7 @@ class Sound:
                 f"or all of them arrays; the first that differs holds {where}."
             )
         if sparse.issparse(X):
+            X = as_stored(X)
             refuse_inexact(X, f"X, in {where},")
             rows = X.tocsr()
             return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)

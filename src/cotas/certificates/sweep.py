@@ -218,10 +218,8 @@ def _squares(rows: Matrix) -> FloatArray:
 
 
 def as_double(X: Matrix) -> Matrix:
-    """Rows in double precision, an array or a CSR matrix."""
-    if sparse.issparse(X):
-        return X.tocsr().astype(np.float64, copy=False)
-    return np.asarray(X, dtype=np.float64)
+    """Rows in double precision, an array or a CSR matrix with no entry stored twice."""
+    return as_rows(X).astype(np.float64, copy=False)
 
 
 def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -46,8 +46,11 @@ def constant_model(
 
     A loss of the core; that of squares, ½(y − z)², if none is given.
     """
-    s = np.ones(len(y)) if weights is None else np.asarray(weights)
     with np.errstate(all="ignore"):
+        if weights is None and loss is None:
+            about = y - np.add.reduce(y) / len(y) if free_bias else y
+            return float(0.5 * (about @ about) / len(y)), float(y @ y / len(y))
+        s = np.ones(len(y)) if weights is None else np.asarray(weights)
         share = s / np.add.reduce(s)
         about = y - share @ y if free_bias else y
         losses = 0.5 * about**2 if loss is None else loss.value(about, np.zeros_like(y), 0.0)

@@ -26,7 +26,7 @@ from cotas.certificates.presentation import (
     bounds_in_digits,
 )
 from cotas.certificates.sweep import one_in_each_row
-from cotas.source import Listed, shape_of_targets
+from cotas.source import Listed, as_stored, shape_of_targets
 from cotas.words import english, say
 
 if TYPE_CHECKING:
@@ -46,17 +46,34 @@ COARSE = 1e-3
 ROUNDED = 1e-6
 # A sum of so little is what its terms are charged for underflow.
 VANISHED = 2.0**-800
+# So many entries are laid out in another way to look at them again.
+MOST_ENTRIES = 1 << 25
 # Witnesses about classes have one of these; for the others y is a number.
 LABELLED = ("positive", "classes", "point")
 
 
 def read_rows(X: Any) -> Matrix:
     """X as a matrix of numbers in the byte order of this machine: what `fit` takes, this takes."""
-    X = coded(X)
+    X = as_stored(coded(X))
     refuse_inexact(X, "X")
     if sparse.issparse(X):
+        X = X if X.format in ("csr", "csc") else X.tocsr()
         return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
     return _native(X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X))
+
+
+def in_the_other_layout(X: Matrix) -> Matrix | None:
+    """The same rows dense where they are sparse, or sparse; None where that would be too large.
+
+    The entries are the same and the sums are not, nor is what their rounding is charged with: each
+    layout can prove what the other just fails to.
+    """
+    size = math.prod(X.shape)
+    if sparse.issparse(X):
+        return X.toarray() if size <= MOST_ENTRIES else None
+    rows = X.ndim == 2 and X.dtype.kind in "biuf"
+    thin = rows and (size <= MOST_ENTRIES or 4 * np.count_nonzero(X) <= size)
+    return sparse.csr_matrix(X) if thin else None
 
 
 def read_labels(y: Any) -> AnyArray:
@@ -243,8 +260,13 @@ def _scale(name: str, fresh: Certificate) -> float:
     """What a figure is small beside.
 
     ‖θ‖² of a kernel machine is a sum over pairs of support vectors: where it nearly vanishes it is
-    all rounding. That of a linear model is a sum of squares, and needs no allowance.
+    all rounding. That of a linear model is a sum of squares, and needs no allowance. A margin is a
+    sum over the entries of a row, and small beside the longest; a hinge loss is small beside 1.
     """
+    if name.startswith(("γ (", "D (")):
+        return abs(fresh.figures.get("R (longest row)", 0.0))
+    if name.startswith("ΣH ("):
+        return 1.0
     lam = fresh.figures.get("λ", 0.0)
     of_pairs = name == "‖θ‖" and "support vectors" in fresh.figures
     return math.sqrt(2.0 * fresh.upper / lam) if of_pairs and lam > 0 < fresh.upper else 0.0

@@ -12,8 +12,15 @@ from sklearn.pipeline import Pipeline
 
 import cotas
 from cotas.arrays import AnyArray
-from cotas.cli.data import known_equal_rows, open_table, preparation_of, target_of
-from cotas.cli.exits import UsageError, refuse
+from cotas.cli.command import UsageError, refuse
+from cotas.cli.data import (
+    drawable,
+    known_equal_rows,
+    open_table,
+    preparation_of,
+    save_picture,
+    target_of,
+)
 from cotas.cli.models import DEFAULTS, build, check_suits, parameters, task_of
 from cotas.cli.options import (
     MOST,
@@ -28,10 +35,9 @@ from cotas.cli.options import (
     Target,
     Task,
 )
-from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
-from cotas.cli.splitting import Settings, grouped, split_and_told
-from cotas.files.remarks import gathered
+from cotas.cli.training import Settings, grouped, split_and_told
+from cotas.files.problems import gathered
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.words import say
@@ -66,7 +72,7 @@ def path(
     if values is not None:
         refuse(session, ["number"], say("is for λ that are not given by --lams."))
     table = open_table(data, target, columns)
-    y, task = target_of(table, task)
+    table, y, task = target_of(table, task)
     preparation = preparation_of(table, columns)
     settings = Settings(None, task, {}, seed, hold_out, preparation=preparation)
     rows, _ = split_and_told(session, table, y, settings)
@@ -120,7 +126,7 @@ def curve(
     table = open_table(data, target, columns)
     if model is not None and task == "auto":
         task = task_of(model)
-    y, task = target_of(table, task)
+    table, y, task = target_of(table, task)
     name = model or DEFAULTS[task]
     check_suits(name, task)
     given = parameters(param or [])

@@ -16,11 +16,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 import cotas
 from cotas.arrays import AnyArray
 from cotas.boosting.weak_learners import DEEPEST
-from cotas.cli.exits import UsageError
+from cotas.cli.command import UsageError
 from cotas.cli.models import MOST_COLUMNS_FOR_TREES, blend_as_typed, build
 from cotas.cli.session import Session, command_line, trained_by
-from cotas.cli.splitting import Settings, SplitTable
-from cotas.cli.training import Trained, train_one
+from cotas.cli.training import Settings, SplitTable, Trained, train_one
 from cotas.preparation.columns import ColumnError
 from cotas.preparation.prepared_model import NO_COLUMN
 from cotas.preparation.record import AGAIN, OPTIMISTIC, Rival
@@ -54,12 +53,15 @@ def train_auto(
         raise UsageError(words)
     if not settings.time > 0:
         raise UsageError("--time is a number of seconds above 0, not {time:g}.", time=settings.time)
+    if settings.trials is not None and settings.trials < 1:
+        words = "--trials is a number of settings to try, at least 1, not {trials}."
+        raise UsageError(words, trials=settings.trials)
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
     if X.shape[1] == 0:
         raise ColumnError(NO_COLUMN)
-    wanted = _some(candidates(settings.task, X, y, settings.seed), settings.trials)
-    limits: dict[str, Any] = {"max_time": settings.time, "tell": _teller(session, settings)}
+    wanted = candidates(settings.task, X, y, settings.seed)[: settings.trials]
+    limits: dict[str, Any] = {"max_time": settings.time, "tell": partial(_tell, session)}
     limits["blends"] = not settings.single
     if settings.trials is not None:
         limits["beside"] = None
@@ -71,7 +73,8 @@ def train_auto(
     members = [name for name, _ in getattr(best.model, "estimators", ())]
     # Who reads this stands where it was typed; the report and the file of the model may travel.
     shown = _board(search, command_line(folders=True))
-    _show(session, [*shown[:LEADERS], *_others(shown[LEADERS:], members)], settings)
+    others = (rival for rival in shown[LEADERS:] if rival.name in members)
+    _show(session, [*shown[:LEADERS], *others], settings)
     if best.candidate.name == BLEND:
         words = "The blend comes first: its squares are smaller by more than a standard error."
         session.note(say(words))
@@ -89,11 +92,6 @@ def _board(search: Halving, command: str) -> list[Rival]:
         replace(leader_of(trial), command=again(trial, search.trials, command))
         for trial in search.leaderboard()
     ]
-
-
-def _others(board: list[Rival], members: list[str]) -> Iterator[Rival]:
-    """The models of a blend that are not among the first."""
-    return (rival for rival in board if rival.name in members)
 
 
 def _cut_short(search: Halving, wanted: list[Candidate], seconds: float) -> Iterator[str]:
@@ -266,29 +264,11 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
     ]
 
 
-def _some(wanted: list[Candidate], trials: int | None) -> list[Candidate]:
-    if trials is not None and trials < 1:
-        raise UsageError(
-            "--trials is a number of settings to try, at least 1, not {trials}.", trials=trials
-        )
-    return wanted[:trials]
-
-
-def _teller(session: Session, settings: Settings) -> Any:
-    """Says what is being tried while it is."""
-
-    def tell(trial: Trial) -> None:
-        session.passing(
-            say(
-                "{name}: {rows} rows, validation error {error:.4g}, {seconds:.2g} s",
-                name=trial.label,
-                rows=trial.rows,
-                error=trial.error,
-                seconds=trial.seconds,
-            )
-        )
-
-    return tell
+def _tell(session: Session, trial: Trial) -> None:
+    """Say what is being tried while it is."""
+    words = "{name}: {rows} rows, validation error {error:.4g}, {seconds:.2g} s"
+    told = {"rows": trial.rows, "error": trial.error, "seconds": trial.seconds}
+    session.passing(say(words, name=trial.label, **told))
 
 
 def leader_of(trial: Trial) -> Rival:

@@ -13,24 +13,27 @@ import numpy as np
 
 import cotas
 from cotas.arrays import AnyArray
-from cotas.cli.data import target_name
-from cotas.cli.exits import UsageError
-from cotas.cli.judging import proofs, show_classes
+from cotas.cli.command import UsageError
+from cotas.cli.data import read_as_classes, target_name
 from cotas.cli.models import DEFAULTS, build, check_suits
 from cotas.cli.options import Columns
-from cotas.cli.outcome import model_lines, shape, told
-from cotas.cli.progress import watching
+from cotas.cli.outcome import model_lines, proofs, shape, show_classes, told
+from cotas.cli.progress import Watcher
 from cotas.cli.session import Session
 from cotas.cli.sizes import TooBig
-from cotas.cli.splitting import FEWEST_TO_SPLIT, Settings, check_share
 from cotas.cli.streams import writing
-from cotas.cli.training import blaming, without_frequent_values
+from cotas.cli.training import (
+    FEWEST_TO_SPLIT,
+    Settings,
+    blaming,
+    check_share,
+    in_lines,
+    without_frequent_values,
+)
 from cotas.files.names import names_among
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark, gathered
+from cotas.files.problems import DataFileError, Remark, gathered
 from cotas.files.tables import Table, batches
 from cotas.fitting.from_source import squared_error
-from cotas.fitting.threads import thread_count
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
@@ -39,6 +42,7 @@ from cotas.preparation.recipe import Recipe
 from cotas.preparation.streamed import learn, rows_to_learn_from
 from cotas.preparation.targets import tell_task
 from cotas.report.figures import alarms_of
+from cotas.running import thread_count
 from cotas.scale.decoding import Reading, decoded_bytes, kind_of
 from cotas.scale.pages import Pages, open_as
 from cotas.source import Block, NotInBlocksError
@@ -66,10 +70,6 @@ def open_prepared(
 def text_of(options: Any) -> tuple[tuple[str, Any], ...]:
     """How text tables are written, as far as it was said."""
     return tuple(sorted((name, value) for name, value in options.reading().items() if value))
-
-
-def _size(files: list[Path]) -> float:
-    return sum(decoded_bytes(file, kind_of(file)) for file in files)
 
 
 def refuse_what_needs_memory(settings: Settings, report: Path | None, columns: Columns) -> None:
@@ -146,10 +146,14 @@ def fit_from_pages(
     there = "{size:.2f} GB of pages were found in {folder}."
     place = {"size": pages.n_bytes / 1e9, "folder": pages.folder.name}
     session.remark(say(there if pages.reused else written, **place))
+    doubted: list[Remark] = []
     if settings.task == "auto":
         settings = replace(settings, task=tell_task(learned.some_targets))
+        if settings.task == "classification" and settings.model is None:
+            doubted = read_as_classes(learned.some_targets, learned.target)
     pages.feature_names = None  # those of prepared columns, which nobody has to know
-    remarks = learned.remarks(settings.task, [*(columns.keep or []), *(columns.unix_seconds or [])])
+    keep = [*(columns.keep or []), *(columns.unix_seconds or [])]
+    remarks = [*doubted, *learned.remarks(settings.task, keep)]
     session.remark(*remarks)
     training, held_out = _split(session, pages, settings.hold_out)
     model, seconds = _train(session, training, learned.some_targets, settings, big.threads)
@@ -199,12 +203,6 @@ def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) ->
     )
 
 
-def _pass_on(session: Session, caught: list[warnings.WarningMessage]) -> None:
-    """Say what was warned of, each thing once."""
-    words = dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
-    session.note(*(f"{say('Warning')}: {each}" for each in words))
-
-
 def _learned(
     session: Session, files: list[Path], target: str | None, settings: Settings, columns: Columns
 ) -> Learned:
@@ -228,7 +226,8 @@ def _learned(
     reading = Reading(target, text=text, **how)
     keep, seconds = columns.keep or [], columns.unix_seconds or []
     preparation = Preparation(keep=keep, unix_seconds=seconds, strict=columns.strict_columns)
-    foremost = (_size(files), share) if share else None
+    size = sum(decoded_bytes(file, kind_of(file)) for file in files)
+    foremost = (size, share) if share else None
     drawn = learn(preparation, files, reading, settings.seed, foremost)
     if not drawn.whole:
         words = say(
@@ -241,7 +240,7 @@ def _learned(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         pages = open_prepared(files, target, preparation, settings.seed, bar, text=text, **how)
-    _pass_on(session, caught)
+    session.note(*(f"{say('Warning')}: {words}" for words in in_lines(caught)))
     if pages.n_rows != drawn.n_rows:
         words = say("it was changed while it was read: open it again.")
         raise DataFileError(words, str(files[0]))
@@ -354,12 +353,10 @@ def _train(
     task = settings.task
     name = settings.model or DEFAULTS[task]
     check_suits(name, task)
-    given = dict(settings.given)
-    if settings.max_time is not None:
-        given["max_time"] = settings.max_time
+    given = settings.parameters
     if threads < thread_count(None):
         given.setdefault("n_jobs", threads)
-    with watching(session, name) as watcher, warnings.catch_warnings(record=True) as caught:
+    with Watcher(session, name) as watcher, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         numbers = y if task == "classification" else np.asarray(y, dtype=np.float64)
         estimator, notes = build(name, numbers, settings.seed, given, watcher.callback)
@@ -374,7 +371,7 @@ def _train(
         seconds = time.perf_counter() - began
     if hasattr(estimator, "callbacks"):
         estimator.callbacks = None
-    _pass_on(session, caught)
+    session.note(*(f"{say('Warning')}: {words}" for words in in_lines(caught)))
     return estimator, seconds
 
 

@@ -13,10 +13,10 @@ from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.certificates.certificate import MEAN
 from cotas.cli.big import open_prepared, text_of
+from cotas.cli.command import ProofFailedError, UsageError, refuse
 from cotas.cli.data import labels_or_numbers, open_table
-from cotas.cli.exits import ProofFailedError, UsageError, refuse
-from cotas.cli.judging import short_of, whole_in_lines
 from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
+from cotas.cli.outcome import short_of, whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session

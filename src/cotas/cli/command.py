@@ -1,10 +1,13 @@
-"""How a command is declared: what all of them share is written here once."""
+"""How a command is declared and how it ends: what all of them share is written here once."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import sys
+import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from os import environ
@@ -13,11 +16,115 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from cotas import words
-from cotas.cli.exits import UsageError, guarded
+from cotas.cli import (
+    BAD_DATA,
+    BAD_MODEL,
+    INTERRUPTED,
+    NOT_INSTALLED,
+    NOT_WRITTEN,
+    PROOF_FAILED,
+    UNEXPECTED,
+    WRONG_USE,
+)
+from cotas.cli.app import SpokenCommand, in_words
 from cotas.cli.session import Session
-from cotas.cli.usage import SpokenCommand
-from cotas.files.asking import on_the_command_line
-from cotas.words import LANGUAGES, SETTING, say
+from cotas.cli.streams import NotWrittenError, PipeClosedError
+from cotas.files.problems import DataFileError, ModelFileError, UnusedWishError, on_the_command_line
+from cotas.words import LANGUAGES, SETTING, Said, say
+
+
+class SpokenError(Exception):
+    """Something that is said to the user: a text of the catalogue, and what it has in braces."""
+
+    def __init__(self, message: str, /, **values: object) -> None:
+        super().__init__(message if isinstance(message, Said) else say(message, **values))
+
+
+class UsageError(SpokenError):
+    """The call makes no sense, in words for the user."""
+
+
+def refuse(session: Session, names: Iterable[str], why: str) -> None:
+    """Raise if one of these options was typed: it would change nothing.
+
+    Parameters
+    ----------
+    session : Session
+    names : as the function of the command calls them
+    why : a sentence to follow the name of the option
+    """
+    for name in names:
+        if name in session.given:
+            raise UsageError(f"{session.given[name]} {why}")
+
+
+class ProofFailedError(SpokenError):
+    """What was to be proved is not so; everything about it has been said already."""
+
+
+class InterruptedEarlyError(SpokenError):
+    """Ctrl-C ended the work early, and the best so far was kept."""
+
+
+OF_MODELS = {
+    "cotas.linear.hard_margin": "NotSeparableError",
+    "cotas.regression.task": "DivergedError",
+}
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code for an error."""
+    kinds: tuple[tuple[type[BaseException], int], ...] = (
+        (UsageError, WRONG_USE),
+        (UnusedWishError, WRONG_USE),
+        (ProofFailedError, PROOF_FAILED),
+        (InterruptedEarlyError, INTERRUPTED),
+        (ModelFileError, BAD_MODEL),
+        (ImportError, NOT_INSTALLED),
+        (KeyboardInterrupt, INTERRUPTED),
+        (NotWrittenError, NOT_WRITTEN),
+        (DataFileError, BAD_DATA),
+        (OSError, BAD_DATA),
+        (MemoryError, BAD_DATA),
+    )
+    # A model raised it only if its module is loaded.
+    loaded = [(sys.modules[m], name) for m, name in OF_MODELS.items() if m in sys.modules]
+    kinds += tuple((getattr(module, name), BAD_DATA) for module, name in loaded)
+    return next((code for kind, code in kinds if isinstance(error, kind)), UNEXPECTED)
+
+
+@contextmanager
+def guarded(session: Session) -> Iterator[None]:
+    """No traceback reaches the user, except with --debug."""
+    try:
+        yield
+        session.close()
+    except (typer.Exit, typer.Abort, typer.BadParameter, PipeClosedError):
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        code = code_of(error)
+        if session.debug:
+            traceback.print_exc()
+        session.failed(_in_words(error, code), code)
+        with contextlib.suppress(NotWrittenError):  # which is what was said, if it happens again
+            session.close()
+        raise typer.Exit(code) from None
+
+
+def _in_words(error: BaseException, code: int) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return say("interrupted.")
+    if isinstance(error, MemoryError):
+        return say("there is not enough memory for this.")
+    words = " ".join(str(error).split()) or type(error).__name__
+    if code == UNEXPECTED:
+        return say(
+            "unexpected {name}: {words} (--debug shows where it happened)",
+            name=type(error).__name__,
+            words=words,
+        )
+    return in_words(words) if code == WRONG_USE else words
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 Quiet = Annotated[
@@ -33,30 +140,23 @@ Lang = Annotated[str, typer.Option("--lang", help="en or es; if not given, what 
 _SHARED = {"json_": Json, "quiet": Quiet, "debug": Debug}
 
 
+def _option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> Any:
+    """An option of a command."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
 def as_command(name: str, function: Callable[..., None]) -> Any:
     """A command of typer from a function of a Session and its options."""
     hints = get_type_hints(function, include_extras=True)
     own = list(inspect.signature(function).parameters.values())[1:]
     groups = {p.name: hints[p.name] for p in own if is_dataclass(hints[p.name])}
-    parameters = [
-        parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in own
-        if parameter.name not in groups
-    ]
-    for group in groups.values():
-        parameters += _options_of(group)
-    parameters += [
-        inspect.Parameter(
-            shared, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation
-        )
-        for shared, annotation in _SHARED.items()
-    ]
-
-    kind = inspect.Parameter.KEYWORD_ONLY
-    parameters += [
-        inspect.Parameter("lang", kind, default="", annotation=Lang),
-        inspect.Parameter("context", kind, annotation=typer.Context),
-    ]
+    parameters = [_option(p.name, hints[p.name], p.default) for p in own if p.name not in groups]
+    for group in groups.values():  # several commands share the fields of a dataclass
+        declared = get_type_hints(group, include_extras=True)
+        parameters += [_option(f.name, declared[f.name], f.default) for f in fields(group)]
+    parameters += [_option(name, annotation, False) for name, annotation in _SHARED.items()]
+    parameters += [_option("lang", Lang, ""), _option("context", typer.Context)]
 
     def run(**values: Any) -> None:
         json_, quiet, debug = (values.pop(shared) for shared in _SHARED)
@@ -114,17 +214,3 @@ def _warnings_said(session: Session) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = note  # type: ignore[assignment]
         yield
-
-
-def _options_of(group: Any) -> list[inspect.Parameter]:
-    """An option for each field of a dataclass, which several commands share."""
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]

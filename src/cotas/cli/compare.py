@@ -9,8 +9,15 @@ import typer
 
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import at_most
-from cotas.cli.data import known_equal_rows, open_table, preparation_of, target_of
-from cotas.cli.exits import UsageError
+from cotas.cli.command import UsageError
+from cotas.cli.data import (
+    drawable,
+    known_equal_rows,
+    open_table,
+    preparation_of,
+    save_picture,
+    target_of,
+)
 from cotas.cli.models import check_suits, sensible
 from cotas.cli.options import (
     NO_WISHES,
@@ -23,10 +30,16 @@ from cotas.cli.options import (
     Target,
     Task,
 )
-from cotas.cli.pictures import drawable, save_picture
 from cotas.cli.session import Session
-from cotas.cli.splitting import Settings, SplitTable, bound_on_future_rows, split_and_told
-from cotas.cli.training import rival_of, sample_of, train_one
+from cotas.cli.training import (
+    Settings,
+    SplitTable,
+    bound_on_future_rows,
+    rival_of,
+    sample_of,
+    split_and_told,
+    train_one,
+)
 from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
 from cotas.report.figures import DIGITS, baseline_line
@@ -58,7 +71,7 @@ def compare(
     drawable(picture, data)
     known_equal_rows(session, equal_rows, group)
     table = open_table(data, target, columns)
-    y, task = target_of(table, task)
+    table, y, task = target_of(table, task)
     settings = Settings(
         *(None, task, {}, seed, hold_out),
         max_time=max_time,

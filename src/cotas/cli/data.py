@@ -9,23 +9,46 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cotas.cli.exits import UsageError, refuse
+from cotas.cli.command import UsageError, refuse
 from cotas.cli.models import task_of
 from cotas.cli.options import Columns, TextOptions
 from cotas.cli.session import Session
+from cotas.cli.streams import writing
 from cotas.datasets import HOUSE_COLUMNS, houses
+from cotas.files.atomic import replacing
+from cotas.files.compression import Limits
 from cotas.files.csv_tables import Wishes
 from cotas.files.frames import polars
-from cotas.files.limits import Limits
 from cotas.files.names import names_among
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
+from cotas.files.problems import DataFileError, Remark, remark
 from cotas.files.tables import Table, part_of, read_coded
 from cotas.preparation.targets import as_target, tell_task
 from cotas.words import in_one, say
 
 if TYPE_CHECKING:
     from cotas.preparation.preparation import Preparation
+
+
+def drawable(picture: Path | None, data: str) -> None:
+    """Refuse a place that cannot be written, and an ending that no picture has."""
+    if picture is None:
+        return
+    writable(picture, "--picture", data)
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if _ending(picture) not in FigureCanvasBase.filetypes:
+        raise UsageError("--picture cannot be {ending}; name a .png.", ending=picture.suffix)
+
+
+def save_picture(figure: Any, picture: Path) -> None:
+    """Write a figure of matplotlib, whole or not at all."""
+    with writing(picture), replacing(picture) as file:
+        figure.savefig(file, format=_ending(picture), dpi=150, bbox_inches="tight")
+
+
+def _ending(picture: Path) -> str:
+    return picture.suffix.removeprefix(".").lower() or "png"
+
 
 BUILTIN = {
     "houses": "price",
@@ -72,10 +95,27 @@ def open_table(
         limits = Limits(columns=given.pop("max_columns"), memory=given.pop("max_memory"))
         table = read_coded(name, Wishes(**given, words=tuple(text)), limits, **options)
         table, target = _with_a_target(table, _by_number(table, target), drop)
+        _refuse_infinite(table, target)
         table = table.with_target(target, columns.rows_without_target)
     for option in ("category", "keep", "unix_seconds"):
         table.refuse_names(option.replace("_", "-"), getattr(columns, option))
     return table.without(drop) if drop else table
+
+
+def _refuse_infinite(table: Table, target: str | None) -> None:
+    """Raise for an infinite target while its row is still that of the file."""
+    if not table.has_names or target not in table.names:
+        return
+    column = table.features[target]
+    infinite = column.is_infinite() if column.dtype.is_float() else polars().Series([False])
+    if infinite.any():
+        raise DataFileError(
+            "the target {name!r} holds an infinite number in row {row}: correct it, or leave the "
+            "cell empty, as rows without a target are left out.",
+            table.source,
+            name=target,
+            row=int(infinite.arg_true()[0]) + 1,
+        )
 
 
 def refuse_reading(name: str, text: TextOptions) -> None:
@@ -122,8 +162,8 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
         else "No target was named: {name!r} is predicted, the last column (--target NAME for "
         "another)."
     )
-    remark = Remark("target", chosen, say(words, name=chosen))
-    return replace(table, remarks=(remark, *table.remarks)), chosen
+    said = remark(words, "target", chosen)
+    return replace(table, remarks=(said, *table.remarks)), chosen
 
 
 def target_name(table: Table, target: str | None, drop: list[str]) -> str:
@@ -188,16 +228,31 @@ def known_equal_rows(session: Session, equal_rows: str, group: str | None) -> No
         refuse(session, ["equal_rows"], say("is for tables without --group."))
 
 
-def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, str]:
-    """The target as the estimators take it, and the task.
+def read_as_classes(y: Any, name: str | None) -> list[Remark]:
+    """What is said where nobody has said that whole numbers, more than two, are classes."""
+    values = np.asarray(y)
+    count = len(np.unique(values)) if values.dtype.kind in "fiu" else 0
+    words = (
+        "The target {name!r} holds {count} different whole numbers, and each is taken as a class; "
+        "if it is a quantity, say so (--task regression)."
+    )
+    return [remark(words, "classes", name, count=count)] if count > 2 else []
 
-    If that is "auto" it is the task of the model, or else told from the target.
+
+def target_of(table: Table, task: str, model: str | None = None) -> tuple[Table, Any, str]:
+    """The table, its target as the estimators take it, and the task.
+
+    If that is "auto" it is the task of the model, or else told from the target; the table then has
+    a remark if that can be taken in two ways.
     """
     known_task(task)
     if task == "auto":
         task = told = tell_task(table.target)
         if model not in (None, "auto"):
             task = task_of(str(model))
+        elif task == "classification":
+            said = read_as_classes(table.target, table.target_name)
+            table = replace(table, remarks=(*table.remarks, *said))
         if (told, task) == ("regression", "classification"):
             different = len(np.unique(np.asarray(table.target)))
             raise DataFileError(
@@ -217,7 +272,7 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Any, s
                 model=model,
                 target=table.target_name,
             )
-    return labels_or_numbers(table, task), task
+    return table, labels_or_numbers(table, task), task
 
 
 def labels_or_numbers(table: Table, task: str) -> Any:
@@ -229,7 +284,7 @@ def labels_or_numbers(table: Table, task: str) -> Any:
         if error.source:
             raise
         # A class may be among the words that were taken as missing.
-        why = [remark.message for remark in table.remarks if remark.kind == "without target"]
+        why = [one.message for one in table.remarks if one.kind == "without target"]
         why += [say("It has one row only; a model is learned from many.")] * (table.n_rows == 1)
         raise DataFileError(in_one([error.args[0], *why]), table.source) from None
 

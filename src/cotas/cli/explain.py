@@ -8,9 +8,9 @@ import numpy as np
 import typer
 
 from cotas.certificates import Certificate
-from cotas.cli.exits import refuse
-from cotas.cli.judging import whole_in_lines
+from cotas.cli.command import refuse
 from cotas.cli.models import NAMES
+from cotas.cli.outcome import whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
 from cotas.cli.session import Session
@@ -61,17 +61,11 @@ def explain(
         session.say("")
         session.table(names, rows, title)
         if len(table) > len(shown):
-            session.say(
-                say("… and {count} more (--top 0 shows all)", count=len(table) - len(shown))
-            )
+            more = len(table) - len(shown)
+            session.say(say("… and {count} more (--top 0 shows all)", count=more))
         if len(whole) > len(table):
-            session.say(
-                say(
-                    "{count} more are not told from 0: the gap leaves ±{doubt:.1g} open.",
-                    count=len(whole) - len(table),
-                    doubt=doubt,
-                )
-            )
+            words = "{count} more are not told from 0: the gap leaves ±{doubt:.1g} open."
+            session.say(say(words, count=len(whole) - len(table), doubt=doubt))
     importances = importances_of(saved)
     if importances:
         rows = [[said[name], f"{share:.4f}"] for name, share in importances[: top or None]]

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from cotas.cli.command import UsageError
 from cotas.cli.data import writable
-from cotas.cli.exits import UsageError
 from cotas.cli.explain import shown_names
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from cotas.cli import loading
+from cotas.cli.command import UsageError, refuse
 from cotas.cli.data import known_equal_rows, known_task, open_table, writable
-from cotas.cli.exits import UsageError, refuse
-from cotas.cli.loading import loading
 from cotas.cli.models import parameters, task_of
 from cotas.cli.options import (
     NO_WISHES,
@@ -118,8 +118,7 @@ def fit(
     with loading():
         from cotas.cli.data import preparation_of, target_of
         from cotas.cli.outcome import finish, store, tell
-        from cotas.cli.splitting import Settings
-        from cotas.cli.training import train
+        from cotas.cli.training import Settings, train
 
     settings = Settings(
         model=model,
@@ -146,7 +145,7 @@ def fit(
         finish(trained.certificate_, trained, strict)
         return
     assert table is not None
-    y, task = target_of(table, task, model)
+    table, y, task = target_of(table, task, model)
     if probabilities and task == "regression":
         raise UsageError("--probabilities are those of classes; this is regression.")
     settings = replace(settings, task=task, preparation=preparation_of(table, columns))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -17,11 +17,11 @@ import typer
 from scipy import sparse
 
 import cotas
-from cotas.cli.exits import UsageError, refuse
+from cotas.cli.command import UsageError, refuse
 from cotas.cli.models import CLASSIFIERS, NAMES, build
 from cotas.cli.options import Seed
 from cotas.cli.session import Session
-from cotas.fitting.threads import cpu_count
+from cotas.running import cpu_count
 from cotas.scale.pages import remove_pages
 from cotas.words import say
 
@@ -151,26 +151,37 @@ def compile_loops(names: Sequence[str]) -> dict[str, float]:
         for layout in (X, sparse.csr_matrix(X), X.astype(np.float32)):
             _fit_quietly(name, layout, y)
         if NAMES[name].endswith("Boost"):
-            _fit_quietly(name, *_large_table(y))
+            for table in _large_tables():
+                _fit_quietly(name, table, np.resize(y, len(table)))
         taken[name] = time.perf_counter() - began
     return taken
 
 
-def _large_table(y: Any) -> tuple[Any, Any]:
-    """Rows that are binned in compiled loops, with columns of few values and of rare ones."""
+def _large_tables() -> Iterator[Any]:
+    """Rows that are binned in compiled loops, with columns of few values and of rare ones.
+
+    More than 2¹⁹ entries are searched in threads, by loops of their own. In the last table no two
+    columns are of few values.
+    """
     n = 5000
-    X = np.random.default_rng(0).normal(size=(n, 5))
-    X[:, 1:3] = np.round(X[:, 1:3])
-    X[: n - n // 20, 3] = 0.0
-    return X, np.resize(y, n)
+    for d in (5, 110, 111):
+        X = np.random.default_rng(0).normal(size=(n, d))
+        X[:, 1] = np.round(X[:, 1])
+        if d < 111:
+            X[:, 2] = np.round(X[:, 2])
+            X[: n - n // 20, 3] = 0.0
+        yield X
 
 
 def _fit_quietly(name: str, X: Any, y: Any) -> None:
-    """As it is built by default; what is boosted, with trees too."""
+    """As it is built by default; what is boosted, two rounds with trees and categories too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = build(name, y, 0, {})[0]
-        ways = ["stump", "tree"] if "weak_learner" in model.get_params(deep=False) else []
-        for parameters in [{"weak_learner": way} for way in ways] or [{}]:
+        ways: list[dict[str, Any]] = [{}]
+        if "weak_learner" in model.get_params(deep=False):
+            learners = (cotas.Stump(), cotas.Tree(), cotas.Tree(categorical_features=[1]))
+            ways = [{"weak_learner": weak, "n_estimators": 2} for weak in learners]
+        for parameters in ways:
             model.set_params(**parameters).fit(X, y)
             model.predict(X)

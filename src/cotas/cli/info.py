@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from cotas.cli.codes import MEANINGS
+from cotas.cli import MEANINGS
 from cotas.cli.data import BUILTIN
 from cotas.cli.models import CLASSIFIERS, REGRESSORS
 from cotas.cli.session import Session
-from cotas.files.limits import memory_of_the_machine
+from cotas.files.compression import memory_of_the_machine
 from cotas.files.models import versions
-from cotas.fitting.threads import cpu_count
 from cotas.loops.compiled import kept_in
+from cotas.running import cpu_count
 from cotas.words import current, say
 
 # The packages of each extra, as pyproject.toml names them.

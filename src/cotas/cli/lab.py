@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cotas import lab as rooms
-from cotas.cli.exits import UsageError
+from cotas.cli.command import UsageError
 from cotas.cli.session import Session
 from cotas.words import current, say
 

@@ -11,8 +11,8 @@ import numpy as np
 
 import cotas
 from cotas.arrays import AnyArray
-from cotas.cli.exits import UsageError
-from cotas.cli.loading import loading
+from cotas.cli import loading
+from cotas.cli.command import UsageError
 from cotas.files.names import meant
 from cotas.preparation.telling import label
 from cotas.words import say
@@ -116,12 +116,8 @@ def build(
         values[parameter] = value
     if name == "lasso" and not {"lam", "delta"} & set(values) and select != "lam":
         values["lam"] = LASSO_SHARE * float(np.std(y)) or 1.0
-        notes.append(
-            say(
-                "lam was not given; {lam:.4g} is taken, 1% of the deviation of y.",
-                lam=values["lam"],
-            )
-        )
+        words = "{name}: lam was not given; {lam:.4g} is taken, 1% of the deviation of y."
+        notes.append(say(words, name=name, lam=values["lam"]))
     own = {"random_state": seed, "progress": False, "callbacks": callback}
     values |= {key: value for key, value in own.items() if key in known and key not in values}
     return kind(**values), notes

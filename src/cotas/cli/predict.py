@@ -15,13 +15,12 @@ import numpy as np
 import typer
 
 from cotas.arrays import AnyArray, BoolArray
+from cotas.cli.command import UsageError, refuse
 from cotas.cli.data import builtin, refuse_reading, writable
-from cotas.cli.exits import UsageError, refuse
 from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
-from cotas.cli.saved import Saved, open_model
+from cotas.cli.saved import PredictionTally, Saved, open_model
 from cotas.cli.session import Session
 from cotas.cli.streams import STANDARD_OUTPUT, writing
-from cotas.cli.tally import PredictionTally
 from cotas.files.as_given import AsGiven, Block
 from cotas.files.atomic import replacing
 from cotas.files.cells import MONEY, words_for_missing

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -59,21 +58,14 @@ class Watcher:
             words += say(", proved gap {gap:.2e}", gap=gap)
         self._bar.update(self._task, description=words, completed=done, total=total)
 
-    def close(self) -> None:
-        """Take the bar away."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away, whatever happened."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-
-@contextmanager
-def watching(session: Session, name: str) -> Iterator[Watcher]:
-    """A watcher whose bar is gone at the end, whatever happens."""
-    watcher = Watcher(session, name)
-    try:
-        yield watcher
-    finally:
-        watcher.close()
 
 
 def _gap_of(report: Any) -> float | None:

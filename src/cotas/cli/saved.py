@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,121 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from cotas.arrays import AnyArray
-from cotas.cli.exits import UsageError
-from cotas.files.errors import ModelFileError
+from cotas.arrays import AnyArray, BoolArray
+from cotas.cli.command import UsageError
+from cotas.files.csv_dialect import is_a_model, is_a_table
 from cotas.files.fingerprint import Fingerprint, RowsAsTheyCome
-from cotas.files.formats import is_a_model, is_a_table
 from cotas.files.frames import polars
 from cotas.files.models import read_model_file
+from cotas.files.problems import ModelFileError
 from cotas.files.tables import Table
-from cotas.preparation.columns import numbers_of
+from cotas.preparation.columns import ColumnWarning, numbers_of
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.recipe import Recipe
 from cotas.words import say
+
+
+class PredictionTally:
+    """What was counted while the rows went by."""
+
+    def __init__(self, saved: Saved) -> None:
+        self.rows = self.certified = self.judged = self.wrong = 0
+        self.squares = 0.0
+        self.certifies = self.classifies = False
+        self.odd: list[str] = []
+        # Of all rows, and of those with a target: a fit leaves the others out.
+        self._all, self._with_target = saved.seen_before(), saved.seen_before()
+
+    @property
+    def trained(self) -> TrainedOn | None:
+        """How many of the rows were trained on, if the model tells."""
+        alone = self._with_target
+        return alone if alone is not None and alone.count else self._all
+
+    def see(self, X: Any, there: BoolArray | None) -> None:
+        """Count prepared rows, and compare them with those trained on; `there`: with a target."""
+        self.rows += X.shape[0]
+        if self._all is not None and self._with_target is not None:
+            self._all.add(X)
+            self._with_target.add(X if there is None or there.all() else X[there])
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain types."""
+        return {
+            "rows": self.rows,
+            "certified": self.certified if self.certifies else None,
+            "test_error": self.error,  # "error" is what went wrong, in every document
+            "test_rows": self.judged,
+            "odd_cells": self.odd,
+            "rows_trained_on": None if self.trained is None else self.trained.count,
+            "rows_trained_on_told": self.trained is not None and self.trained.told,
+        }
+
+    @property
+    def error(self) -> float | None:
+        """The share of wrong rows, or the root mean square; None without the truth."""
+        if not self.judged:
+            return None
+        if self.classifies:
+            return self.wrong / self.judged
+        return float(np.sqrt(self.squares / self.judged))
+
+    def prepared(self, saved: Saved, table: Table) -> Any:
+        """What the model takes; cells that are not what it expects are kept for the notes."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ColumnWarning)
+            X = saved.input_of(table)
+        later = say(" Rows are counted from row {row} on.", row=self.rows + 1) if self.rows else ""
+        self.odd += [f"{warning.message}{later}" for warning in caught]
+        return X
+
+    def judge(self, predictions: AnyArray, truth: AnyArray) -> None:
+        """Compare with what the table says."""
+        self.judged += len(truth)
+        if self.classifies:
+            self.wrong += int((predictions.astype(str) != truth.astype(str)).sum())
+        else:
+            self.squares += float(((predictions - truth.astype(np.float64)) ** 2).sum())
+
+    def notes(self) -> list[str]:
+        """In words."""
+        lines = [f"{say('Note')}: {words}" for words in self.odd]
+        if self.certifies and self.rows:
+            words = "Certified: {count} of {rows} predictions."
+            lines.append(say(words, count=self.certified, rows=self.rows))
+        if self.error is not None:
+            lines.append(self._told_error())
+        count = None if self.trained is None else self.trained.count
+        if count:
+            words = (
+                "{count} of these {rows} rows were trained on: their error says little about new "
+                "ones."
+            )
+            lines.append(say(words, count=count, rows=self.rows))
+        if self.trained is not None and not self.trained.told:
+            words = (
+                "Whether these rows were trained on cannot be told of sparse rows in several "
+                "batches: hold all in memory (--rows {rows})."
+            )
+            lines.append(say(words, rows=self.rows))
+        return lines
+
+    def _told_error(self) -> str:
+        if self.judged == self.rows:
+            words = (
+                "The table has the target: wrong predictions {error:.4g}."
+                if self.classifies
+                else "The table has the target: root mean square error {error:.4g}."
+            )
+        else:
+            words = (
+                "{judged} of these {rows} rows have the target: wrong predictions {error:.4g}."
+                if self.classifies
+                else "{judged} of these {rows} rows have the target: root mean square error "
+                "{error:.4g}."
+            )
+        return say(words, error=self.error, judged=self.judged, rows=self.rows)
+
 
 ZIP, PICKLE = b"PK\x03\x04", b"\x80"
 _COMPRESSED = (b"\x78", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")

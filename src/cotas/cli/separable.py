@@ -9,11 +9,11 @@ import typer
 
 import cotas
 from cotas.arrays import AnyArray
+from cotas.cli.command import UsageError
 from cotas.cli.data import open_table, preparation_of, target_of
-from cotas.cli.exits import UsageError
 from cotas.cli.options import NO_WISHES, Columns, Data, Target
 from cotas.cli.session import Session
-from cotas.files.remarks import gathered
+from cotas.files.problems import gathered
 from cotas.preparation.inspection import inspect_table
 from cotas.words import say
 
@@ -37,7 +37,7 @@ def separable(
     Example: cotas separable builtin:iris --class setosa
     """
     table = open_table(data, target, columns)
-    y, task = target_of(table, "classification")
+    table, y, task = target_of(table, "classification")
     y = _against_the_rest(y, of)
     preparation = preparation_of(table, columns)
     keep = (*preparation.keep, *preparation.unix_seconds)

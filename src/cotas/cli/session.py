@@ -15,7 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from cotas.files.remarks import Remark
+from cotas.files.problems import Remark
 from cotas.words import say
 
 
@@ -38,21 +38,18 @@ class Session:
 
     def say(self, *lines: str) -> None:
         """Lines of the result."""
-        if not self.json and not self.quiet:
-            for line in lines:
-                self.out.print(line, markup=False)
+        if not self.quiet:
+            self.result(*lines)
 
     def alarm(self, *lines: str) -> None:
         """Lines of the result that nobody should miss."""
-        if not self.json and not self.quiet:
-            for line in lines:
-                self.out.print(line, markup=False, style="bold red")
+        if not self.quiet:
+            self.result(*lines, style="bold red")
 
-    def result(self, *lines: str) -> None:
+    def result(self, *lines: str, style: str | None = None) -> None:
         """Lines that are shown even with --quiet."""
-        if not self.json:
-            for line in lines:
-                self.out.print(line, markup=False)
+        for line in lines if not self.json else ():
+            self.out.print(line, markup=False, style=style)
 
     def note(self, *lines: str) -> None:
         """Something beside the result, such as a warning."""

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from cotas.cli.command import UsageError
 from cotas.cli.data import BUILTIN
-from cotas.cli.exits import UsageError
-from cotas.files.limits import memory_of_the_machine
+from cotas.files.compression import memory_of_the_machine
 from cotas.files.problems import DataFileError
 from cotas.words import say
 

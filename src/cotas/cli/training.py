@@ -1,4 +1,8 @@
-"""From a table to a FitRecord: the steps of `cotas fit`, one after the other."""
+"""From a table to a FitRecord: the steps of `cotas fit`, one after the other.
+
+What was asked for; the split, in which rows that belong together stay together; the training; what
+the rows held out say.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +19,147 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 import cotas
-from cotas.arrays import AnyArray, IntArray
+from cotas.arrays import AnyArray, BoolArray, IntArray
 from cotas.certificates import Certificate
-from cotas.cli.codes import UNEXPECTED
-from cotas.cli.exits import UsageError, code_of
+from cotas.certificates.presentation import OPTIMIZATION
+from cotas.cli import UNEXPECTED
+from cotas.cli.command import UsageError, code_of
 from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
-from cotas.cli.progress import watching
+from cotas.cli.progress import Watcher
 from cotas.cli.session import Session
-from cotas.cli.splitting import Settings, SplitTable, bound_on_future_rows, split_and_told
+from cotas.files.frames import coded
 from cotas.files.models import versions
 from cotas.files.names import meant
-from cotas.files.remarks import Remark, gathered
+from cotas.files.problems import Remark, gathered, remark
 from cotas.files.tables import Table
 from cotas.preparation.columns import ColumnWarning
+from cotas.preparation.future import CLASS_BY_CLASS, DECLARED, bound_of
+from cotas.preparation.inspection import copies, inspect_table, numbered
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
+from cotas.preparation.targets import hold_out_rows
 from cotas.selection.blend import BLEND, members_of
 from cotas.stops import Stop
 from cotas.words import say
+
+# Fewer rows than this are all needed for training.
+FEWEST_TO_SPLIT = 30
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for."""
+
+    model: str | None
+    task: str
+    given: dict[str, Any]
+    seed: int = 0
+    hold_out: float = 0.2
+    confidence: float = 0.95
+    select: str | None = None
+    max_time: float | None = None
+    command: str = ""
+    preparation: Preparation = field(default_factory=Preparation)
+    group: str | None = None
+    time: float = 60.0
+    trials: int | None = None
+    single: bool = False
+    probabilities: bool = False
+    equal_rows: str = "copies"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the model that were given, `max_time` among them."""
+        return self.given | ({} if self.max_time is None else {"max_time": self.max_time})
+
+
+@dataclass(frozen=True)
+class SplitTable:
+    """The table cut into the rows to train on and the rows held out."""
+
+    table: Table
+    y: AnyArray
+    train: IntArray
+    test: IntArray
+    groups: AnyArray | None = None
+
+    def groups_of_training(self) -> AnyArray | None:
+        """What must stay together, of the rows to train on."""
+        return None if self.groups is None else self.groups[self.train]
+
+    def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
+        """The features and the targets of some rows."""
+        return self.table.take(rows), self.y[rows]
+
+
+def split_and_told(
+    session: Session, table: Table, y: AnyArray, settings: Settings
+) -> tuple[SplitTable, list[Remark]]:
+    """Set rows aside, and say what is to be known of the columns: left out, odd, sorted."""
+    rows, few = split(table, y, settings)
+    keep = (*settings.preparation.keep, *settings.preparation.unix_seconds)
+    seen = inspect_table(rows.table, rows.y, settings.task, (rows.train, rows.test), keep)
+    session.remark(*gathered([*seen, *few]))
+    return rows, [*seen, *few]
+
+
+def check_share(share: float) -> None:
+    """Raise unless it is a share of the rows to hold out."""
+    if not 0 <= share < 1:
+        raise UsageError(
+            "--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share
+        )
+
+
+def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, list[Remark]]:
+    """All rows to train on if none are to be held out, or if there are too few."""
+    share = settings.hold_out
+    check_share(share)
+    if table.has_names:
+        table = replace(table, features=coded(table.features))
+    table, groups, said = grouped(table, y, settings)
+    if share > 0 and len(y) < FEWEST_TO_SPLIT:
+        words = "With {rows} rows all are trained on, and none are held out."
+        share, said = 0, [*said, remark(words, "few rows", rows=len(y))]
+    rows = np.arange(len(y)), np.arange(0)
+    if share > 0:
+        rows = hold_out_rows(y, settings.task, share, settings.seed, groups)
+    return SplitTable(table, y, *rows, groups), said
+
+
+def grouped(
+    table: Table, y: AnyArray, settings: Settings
+) -> tuple[Table, AnyArray | None, list[Remark]]:
+    """What must stay on one side: the groups of a column, which is then no feature, or copies."""
+    if settings.group is None:
+        found, said = copies(table, y, settings.task)
+        if settings.equal_rows == "independent" and found is not None:
+            words = "{count} rows occur more than once; each counts as a draw of its own."
+            count = int((np.bincount(found)[found] > 1).sum())
+            return table, None, [remark(words, "duplicates", count=count)]
+        return table, found, said
+    table.refuse_names("group", [settings.group])
+    if settings.group not in table.names:
+        raise UsageError("--group: there is no column {group!r}.", group=settings.group)
+    column = table.features[settings.group].cast(str).fill_null("")
+    groups = numbered(column.to_numpy())
+    words = "Rows with the same {name!r} are on one side of the split; it is left out."
+    if groups.max(initial=-1) + 1 < len(groups):
+        words = (
+            "Rows with the same {name!r} are on one side of the split; it is left out, and nothing "
+            "is proved of future rows, of which they are no independent draws."
+        )
+    return table.without([settings.group]), groups, [remark(words, "group", settings.group)]
+
+
+def bound_on_future_rows(
+    wrong: BoolArray, rows: SplitTable, settings: Settings, tried: int = 1
+) -> Certificate | None:
+    """The bound that mistakes on the rows held out prove; None where rows belong together."""
+    notes = (CLASS_BY_CLASS, *[DECLARED] * (settings.equal_rows == "independent"))
+    return bound_of(wrong, rows.groups, settings.confidence, tried, notes)
 
 
 @dataclass(frozen=True)
@@ -82,11 +207,11 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
 
 def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Iterator[Remark]:
     """Columns that were left out in training because no value of theirs comes often."""
-    known = {remark.column for remark in said}
+    known = {one.column for one in said}
     for name, kind in preparation.dropped_:
         if kind == "text" and name not in known:
             words = "Column {name!r} is left out: it has many values, and none comes often."
-            yield Remark("rare values", name, say(words, name=name))
+            yield remark(words, "rare values", name)
 
 
 def train_one(
@@ -97,10 +222,10 @@ def train_one(
     `made` is the estimator, where others have chosen its parameters.
     """
     X, y = rows.take(rows.train)
-    with watching(session, name) as watcher:
+    with Watcher(session, name) as watcher:
         callback = watcher.callback
         if made is None:
-            given = (settings.seed, _timed(settings), callback, settings.select)
+            given = (settings.seed, settings.parameters, callback, settings.select)
             estimator, notes = build(name, y, *given)
             session.remark(*notes)
         else:
@@ -129,7 +254,7 @@ def train_one(
                 read = rows.table.with_features(X)
                 prepared = model.fit_prepared(read, y, rows.groups_of_training())
         seconds = time.perf_counter() - began
-    words = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
+    words = in_lines(caught)
     each = members_of(model.estimator_)
     late = [one.max_time for one in each if one.stop_ is Stop.TIME]
     if late:
@@ -142,10 +267,9 @@ def train_one(
     return Trained(name, model, seconds, words, tuple(watcher.trace), early, choice, prepared)
 
 
-def _timed(settings: Settings) -> dict[str, Any]:
-    """The parameters that were given, `max_time` among them."""
-    limit = {} if settings.max_time is None else {"max_time": settings.max_time}
-    return settings.given | limit
+def in_lines(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """What was warned of, each thing once and in one line."""
+    return tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
 
 
 def _watched(made: Any, callback: Any, max_time: float | None) -> Any:
@@ -288,12 +412,8 @@ def _quality(
 def rival_of(rows: SplitTable, one: Trained, sample: Sample) -> Rival:
     """How one of several models did."""
     certificate = one.model.certificate_
-    gap = certificate.relative_gap if _has_gap(certificate) else None
-    holds = certificate.holds
-    note = "; ".join(one.warnings)
+    has_gap = certificate.kind in OPTIMIZATION and not certificate.vacuous
+    gap = certificate.relative_gap if has_gap else None
     training = sample_of(one.model, rows, rows.train, one.prepared).error
-    return Rival(one.name, one.seconds, gap, holds, training, sample.error, note)
-
-
-def _has_gap(certificate: Certificate) -> bool:
-    return certificate.kind in ("duality", "gradient") and not certificate.vacuous
+    proved = (gap, certificate.holds)
+    return Rival(one.name, one.seconds, *proved, training, sample.error, "; ".join(one.warnings))

@@ -19,11 +19,12 @@ from cotas.experiments.samples import (
     LabelledSample,
     Split,
     half_log_odds,
+    plus_minus,
+    standard_error,
     ten_clouds,
     two_gaussians,
 )
 from cotas.experiments.sheet import below, beside, scatter, sides, signed, span_of
-from cotas.experiments.statistics import plus_minus, standard_error
 from cotas.plots.style import COLOURS, GREY, legend, look, tint
 from cotas.words import say
 

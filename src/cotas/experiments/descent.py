@@ -14,8 +14,8 @@ from cotas import stops
 from cotas.arrays import FloatArray
 from cotas.datasets import houses
 from cotas.experiments.figure import draws, panels
+from cotas.experiments.samples import spaced
 from cotas.experiments.sheet import below, over, span_of
-from cotas.experiments.statistics import spaced
 from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look, tint
 from cotas.regression.least_squares import LeastSquares
 from cotas.words import say

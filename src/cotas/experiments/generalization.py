@@ -11,9 +11,14 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.experiments.figure import draws
 from cotas.experiments.margins import Margins, draw_series, fit_margin
-from cotas.experiments.samples import LabelledSample, noisy_plane, overlapping_groups, two_groups
+from cotas.experiments.samples import (
+    LabelledSample,
+    noisy_plane,
+    overlapping_groups,
+    standard_error,
+    two_groups,
+)
 from cotas.experiments.sheet import beside, over, span_of
-from cotas.experiments.statistics import standard_error
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, INK, PALE, legend, look, tint
 from cotas.words import say

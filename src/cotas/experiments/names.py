@@ -216,22 +216,12 @@ def find_all(name: str) -> tuple[Figure, ...]:
         return tuple(FIGURES[one] for one in things[0].figures)
     if things:
         choices = _either(f"{item.document}-{wanted} ({item.called})" for item in things)
-        raise UnknownFigureError(
-            say(
-                "{name!r} stands in several documents: {choices}. Choose one.",
-                name=name,
-                choices=choices,
-            )
-        )
+        words = "{name!r} stands in several documents: {choices}. Choose one."
+        raise UnknownFigureError(say(words, name=name, choices=choices))
     near = _near(wanted, table)
     advice = say(" Did you mean {name}?", name=_either(near)) if near else ""
-    raise UnknownFigureError(
-        say(
-            "There is no figure {name!r}.{advice} `cotas reproduce --list` shows all.",
-            name=name,
-            advice=advice,
-        )
-    )
+    words = "There is no figure {name!r}.{advice} `cotas reproduce --list` shows all."
+    raise UnknownFigureError(say(words, name=name, advice=advice))
 
 
 def _near(wanted: str, table: dict[str, list[Shown]]) -> list[str]:

@@ -19,12 +19,12 @@ from cotas.experiments.samples import (
     LabelledSample,
     noisy_line,
     overlapping_groups,
+    standard_error,
     two_gaussians,
     two_moons,
     with_margin,
 )
 from cotas.experiments.stagewise import DELTA, data_of
-from cotas.experiments.statistics import standard_error
 from cotas.kernel.pegasos import KernelPegasos
 from cotas.kernel.svm import KernelSVM
 from cotas.kernels import RBF

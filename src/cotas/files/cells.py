@@ -16,11 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import IntArray
-from cotas.files.asking import asked, leaving_out
-from cotas.files.coding import changed, different_words, is_coded, is_text, uncoded
-from cotas.files.frames import polars
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
+from cotas.files.frames import changed, different_words, is_coded, is_text, polars, uncoded
+from cotas.files.problems import DataFileError, Remark, asked, leaving_out, remark
 from cotas.words import in_one, say
 
 # Words that stand for a value that is not there.
@@ -206,12 +203,9 @@ def without_totals(frame: Any, before: int = 0) -> tuple[Any, list[Remark]]:
     told = isinstance(word, str) and word.strip().rstrip(":").casefold() in TOTALS
     if not told or (frame[:, j] == word).sum() > 1:
         return frame, []
-    words = say(
-        "Row {row} is left out: it begins with {word!r}, like the sum of those above it.",
-        row=before + frame.height,
-        word=str(word).strip(),
-    )
-    return frame.head(frame.height - 1), [Remark("total", None, words)]
+    words = "Row {row} is left out: it begins with {word!r}, like the sum of those above it."
+    said = remark(words, "total", row=before + frame.height, word=str(word).strip())
+    return frame.head(frame.height - 1), [said]
 
 
 def words_for_missing(missing: Sequence[str], not_missing: Sequence[str]) -> tuple[str, ...]:
@@ -284,7 +278,7 @@ def understood(
     text = [name for name in text if name not in words]
     read = frame.select(text)
     truths = [name for name in text if _are_truths(frame[name])]
-    frame = frame.with_columns(_as_truths(uncoded(frame[name])) for name in truths)
+    frame = frame.with_columns(uncoded(frame[name]).str.to_lowercase() == "true" for name in truths)
     text = [name for name in text if name not in truths]
     readings = tell_readings((frame[name] for name in text), comma)
     numbers = []
@@ -316,10 +310,6 @@ def _are_truths(column: Any) -> bool:
     return len(found) > 0 and bool(found.str.to_lowercase().is_in(["true", "false"]).all())
 
 
-def _as_truths(column: Any) -> Any:
-    return column.str.to_lowercase() == "true"
-
-
 def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark]]:
     """A column of numbers that are written as text, with a remark on cells that are none."""
     pl = polars()
@@ -344,12 +334,8 @@ def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[A
     if few_enough(count, there):
         return numbers, [Remark("cells", name, cells_in_words(name, count, some))]
     if numbers.n_unique() <= FEW_WORDS or column.filter(odd).n_unique() > FEW_WORDS:
-        words = say(
-            "Column {name!r} holds numbers and words ({some}): taken as categories.",
-            name=name,
-            some=some,
-        )
-        return column, [Remark("mixed", name, words)] if 2 * count < there else []
+        words = "Column {name!r} holds numbers and words ({some}): taken as categories."
+        return column, [remark(words, "mixed", name, some=some)] if 2 * count < there else []
     found = say(
         "column {name!r} holds numbers, but {count} of its {there} cells are none ({some}).",
         name=name,

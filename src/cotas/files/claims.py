@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import IntArray
-from cotas.files.limits import USUAL, Limits
+from cotas.files.compression import USUAL, Limits
 from cotas.files.problems import DataFileError
 from cotas.words import say
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import AnyArray
-from cotas.files.errors import ModelFileError
-from cotas.files.formats import is_a_table
+from cotas.files.csv_dialect import is_a_table
+from cotas.files.problems import ModelFileError
 from cotas.words import in_one, say
 
 # A header of this size needs at most a few hundred megabytes when it is parsed.

@@ -16,7 +16,6 @@ import numpy as np
 
 from cotas.arrays import IntArray
 from cotas.files.as_given import AsGiven, Block
-from cotas.files.asking import asked
 from cotas.files.cells import (
     Reading,
     Understood,
@@ -29,8 +28,15 @@ from cotas.files.cells import (
     without_totals,
     words_for_missing,
 )
-from cotas.files.coding import coded
-from cotas.files.compression import Place, is_compressed, on_disk, open_bytes, source_name
+from cotas.files.compression import (
+    USUAL,
+    Limits,
+    Place,
+    is_compressed,
+    on_disk,
+    open_bytes,
+    source_name,
+)
 from cotas.files.csv_dialect import (
     MIXED,
     SAMPLE_BYTES,
@@ -41,12 +47,10 @@ from cotas.files.csv_dialect import (
     of_one_byte,
     sample_of,
 )
-from cotas.files.frames import first_line, polars, polars_errors
-from cotas.files.limits import USUAL, Limits
+from cotas.files.frames import coded, first_line, polars, polars_errors
 from cotas.files.lines import Untidy, about_titles, blocks_of_lines, tell_untidy, with_the_last
 from cotas.files.names import names_among, twins_in_words
-from cotas.files.problems import DataFileError, UnusedWishError
-from cotas.files.remarks import Remark
+from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
 from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
@@ -121,7 +125,7 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
     limits.check_shape(_rows_about(text, sample), len(dialect.names), source)
     words = names_among(wishes.words, dialect.names, source)
     if dialect.encoding != "utf-8":
-        text = _as_utf8(text, dialect, source)
+        text = _decoded(_bytes_of(text), dialect, source)
     try:
         frame = _parse(text, dialect, source, wishes, words)
     except DataFileError:
@@ -129,7 +133,7 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
             raise
         # A letter that is no UTF-8 stands beyond the sample.
         dialect = replace(dialect, encoding=wishes.encoding or of_one_byte(_bytes_of(text)))
-        text = _as_utf8(text, dialect, source)
+        text = _decoded(_bytes_of(text), dialect, source)
         frame = _parse(text, dialect, source, wishes, words)
     _refuse_short_rows(frame, text, dialect, source)
     frame = _as_written(frame, text, dialect, source, wishes)
@@ -143,7 +147,7 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
 def _about_letters(dialect: Dialect) -> list[Remark]:
     """What is said of letters that are written in two ways."""
     words = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
-    return [Remark("encoding", None, say(words))] if dialect.encoding == MIXED else []
+    return [remark(words, "encoding")] if dialect.encoding == MIXED else []
 
 
 def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | Path, bytes]:
@@ -252,10 +256,6 @@ def _is_utf8(text: bytes | Path) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _as_utf8(text: bytes | Path, dialect: Dialect, source: str) -> bytes:
-    return _decoded(_bytes_of(text), dialect, source)
 
 
 def _decoded(data: bytes, dialect: Dialect, source: str) -> bytes:

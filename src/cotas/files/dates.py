@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from cotas.files.cells import few_enough
-from cotas.files.frames import polars
+from cotas.files.frames import different_words, for_each_word, is_category, polars
 
 FORMS = ("ymd", "dmy", "mdy", "time")
 # How a column of dates may be read: in one of these forms, or as seconds since 1970.
@@ -46,7 +46,7 @@ def looks_like_a_date(cell: str) -> bool:
 
 
 def tell_form(words: Any) -> str | None:
-    """One of FORMS, if all of the words but a few are written in it.
+    """One of FORMS, if all the words of a column, coded or not, but a few are written in it.
 
     Where day and month could change places, the order in which the rows are sorted is taken, and
     then the one with the day first.
@@ -54,14 +54,14 @@ def tell_form(words: Any) -> str | None:
     words = words.drop_nulls()
     if len(words) == 0 or not any(map(looks_like_a_date, words.head(10).to_list())):
         return None
-    words = words.cast(polars().String)
-    if _misses(words.head(SOME_CELLS), "time") < 0.5:
-        return "time" if _fits(words, "time") else None
+    some = words.head(SOME_CELLS)
+    if 2 * _misses(some, "time") < len(some):
+        return "time" if few_enough(_misses(words, "time"), len(words)) else None
     wrong = {form: _misses(words, form) for form in ("dmy", "mdy")}
     form = min(wrong, key=lambda each: wrong[each])
-    if not _fits(words, form):
+    if not few_enough(wrong[form], len(words)):
         return None
-    first = _with_numbers(words).str.extract(_MOMENT, 1)
+    first = _with_numbers(different_words(words)).str.extract(_MOMENT, 1)
     if first.str.len_chars().drop_nulls().eq(4).all():
         return "ymd"
     if wrong["dmy"] == wrong["mdy"] and parsed(words, "mdy").drop_nulls().is_sorted():
@@ -78,6 +78,8 @@ def order_is_open(words: Any) -> bool:
 
 def parsed(words: Any, form: str) -> Any:
     """The words as moments, null where one is none; a time of day is one of the first of 1970."""
+    if is_category(words):  # each different word is read once
+        return for_each_word(words, lambda text: parsed(text, form))
     pl = polars()
     words = _with_numbers(words.str.strip_chars())
     pattern = _HOUR if form == "time" else _MOMENT
@@ -128,9 +130,6 @@ def _with_numbers(words: Any) -> Any:
     return words
 
 
-def _misses(words: Any, form: str) -> float:
-    return float(parsed(words, form).null_count() / len(words))
-
-
-def _fits(words: Any, form: str) -> bool:
-    return few_enough(parsed(words, form).null_count(), len(words))
+def _misses(words: Any, form: str) -> int:
+    """How many of the words are not written in a form."""
+    return int(parsed(words, form).null_count())

@@ -17,8 +17,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray
 from cotas.files.container import NAME_OF_TYPE
-from cotas.files.errors import ModelFileError
 from cotas.files.numpy_tables import compressed
+from cotas.files.problems import ModelFileError
 from cotas.files.records import Family, cannot_store
 from cotas.files.schema import DEEPEST, LONGEST, Scope
 

@@ -15,9 +15,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from cotas.files.cells import MISSING, looks_like_a_number
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
-from cotas.words import say
+from cotas.files.problems import DataFileError, Remark, remark
 
 _MARKS = b",;\t|"
 _NUMBER = re.compile(rb"(^|[,;\t|])\s*[+-]?\d")
@@ -110,7 +108,7 @@ def titles_above(rows: Sequence[Sequence[str]]) -> int:
 def about_titles(count: int) -> list[Remark]:
     """What is said of the rows above the names."""
     words = "The names of the columns stand in line {line}: what is above is left out."
-    return [Remark("titles", None, say(words, line=count + 1))] if count else []
+    return [remark(words, "titles", line=count + 1)] if count else []
 
 
 def _cut(lines: list[bytes], mark: str) -> list[list[str]]:

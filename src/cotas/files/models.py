@@ -21,10 +21,10 @@ from cotas.certificates import Certificate
 from cotas.files.atomic import write_atomically
 from cotas.files.container import Contents, pack, parse, unpack
 from cotas.files.encoding import ValueDecoder, ValueEncoder
-from cotas.files.errors import ModelFileError
 from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import PARTS, VALUES
 from cotas.files.kinds.certificates import WITNESS
+from cotas.files.problems import ModelFileError
 from cotas.files.schema import Scope, require
 from cotas.words import lang, say
 
@@ -195,13 +195,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         return found.model
     if hasattr(found.preparation, "around"):
         return found.preparation.around(found.model)
-    warnings.warn(
-        say(
-            "The file also holds a preparation of the data, and the model expects prepared rows: "
-            "`read_model_file(path).preparation` makes them."
-        ),
-        stacklevel=2,
+    words = (
+        "The file also holds a preparation of the data, and the model expects prepared rows: "
+        "`read_model_file(path).preparation` makes them."
     )
+    warnings.warn(say(words), stacklevel=2)
     return found.model
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
+from cotas.files.problems import DataFileError, Remark
 from cotas.words import say
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
-from cotas.files.compression import Place, on_disk, open_bytes
-from cotas.files.limits import MOST_SPARSE_COLUMNS, Limits
+from cotas.files.compression import MOST_SPARSE_COLUMNS, Limits, Place, on_disk, open_bytes
 from cotas.files.problems import DataFileError
 from cotas.words import say
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from cotas.files.errors import ModelFileError
+from cotas.files.problems import ModelFileError
 from cotas.files.schema import (
     Each,
     Field,

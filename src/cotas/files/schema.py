@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from cotas.files.errors import ModelFileError
+from cotas.files.problems import ModelFileError
 from cotas.words import Said, english, knows
 
 DEEPEST = 60  # records within records

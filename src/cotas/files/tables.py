@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,21 +19,24 @@ import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
 from cotas.files.as_given import AsGiven
-from cotas.files.asking import asked
 from cotas.files.cells import Understood, as_spelled, understood, without_totals
 from cotas.files.claims import refuse_false_claims
-from cotas.files.coding import in_words, is_text
-from cotas.files.compression import Place, on_disk, open_bytes, source_name
+from cotas.files.compression import (
+    MAX_BYTES,
+    USUAL,
+    Limits,
+    Place,
+    on_disk,
+    open_bytes,
+    source_name,
+)
+from cotas.files.csv_dialect import tell_format
 from cotas.files.csv_tables import Wishes, csv_batches, read_csv
-from cotas.files.formats import tell_format
-from cotas.files.frames import first_line, is_category, polars, polars_errors
-from cotas.files.json_tables import read_json
-from cotas.files.limits import MAX_BYTES, USUAL, Limits
+from cotas.files.frames import first_line, in_words, is_category, is_text, polars, polars_errors
 from cotas.files.lines import about_titles
 from cotas.files.names import names_among, no_column, some, twins_in_words, without_twins
-from cotas.files.other_tables import read_sheet, read_sqlite
-from cotas.files.problems import DataFileError, UnusedWishError
-from cotas.files.remarks import Remark
+from cotas.files.other_tables import read_json, read_sheet, read_sqlite
+from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
 from cotas.words import in_one, say
 
 
@@ -478,17 +482,11 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
     if not on_disk(place):
         with open_bytes(place, limits.text) as stream:
             held = io.BytesIO(limits.read(stream, source))
-    try:
+    with _whole(source):
         lazy = scanned(held, kind, source, limits)
         rows = lazy.select(pl.len()).collect().item()
         limits.check_shape(rows, len(lazy.collect_schema()), source)
         return lazy.collect()
-    except polars_errors() as error:
-        raise DataFileError(
-            "it is damaged or breaks off ({error}); get it again, whole.",
-            source,
-            error=first_line(error),
-        ) from None
 
 
 def batches(
@@ -603,11 +601,18 @@ def scanned(place: Path | io.BytesIO, kind: str, source: str, limits: Limits = U
 def _columnar_batches(
     path: Path, kind: str, source: str, rows: int, limits: Limits
 ) -> Iterator[Table]:
-    try:
+    with _whole(source):
         lazy = scanned(path, kind, source, limits)
         limits.check_columns(len(lazy.collect_schema()), source)
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             yield Table(frame, None, source, kind)
+
+
+@contextmanager
+def _whole(source: str) -> Iterator[None]:
+    """Say of a file that polars cannot read that it is damaged."""
+    try:
+        yield
     except polars_errors() as error:
         raise DataFileError(
             "it is damaged or breaks off ({error}); get it again, whole.",

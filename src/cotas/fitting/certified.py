@@ -19,13 +19,20 @@ from cotas.certificates import Certificate
 from cotas.certificates.binding import contradictions
 from cotas.certificates.certificate import CHANGED, NOT_IN_BLOCKS, checked_at_once
 from cotas.certificates.presentation import against_the_rest
-from cotas.certificates.verification import UNCHECKED, as_meant, read_labels, read_rows
+from cotas.certificates.verification import (
+    UNCHECKED,
+    as_meant,
+    in_the_other_layout,
+    read_labels,
+    read_rows,
+)
 from cotas.files.models import save
 from cotas.files.state import digest
 from cotas.fitting.from_source import nameless, of_source
+from cotas.fitting.parameters import check_parameters
 from cotas.source import Source
 from cotas.stops import InterruptedWarning, Reason, Stop
-from cotas.words import again, say
+from cotas.words import say, spoken
 
 # What no prediction depends on: how the fit went, and what a next one would go on from.
 NOT_PREDICTING = frozenset(
@@ -124,6 +131,10 @@ class Certified:
         """Whether the model keeps rows that are not those of X."""
         return False
 
+    def _check_parameters(self) -> None:
+        """Raise where a parameter cannot be what it is."""
+        check_parameters(self)
+
     # ---- why the fit ended ---------------------------------------------------------------------
 
     @property
@@ -136,14 +147,14 @@ class Certified:
     def stop_reason_(self) -> str:
         """Why the fit ended, in words."""
         check_is_fitted(self)
-        return again(self._stop_reason)
+        return spoken(self._stop_reason)
 
     def _conclude_fit(self, reason: Reason, advice: str | None = None) -> Self:
         """Keep why the fit ended, warn of what was not reached, and bind the certificates.
 
         `advice` is for a fit that has not proved its `tol`; without it `tol` is not asked for.
         """
-        self._stop, self._stop_reason = reason.stop.name, str(reason)
+        self._stop, self._stop_reason = reason.stop.name, reason.words or reason.stop.value
         if reason.stop is Stop.INTERRUPTED:
             warnings.warn(say(INTERRUPTED), InterruptedWarning, stacklevel=outside())
         gaps = [c.relative_gap for c in self._certificates if c.kind != "none"]
@@ -234,18 +245,23 @@ class Certified:
 
     def _false_regions(self, X: Matrix, y: AnyArray) -> list[str]:
         """Whether what is kept of where an optimum lies is other than the certificates prove."""
-        for kept, certificate in zip(
-            getattr(self, "_regions", []), self._certificates, strict=False
-        ):
-            if kept is None:
-                continue
+        if self._proves_regions(X, y):
+            return []
+        other = None if isinstance(X, Source) else in_the_other_layout(X)
+        if other is not None and self._proves_regions(other, y):
+            return []
+        return [say("The region that certified predictions rest on is not the one proved.")]
+
+    def _proves_regions(self, X: Matrix, y: AnyArray) -> bool:
+        pairs = zip(getattr(self, "_regions", []), self._certificates, strict=False)
+        for kept, certificate in pairs:
             try:
-                again = self._region_again(certificate, X, y)
+                again = None if kept is None else self._region_again(certificate, X, y)
             except UNCHECKED:
                 again = None  # the witness is not about these data
-            if again is None or not same_region(kept, again):
-                return [say("The region that certified predictions rest on is not the one proved.")]
-        return []
+            if kept is not None and (again is None or not same_region(kept, again)):
+                return False
+        return True
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Any:
         """The region that follows from the bounds of a certificate, computed from the data."""

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
-from cotas.source import NotInBlocksError, comes_in_blocks
+from cotas.source import NotInBlocksError, as_stored, comes_in_blocks
 
 DOUBLE_OR_SINGLE = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -145,14 +145,15 @@ def rows_to_predict(
         return X
     check_is_fitted(estimator)
     refuse_source(estimator, X)
-    return validate_data(
+    rows = validate_data(
         estimator,
-        X,
+        as_stored(X),
         accept_sparse=layouts,
         dtype=[np.float64, np.float32],
         reset=False,
         ensure_all_finite=finite,
     )
+    return canonical(rows) if sparse.issparse(rows) else rows
 
 
 def _validated(
@@ -161,6 +162,7 @@ def _validated(
 ) -> tuple[Matrix, Any]:  # fmt: skip
     """What scikit-learn makes of X and y, after what would be lost on the way is refused."""
     refuse_source(estimator, X)
+    X = as_stored(X)
     refuse_inexact(X, "X")
     refuse_y(y, "y")
     found: tuple[Matrix, Any] = validate_data(

@@ -13,7 +13,7 @@ from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates.blocks import weighed
 from cotas.certificates.sound import Sound, kind_of_labels, refuse_mixed_labels
 from cotas.fitting.data import refuse_extreme_weights
-from cotas.fitting.threads import blocks_in_threads
+from cotas.running import blocks_in_threads
 from cotas.source import Block, Changed, Source, Sums, double, is_sparse, reader_of, rows_of
 
 # y with more different values than this is one of numbers, not of classes.

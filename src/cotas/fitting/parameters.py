@@ -63,16 +63,51 @@ def check_count(value: Any, name: str) -> None:
         raise ParameterError(name, f"{name} must be a whole number above zero, not {value!r}.")
 
 
-def check_jobs(value: Any) -> None:
+def check_jobs(value: Any, name: str = "n_jobs") -> None:
     """A number of threads as scikit-learn counts them, or None."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise ParameterTypeError("n_jobs", f"n_jobs must be a whole number or None, not {value!r}.")
+        raise ParameterTypeError(name, f"{name} must be a whole number or None, not {value!r}.")
     if value == 0:
         raise ParameterError(
-            "n_jobs", "n_jobs must not be 0: give a number of threads, -1 or None for all."
+            name, f"{name} must not be 0: give a number of threads, -1 or None for all."
         )
+
+
+# What these mean in every estimator that has them.
+ASKED: dict[str, Callable[[Any, str], None]] = {
+    "tol": check_positive,
+    "max_iter": check_count,
+    "max_time": check_positive,
+    "n_jobs": check_jobs,
+    "cache_mb": check_positive,
+    "batch_size": check_count,
+    "n_components": check_count,
+    "n_iter_no_change": check_count,
+}
+
+
+def check_parameters(model: Any, **choices: tuple[Any, ...]) -> None:
+    """Raise where a parameter cannot be what it is; one whose default is None may be None.
+
+    `choices` are the values that each of some other parameters may have.
+    """
+    for name, check, optional in _asked(model.__class__):
+        value = getattr(model, name)
+        if not (optional and value is None):
+            check(value, name)
+    if hasattr(model, "C"):
+        penalty_of(model, 1.0)
+    for name, known in choices.items():
+        if (value := getattr(model, name)) not in known:
+            raise ParameterError(name, f"{name} must be one of {known}, not {value!r}.")
+
+
+@cache
+def _asked(kind: Any) -> list[tuple[str, Callable[[Any, str], None], bool]]:
+    given = signature(kind).parameters
+    return [(k, check, given[k].default is None) for k, check in ASKED.items() if k in given]
 
 
 @cache

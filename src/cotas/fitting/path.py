@@ -9,7 +9,13 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
-from cotas.certificates.consequences.path import ValidationBound, bound_validation_error
+from cotas.certificates.consequences.path import (
+    ValidationBound,
+    bound_validation_error,
+    counts_of_errors,
+)
+from cotas.certificates.verification import LABELLED, SAME, UNCHECKED, read_labels, read_rows
+from cotas.fitting.data import encode
 from cotas.fitting.parameters import check_count
 from cotas.words import say
 
@@ -118,28 +124,90 @@ class Path:
         X, y : the training data
         validation : the validation data, for the bound on the validation error
         """
-        proved = all(certificate.verify(X, y) for certificate in self.certificates)
-        if not proved or self.validation_bound is None:
-            return proved
-        if validation is None:
+        if not all(certificate.verify(X, y) for certificate in self.certificates):
+            return False
+        if validation is None and self.validation_bound is not None:
             raise ValueError("The bound on the validation error needs validation=(X_val, y_val).")
-        again = self.bound(X, y, *validation)
-        # A bound that the data prove even better is proved too; rounding may move one example.
-        slack = 1.0 / again.n_rows
-        known = self.validation_bound
-        same = known.n_rows == again.n_rows and np.array_equal(known.lams, again.lams)
-        return same and bool((known.lower <= again.lower + slack).all())
+        try:
+            return self._is_of_its_witnesses() and (
+                validation is None or self._is_of_the_validation(X, y, *validation)
+            )
+        except UNCHECKED:  # of other shapes than a path has
+            return False
+
+    def _is_of_its_witnesses(self) -> bool:
+        """Whether the models and their λ are those that the certificates prove something of."""
+        rows = zip(self.lams, self.coefs, self.intercepts, self.certificates, strict=True)
+        for lam, coef, intercept, certificate in rows:
+            points: list[Any] = [one.witness for one in certificate.singles]
+            theta = np.concatenate([np.atleast_2d(point.coef) for point in points])
+            bias = np.concatenate([np.atleast_1d(point.intercept) for point in points])
+            if not (
+                all(point.problem.lam == lam for point in points)
+                and np.array_equal(np.atleast_2d(coef), theta)
+                and np.array_equal(np.atleast_1d(intercept), bias)
+                and self._names_the_classes_of(points)
+            ):
+                return False
+        return self._has_the_lengths()
+
+    def _names_the_classes_of(self, points: list[Any]) -> bool:
+        if self.classes is None:
+            return not any(hasattr(point, name) for point in points for name in LABELLED)
+        several = ([p.positive] if hasattr(p, "positive") else p.classes for p in points)
+        named, known = [label for labels in several for label in labels], list(self.classes)
+        return named == known or (len(known) == 2 and named == known[1:])
+
+    def _has_the_lengths(self) -> bool:
+        """Whether δ is ‖β‖₁, in the units of each column that its penalty counts."""
+        if self.deltas is None:
+            return True
+        points: list[Any] = [one.witness for one in self.certificates]
+        scales = [1.0 if p.penalty_scale is None else p.penalty_scale for p in points]
+        lengths = [np.abs(coef * s).sum() for coef, s in zip(self.coefs, scales, strict=True)]
+        return bool(np.allclose(self.deltas, lengths, rtol=SAME, atol=0.0))
+
+    def _is_of_the_validation(self, X: Matrix, y: Any, X_val: Matrix, y_val: Any) -> bool:
+        """Whether the validation errors, and the bound on that of the optima, come out again.
+
+        What is proved without the room that a bound leaves is proved in any order of sums. The
+        error of a model may be any between those that rounding leaves open.
+        """
+        errors, known, classes = self.validation_errors, self.validation_bound, self.classes
+        if errors is None or classes is None:
+            return errors is None and known is None
+        X_val, y_val = read_rows(X_val), read_labels(y_val).ravel()
+        if not np.isin(y_val, classes).all():
+            return False
+        codes, n_rows = encode(y_val, classes), len(y_val)
+        for error, coef, intercept in zip(errors, self.coefs, self.intercepts, strict=True):
+            least, most = counts_of_errors(coef, intercept, X_val, codes)
+            if error not in np.arange(least, most + 1) / n_rows:
+                return False
+        if known is None:
+            return True
+        alike = known.n_rows == n_rows and np.array_equal(known.lams, self.lams)
+        if not alike or len(known.lower) != len(self.lams) - 1 or not known.error <= 1:
+            return False
+        claimed = np.rint(known.lower * n_rows).astype(np.int64)
+        again = self._bound(X, y, X_val, y_val, claimed, 0.0)
+        return bool((known.lower <= again.lower).all())
 
     def bound(self, X: Matrix, y: Any, X_val: Matrix, y_val: Any) -> ValidationBound:
         """What the certificates of support vector machines prove between the λ, recomputed."""
         assert self.validation_errors is not None
-        assert self.classes is not None
-        y, y_val = np.asarray(y).ravel(), np.asarray(y_val).ravel()
         # A bound above what the grid has reached would not help anybody.
         wrong = round(float(self.validation_errors.min()) * len(y_val))
+        return self._bound(X, y, X_val, y_val, wrong)
+
+    def _bound(
+        self, X: Matrix, y: Any, X_val: Matrix, y_val: Any, enough: Any, room: float = SAME
+    ) -> ValidationBound:
+        assert self.classes is not None
+        y, y_val = np.asarray(y).ravel(), np.asarray(y_val).ravel()
         data = (X, y, X_val, y_val, self.classes)
         singles = [list(certificate.singles) for certificate in self.certificates]
-        return bound_validation_error(singles, *data, self.pieces, wrong)
+        return bound_validation_error(singles, *data, self.pieces, enough, room)
 
     # ---- in words --------------------------------------------------------------------------------
 

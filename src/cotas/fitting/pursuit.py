@@ -13,7 +13,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
 from cotas.fitting.reporting import EpochReport, SolverReport
-from cotas.progress import Monitor
+from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
 from cotas.words import say
@@ -194,8 +194,8 @@ class Pursuit(Generic[P]):
         if self._check is not None:
             due = believed is None or self.floor.is_stuck(believed) or believed <= self.tol
             if due or (self.monitor.callbacks and self._report is None):
-                # Callbacks must not end a solver that ends by itself.
-                certificate = self._prove(iterate, keep=believed != np.inf)
+                # What is proved for callbacks alone changes nothing: they watch the same fit.
+                certificate = self._prove(iterate, keep=due)
         asked = bool(self.monitor.callbacks) and self.monitor.tell(self._told(iterate, certificate))
         known = believed if certificate is None else certificate.relative_gap
         if self._check is not None and believed != np.inf:  # that solver shows what it knows

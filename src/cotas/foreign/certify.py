@@ -15,7 +15,6 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.device import computed_by, maker_on
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
@@ -35,7 +34,8 @@ from cotas.foreign.linear import (
     perceptron,
     sgd_classifier,
 )
-from cotas.source import comes_in_blocks, source_of
+from cotas.running import one_thread_in_blas
+from cotas.source import as_stored, comes_in_blocks, source_of
 from cotas.words import say
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
@@ -163,6 +163,7 @@ def certify(
         if not isinstance(model, Certified):
             raise ValueError(f"{name} needs X and y as arrays, not a source of row blocks.")
         return model._proved_again(source_of(X, y, sample_weight), None)
+    X = as_stored(X)
     refuse_inexact(X, "X")
     (refuse_inexact if is_regressor(model) else refuse_masked)(y, "y")
     if isinstance(model, Certified) and problem == "own":

@@ -10,11 +10,9 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, sigmoid_kernel
 
 from cotas.arrays import FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelDualPoint
 from cotas.certificates.kernel_regression import KernelRegression, KernelRegressionPoint
 from cotas.certificates.presentation import against
-from cotas.fitting.threads import pooled
 from cotas.foreign.fit import ForeignFit, unproved
 from cotas.foreign.linear import svc as linear_svc_pair
 from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
@@ -23,6 +21,7 @@ from cotas.kernel.interface import Kernel
 from cotas.kernel.own import Custom
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.running import blocks_in_threads
 
 
 def svc(fit: ForeignFit) -> list[Certificate]:
@@ -111,7 +110,7 @@ def _pair(
         weights=weights / total,
         subject=against(*names) if several else "",
     )
-    with one_thread_in_blas(), pooled(None) as each:
+    with blocks_in_threads(None) as each:
         return KernelDualPoint.check_all([point], fit.X, fit.y, each=each)[0]
 
 
@@ -182,5 +181,5 @@ def _checked(
     fit: ForeignFit, problem: KernelRegression, kernel: Kernel, beta: FloatArray, bias: float
 ) -> Certificate:
     point = KernelRegressionPoint(problem, kernel, beta, bias, fit.weights)
-    with one_thread_in_blas(), pooled(None) as each:
+    with blocks_in_threads(None) as each:
         return point.survey(fit.X, fit.y, each=each)[0]

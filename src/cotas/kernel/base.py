@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelRegion
 from cotas.certificates.consequences.kernel_scores import optimal_scores
 from cotas.certificates.core.bounds import Bounds, Objection
@@ -21,12 +20,12 @@ from cotas.device.find import device_for, in_short
 from cotas.fitting.certified import Certified, outside
 from cotas.fitting.data import Examples, rows_to_predict
 from cotas.fitting.deciding import Deciding, shared_by_all
-from cotas.fitting.threads import pooled
 from cotas.kernel.blocks import Blocks, blocks_of
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.functions import Linear
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import is_dense
+from cotas.running import blocks_in_threads, one_thread_in_blas
 
 BLOCK = 512  # rows and support vectors compared at a time: 2 MB in double precision
 LARGEST_COPY = 1 << 26  # bytes for a dense copy of the support vectors
@@ -125,7 +124,7 @@ class KernelExpansion(Certified, BaseEstimator):
             if X.shape[0] * self.dual_coef_.size <= BLOCK * BLOCK:
                 kernel_values = blocks.block(blocks.left(X), slice(0, len(self.support_)))
                 return np.asarray(kernel_values @ self.dual_coef_.T + self.intercept_)
-            with pooled(self.n_jobs if X.shape[0] > BLOCK else 1) as each:
+            with blocks_in_threads(self.n_jobs if X.shape[0] > BLOCK else 1) as each:
                 values = expand(blocks, self._groups(), p, X, each)
         values += self.intercept_
         return values
@@ -268,7 +267,7 @@ class KernelClassifier(Deciding, KernelExpansion):
             return None
         parts = self.support_vectors_, self.dual_coef_.T
         try:
-            with one_thread_in_blas(), pooled(self.n_jobs) as each:
+            with blocks_in_threads(self.n_jobs) as each:
                 return optimal_scores(self.kernel_.spec(), self._rows(X), *parts, regions, each)
         except Objection:  # rows too large for the kernel to be evaluated
             return None
@@ -297,4 +296,4 @@ def same_entries(A: Matrix, B: Matrix) -> bool:
         return False
     if is_dense(A) and is_dense(B):
         return np.array_equal(A, B)
-    return not abs(sparse.csr_matrix(A) - sparse.csr_matrix(B)).max()
+    return not np.any((sparse.csr_matrix(A) - sparse.csr_matrix(B)).data)

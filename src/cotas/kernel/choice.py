@@ -88,10 +88,15 @@ def scaled_rbf(X: Matrix, weights: FloatArray | None = None) -> RBF:
         return float(sum(parts) / d)
 
     mean = mean_of(lambda rows: rows.sum(axis=1, dtype=np.float64))
-    if is_dense(X):
-        variance = mean_of(lambda rows: row_squares(rows - mean))
-    else:
-        variance = mean_of(row_squares) - mean * mean
+
+    def squares(rows: Matrix) -> FloatArray:
+        if is_dense(rows):
+            return row_squares(rows - mean)
+        rows = rows.tocsr().astype(np.float64)  # entries that are not stored differ by the mean
+        rows.data = rows.data - mean
+        return np.asarray(row_squares(rows) + (d - np.diff(rows.indptr)) * mean**2)
+
+    variance = mean_of(squares)
     width = unit * math.sqrt(max(0.0, variance) * d)
     if not width > 0:
         return RBF(gamma=1.0)

@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.design.blocks import row_spans
-from cotas.kernel.interface import Kernel, Side, check_above_zero, number
+from cotas.kernel.interface import Kernel, KernelValueError, Side, check_above_zero, number
 from cotas.kernel.products import (
     as_rows,
     dense_rows,
@@ -79,6 +79,11 @@ class RBF(Kernel):
         for name, value in (("sigma", sigma), ("gamma", gamma)):
             checked = None if value is None else check_above_zero(value, name)
             object.__setattr__(self, name, checked)
+        if not math.isfinite(self.inverse_length):
+            raise KernelValueError(
+                f"sigma={sigma!r} is so small that 1/sigma overflows, and the kernel has no finite "
+                "values. Scale the columns (e.g. with StandardScaler), or take a larger one."
+            )
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """exp(−‖x−x′‖²/(2σ²))"""

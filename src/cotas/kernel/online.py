@@ -10,14 +10,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, follow_epochs
-from cotas.fitting.threads import pooled
 from cotas.kernel.base import KernelClassifier
 from cotas.kernel.choice import as_kernel, refuse_indefinite
+from cotas.running import blocks_in_threads, one_thread_in_blas
 from cotas.solvers.kernel_online import KernelRun, KernelTraining, RowsAtHand, new_kernel_run
 from cotas.solvers.online import Epoch, Sampling
 from cotas.stops import Reason, Stop
@@ -106,12 +104,6 @@ class OnlineKernelClassifier(KernelClassifier):
         codes, positives = examples.codes[used], examples.positives()
         return new_kernel_run(np.where(codes == positives[:, None], 1.0, -1.0))
 
-    def _check_parameters(self) -> None:
-        check_count(self.max_iter, "max_iter")
-        check_positive(self.cache_mb, "cache_mb")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
-
     def _run(self, examples: Examples, used: IntArray, run: KernelRun, began: float) -> Reason:
         training = self._training(examples, used, run)
         training.deadline = deadline(began, self.max_time)
@@ -151,7 +143,7 @@ class OnlineKernelClassifier(KernelClassifier):
         beta = over_all_rows(self._coefficients(run, weights), used, examples.n_rows)
         counts = over_all_rows(run.counts, used, examples.n_rows)
         self._keep_model(examples, beta, self._intercepts(run, weights))
-        with pooled(self.n_jobs) as each:
+        with blocks_in_threads(self.n_jobs) as each:
             self._certificates = self._certify(examples, run, counts, beta, each)
 
     def _weights_in_use(self, examples: Examples, used: IntArray) -> FloatArray:

@@ -10,7 +10,7 @@ from cotas.arrays import Each, FloatArray, IntArray
 from cotas.certificates import Certificate, KernelDualPoint
 from cotas.certificates.kernel import KernelSurvey
 from cotas.fitting.data import Examples
-from cotas.fitting.parameters import check_positive, penalty_of
+from cotas.fitting.parameters import check_parameters, penalty_of
 from cotas.kernel.online import OnlineKernelClassifier
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
@@ -84,12 +84,7 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
     tol: float | None = None
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        penalty_of(self, 1.0)
-        if self.tol is not None:
-            check_positive(self.tol, "tol")
-        if self.sampling not in SAMPLINGS:
-            raise ValueError(f"sampling must be one of {SAMPLINGS}, not {self.sampling!r}.")
+        check_parameters(self, sampling=SAMPLINGS)
 
     def _rule(self) -> KernelPegasosRule:
         return KernelPegasosRule(float(self.fit_intercept), self.lam_)

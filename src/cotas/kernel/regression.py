@@ -13,29 +13,20 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import column_or_1d
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates.kernel_regression import (
     KernelRegression,
     KernelRegressionPoint,
 )
 from cotas.certificates.targets import sketches_of
 from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_not_negative,
-    check_positive,
-    check_time,
-    penalty_of,
-)
+from cotas.fitting.parameters import check_not_negative, penalty_of
 from cotas.fitting.pursuit import Pursuit
-from cotas.fitting.threads import pooled
 from cotas.kernel.base import KernelExpansion
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
 from cotas.kernel.training import Machine, helped, part_of
-from cotas.progress import Monitor
+from cotas.running import Monitor, blocks_in_threads
 from cotas.solvers.bias import best_bias_of_numbers
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.kernel_dual import SignedDual
@@ -94,7 +85,7 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         refuse_indefinite(kernel, seen.X, used, "refuse")
         self.lam_ = penalty_of(self, seen.total_weight())
         problem, room = self._problem(), int(self.cache_mb * 2**20)
-        with Monitor(self) as monitor, one_thread_in_blas(), pooled(self.n_jobs) as each:
+        with Monitor(self) as monitor, blocks_in_threads(self.n_jobs) as each:
             part = part_of(seen.X, used, is_precomputed(kernel))
             shares = seen.shares()[used]
             blocks = KernelBlocks(kernel, part, room // 2)
@@ -129,14 +120,6 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
     @abstractmethod
     def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
         """The best θ₀ for the β whose Kβ − y is given."""
-
-    def _check_parameters(self) -> None:
-        penalty_of(self, 1.0)
-        for name in ("tol", "cache_mb"):
-            check_positive(getattr(self, name), name)
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
 
 
 class RegressionCheck:

@@ -13,20 +13,13 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.certificates.certificate import CHANGED
 from cotas.certificates.device import Maker
 from cotas.device.find import check_device, device_for
 from cotas.files.state import digest
 from cotas.fitting.data import Examples, read_examples, refuse_source
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_time,
-    penalty_of,
-)
+from cotas.fitting.parameters import check_parameters
 from cotas.fitting.pursuit import Ended, worst_of
 from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
 from cotas.kernel.base import Group, KernelClassifier, same_entries
@@ -43,7 +36,7 @@ from cotas.kernel.training import (
     one_against_one,
     solve_all,
 )
-from cotas.progress import Monitor
+from cotas.running import Monitor
 from cotas.solvers.working_set import Move
 
 # Rows whose scores are computed before they are turned into the answer.
@@ -197,23 +190,24 @@ class KernelSVM(KernelClassifier):
         began = time.perf_counter()
         self._check_parameters()
         examples = read_examples(self, X, y, sample_weight, self.class_weight)
-        kernel = as_kernel(self.kernel, examples.X, examples.weights)
         used = examples.used()
         rows = np.arange(examples.n_rows) if used is None else used
+        kernel = as_kernel(self.kernel, examples.X, examples.weights)
         refuse_indefinite(kernel, examples.X, rows, self.indefinite)
         split = one_against_one if self.multiclass == "ovo" else against_the_rest
         problems = split(examples, float(self.lam), self.C)
         self.features_: Any = None
         # Who wants to see each move sees those of the processor.
         maker = None if watch is not None else self._maker_of_fit(kernel, len(rows))
-        with Monitor(self) as monitor, one_thread_in_blas():
+        starts = self._starts(examples, problems)
+        with Monitor(self) as monitor:
             facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
             if watch is not None:
                 watch.extend([] for _ in problems)
             setting = KernelSetting(self, kernel, examples, facts, monitor, began, watch, maker)
             if self.approximate is not None:
                 return self._fit_features(setting, problems)
-            ended = solve_all(setting, problems, self._starts(examples, problems))
+            ended = solve_all(setting, problems, starts)
         self.classes_, self.kernel_ = examples.classes, kernel
         self._keep(examples, problems, [one.proved for one in ended])
         return self._conclude(problems, ended)
@@ -228,12 +222,11 @@ class KernelSVM(KernelClassifier):
             features = FourierFeatures.of(kernel, X.shape[1], int(self.n_components), random)
         else:
             features = NystroemFeatures.of(kernel, X, int(self.n_components), random)
-        with one_thread_in_blas():  # these systems are small
-            Z = features.transform(X)
-            ended = [
-                FeatureCheck(setting, problem, features, Z).solve(part, len(problems))
-                for part, problem in enumerate(problems)
-            ]
+        Z = features.transform(X)
+        ended = [
+            FeatureCheck(setting, problem, features, Z).solve(part, len(problems))
+            for part, problem in enumerate(problems)
+        ]
         self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
         self.coef_ = np.array([one.proved.coef for one in ended])
         self.intercept_ = np.array([one.proved.intercept for one in ended])
@@ -360,21 +353,9 @@ class KernelSVM(KernelClassifier):
 
     def _check_parameters(self) -> None:
         check_device(self.device)
-        penalty_of(self, 1.0)
-        for name in ("tol", "cache_mb"):
-            check_positive(getattr(self, name), name)
-        for name in ("max_iter", "n_components"):
-            check_count(getattr(self, name), name)
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
-        choices: dict[str, tuple[str | None, ...]] = {
-            "solver": ("smo", "smo-simple"),
-            "multiclass": ("ovo", "ovr"),
-            "approximate": (None, "nystroem", "fourier"),
-        }
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
+        approximate = (None, "nystroem", "fourier")
+        ways = {"solver": ("smo", "smo-simple"), "multiclass": ("ovo", "ovr")}
+        check_parameters(self, **ways, approximate=approximate)
 
     def _starts(self, examples: Examples, problems: list[BinaryProblem]) -> list[FloatArray | None]:
         """The multipliers of the last fit, if it was on so many rows and on these classes."""

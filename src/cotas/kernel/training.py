@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint, presentation
 from cotas.certificates.core.kernels import positive
 from cotas.certificates.device import Maker, computed_by
@@ -21,17 +20,22 @@ from cotas.certificates.sweep import Facts, class_sketches
 from cotas.device.find import in_short
 from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn
-from cotas.fitting.threads import entries_of, pooled, rows_in_threads, thread_count
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
-from cotas.progress import Monitor
+from cotas.running import (
+    Monitor,
+    blocks_in_threads,
+    entries_of,
+    rows_in_threads,
+    thread_count,
+)
 from cotas.solvers.bias import best_bias
-from cotas.solvers.iterate import AHEAD, Iterate
+from cotas.solvers.iterate import AHEAD, Iterate, Look
 from cotas.solvers.kernel_dual import SignedDual
-from cotas.solvers.smo import ascend, smo, solve_part
+from cotas.solvers.smo import ascend, smo
 from cotas.solvers.smo_simple import smo_simple
 from cotas.solvers.working_set import Move, Watch
 from cotas.stops import Reason, Stop
@@ -43,8 +47,8 @@ if TYPE_CHECKING:
 
 # Problems of up to so many rows are solved side by side, one in each thread.
 SMALL = 4000
-# The problems of a table with up to so many rows are solved and proved together, if they have no
-# more multipliers than these among all.
+# The problems of a table with up to so many rows share one Gram matrix, and are proved together if
+# nobody watches, if they have no more multipliers than these among all.
 FEW, MOST_MULTIPLIERS = 1024, 1 << 16
 # Of fewer products of entries a Gram matrix is made before a second thread has begun.
 WORTH_A_THREAD = 1 << 25
@@ -240,6 +244,21 @@ class KernelCheck:
         """All multipliers zero."""
         return Iterate(np.zeros(len(self.problem.signs)), -self.problem.signs, 1.0, steps=0)
 
+    def iterates(
+        self, start: FloatArray | None, room: int, K: FloatArray | None, part: int
+    ) -> Generator[Iterate, FloatArray | None, None]:
+        """The run of the solver that the model asks for; K is of all rows, where it is known."""
+        model, problem = self.setting.model, self.problem
+        moves = None if self.setting.moves is None else self.setting.moves[part]
+        known = None if K is None else part_of(K, problem.rows, True)
+        blocks = KernelBlocks(self.setting.kernel, self.X, room // 2, known)
+        if model.solver == "smo-simple":
+            given = (problem.signs, problem.weights, problem.lam, self.free_bias)
+            return smo_simple(blocks, *given, moves)
+        dual, left = problem.dual(self.free_bias), room - blocks.copied
+        shrinking, watch = bool(model.shrinking), None if moves is None else Watch(moves)
+        return smo(blocks, dual, float(model.tol), left, self.each, start, shrinking, watch)
+
     def __call__(self, iterate: Iterate) -> Machine:
         problem, y, point = self.problem, self.setting.examples.y, self.point(iterate)
         with computed_by(self.setting.maker):
@@ -274,27 +293,16 @@ class KernelCheck:
 
 
 def begun_together(
-    setting: KernelSetting, problems: Sequence[BinaryProblem], room: int
+    checks: Sequence[KernelCheck], runs: Sequence[Iterator[Iterate]]
 ) -> list[tuple[Iterate, Machine]]:
-    """The problems of a small table, each solved as far as it believes, and what is proved of it.
-
-    The kernel is computed once for all the solutions, and once for all the proofs.
-    """
-    model, X, y = setting.model, setting.examples.X, setting.examples.y
-    most, tol = min(AHEAD, int(model.max_iter)), float(model.tol)
-    watches = [None for _ in problems] if setting.moves is None else map(Watch, setting.moves)
+    """Each problem of a small table as soon as its solver believes in it, all proved together."""
+    setting = checks[0].setting
+    look = Look(min(AHEAD, int(setting.model.max_iter)), float(setting.model.tol))
     with np.errstate(all="ignore"):
-        K = np.asarray(KernelBlocks(setting.kernel, X, room // 2).whole(np.float64))
-        begun = [
-            solve_part(part_of(K, p.rows, True), p.dual(True), tol, most, watch)
-            for p, watch in zip(problems, watches, strict=True)
-        ]
-        points = [
-            KernelCheck(setting, problem, map).point(iterate)
-            for problem, iterate in zip(problems, begun, strict=True)
-        ]
-        facts = Facts([setting.facts[p.positive].sketches[0] for p in problems])
-        found = survey_together(points, X, y, facts)
+        begun = [look.first(run) or check.start() for check, run in zip(checks, runs, strict=True)]
+        points = [check.point(iterate) for check, iterate in zip(checks, begun, strict=True)]
+        facts = Facts([setting.facts[check.problem.positive].sketches[0] for check in checks])
+        found = survey_together(points, setting.examples.X, setting.examples.y, facts)
     machines = [Machine.of(p, *proved) for p, proved in zip(points, found, strict=True)]
     return list(zip(begun, machines, strict=True))
 
@@ -311,51 +319,54 @@ def solve_all(
     if setting.maker is not None:
         return solve_on_device(setting, setting.maker.device, problems, starts)
     n_jobs, room = setting.model.n_jobs, int(setting.model.cache_mb * 2**20)
-    largest, parts = max(len(problem.signs) for problem in problems), range(len(problems))
+    monitor, parts = setting.monitor, range(len(problems))
+    largest = max(len(problem.signs) for problem in problems)
+    K = whole_gram(setting, len(problems), room)
     begun: list[tuple[Iterate, Machine]] = []
+
+    def prepared(part: int, threads: int, each: Each) -> tuple[KernelCheck, Iterator[Iterate]]:
+        # Problems that are solved side by side share the cache out.
+        check = KernelCheck(setting, problems[part], each)
+        return check, check.iterates(starts[part], room // threads, K, part)
 
     def solve(part: int, threads: int, each: Each) -> Ended[Machine]:
         """Follow the solver and keep its best model, by what is proved of it."""
-        problem, start = problems[part], starts[part]
-        check = KernelCheck(setting, problem, each)
-        pursuit = setting.pursuit(problem, part, len(parts), threads)
+        check, run = started[part] if started else prepared(part, threads, each)
+        pursuit = setting.pursuit(problems[part], part, len(parts), threads)
         if begun:
             pursuit.take(*begun[part])
-            start = begun[part][0].model
-        # Problems that are solved side by side share the cache out.
-        moves = None if setting.moves is None else setting.moves[part]
-        run = iterates(check, start, room // threads, each, moves)
         return pursuit.follow(helped(run, check), check, start=check.start())
 
-    with one_thread_in_blas():
-        if is_small(setting, len(problems), starts):
-            try:
-                begun = begun_together(setting, problems, room)
-            except KeyboardInterrupt:
-                setting.monitor.interrupt()
-            if begun and all(m.certificate.relative_gap <= setting.model.tol for _, m in begun):
-                seconds = time.perf_counter() - setting.began
-                return [Ended(m, Reason(Stop.PROVED), i.steps, seconds) for i, m in begun]
-        if len(problems) > 1 and largest <= SMALL and not setting.monitor.callbacks:
-            threads = thread_count(n_jobs, len(problems), largest * largest)
-            return setting.monitor.for_each(lambda k: solve(k, threads, map), parts, threads)
-        jobs = n_jobs if largest * entries_of(setting.examples.X) >= WORTH_A_THREAD else 1
-        with pooled(jobs) as each:
-            return [solve(part, 1, each) for part in parts]
+    started = []
+    if K is not None and not monitor.watched:
+        started = [prepared(part, 1, map) for part in parts]
+        try:
+            begun = begun_together(*zip(*started, strict=True))
+        except KeyboardInterrupt:
+            monitor.interrupt()
+        if begun and all(m.certificate.relative_gap <= setting.model.tol for _, m in begun):
+            seconds = time.perf_counter() - setting.began
+            return [Ended(m, Reason(Stop.PROVED), i.steps, seconds) for i, m in begun]
+    if len(problems) > 1 and largest <= SMALL and not monitor.callbacks:
+        threads = thread_count(n_jobs, len(problems), largest * largest)
+        return monitor.for_each(lambda k: solve(k, threads, map), parts, threads)
+    jobs = n_jobs if largest * entries_of(setting.examples.X) >= WORTH_A_THREAD else 1
+    with blocks_in_threads(jobs) as each:
+        return [solve(part, 1, each) for part in parts]
 
 
-def is_small(setting: KernelSetting, problems: int, starts: Sequence[FloatArray | None]) -> bool:
-    """Whether the Gram matrix of all the rows is small, and nobody wants to see each problem.
+def whole_gram(setting: KernelSetting, problems: int, room: int) -> FloatArray | None:
+    """The Gram matrix of all the rows, for all the problems of a small table; None of another.
 
     Of a part of the rows it may be positive semi-definite where that of all is not, if no formula
     says so.
     """
-    model, n = setting.model, setting.examples.n_rows
+    model, n, kernel = setting.model, setting.examples.n_rows, setting.kernel
     if n > FEW or n * problems > MOST_MULTIPLIERS or model.solver != "smo":
-        return False
-    watched = setting.monitor.callbacks or model.max_time is not None
-    fresh = all(start is None for start in starts) and not watched
-    return fresh and bool(model.fit_intercept) and positive(setting.kernel.spec())
+        return None
+    if not positive(kernel.spec()):
+        return None
+    return np.asarray(KernelBlocks(kernel, setting.examples.X, room // 2).whole(np.float64))
 
 
 def solve_on_device(
@@ -382,7 +393,7 @@ def solve_on_device(
             )
     except RuntimeError as error:
         raise RuntimeError(f"The device could not begin: {in_short(error)}") from error
-    with one_thread_in_blas(), pooled(model.n_jobs) as each:
+    with blocks_in_threads(model.n_jobs) as each:
 
         def solve(part: int, problem: BinaryProblem) -> Ended[Machine]:
             check = KernelCheck(setting, problem, each)
@@ -421,24 +432,6 @@ def on_all_rows(problem: BinaryProblem, n: int, free_bias: bool) -> SignedDual:
     assert weights is not None
     assert signs is not None
     return SignedDual.of(signs, weights, problem.lam, free_bias)
-
-
-def iterates(
-    check: KernelCheck,
-    start: FloatArray | None,
-    room: int,
-    each: Each,
-    moves: list[Move] | None = None,
-) -> Generator[Iterate, FloatArray | None, None]:
-    """The run of the solver that the model asks for, on the rows that take part."""
-    model, problem = check.setting.model, check.problem
-    blocks = KernelBlocks(check.setting.kernel, check.X, room // 2)
-    given = (problem.signs, problem.weights, problem.lam, bool(model.fit_intercept))
-    if model.solver == "smo-simple":
-        return smo_simple(blocks, *given, moves)
-    dual, left = SignedDual.of(*given), room - blocks.copied
-    shrinking, watch = bool(model.shrinking), None if moves is None else Watch(moves)
-    return smo(blocks, dual, float(model.tol), left, each, start, shrinking, watch)
 
 
 def facts_of(

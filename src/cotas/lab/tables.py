@@ -9,8 +9,8 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
 from cotas.experiments.samples import informative_covariates
-from cotas.files.coding import in_words
 from cotas.files.csv_tables import read_csv
+from cotas.files.frames import in_words
 from cotas.files.problems import DataFileError
 from cotas.lab.state import Refused
 from cotas.preparation.targets import as_target, tell_task

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-from cotas.fitting.threads import cpu_count
+from cotas.running import cpu_count
 
 # A page cannot show more than so many changes in a second.
 SECONDS_BETWEEN_NEWS = 0.05

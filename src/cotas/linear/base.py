@@ -15,13 +15,6 @@ from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import encode, rows_to_predict
 from cotas.fitting.deciding import DecidingInBlocks
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_time,
-    penalty_of,
-)
 from cotas.source import comes_in_blocks
 
 
@@ -128,13 +121,6 @@ class RiskMinimizer(LinearClassifier):
     n_jobs: int | None = None
     callbacks: Any = None
     progress: bool | None = None
-
-    def _check_parameters(self) -> None:
-        penalty_of(self, 1.0)
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
 
     def _refuse_warm_start(self) -> None:
         """Raise where a fit from a source of row blocks is to go on."""

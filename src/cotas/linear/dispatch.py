@@ -19,11 +19,10 @@ from cotas.design.blocks import times, times_transposed
 from cotas.fitting.data import Examples
 from cotas.fitting.moved import Moved
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import WORTH_A_TASK, entries_of, rows_in_threads, thread_count
 from cotas.linear.hard_margin import widest_margin
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
-from cotas.progress import Monitor
+from cotas.running import WORTH_A_TASK, Monitor, entries_of, rows_in_threads, thread_count
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, interior_point
@@ -62,17 +61,16 @@ def solve_all(
     the last fit of each class ended.
     """
     X, count = as_solved(examples.X, model.solver_), len(starts)
-    watched = model.max_time is not None or model.callbacks
     with Monitor(model) as monitor:
         size = entries_of(X)
         threads = thread_count(model.n_jobs, count, size)
         jobs = model.n_jobs if count == 1 and model.solver_ == "newton" else 1
         with rows_in_threads(X, jobs) as each:
             seen = examples if X is examples.X else replace(examples, X=X)
-            parts = _parts(model, seen, shares, problem, starts, each, not watched)
+            parts = _parts(model, seen, shares, problem, starts, each, not monitor.watched)
             begun: list[Begun] = []
             # To prove each class of a small table takes most of the time.
-            together = model.margin == "soft" and not (watched or any(starts))
+            together = model.margin == "soft" and not (monitor.watched or any(starts))
             if together and count > 1 and size < WORTH_A_TASK:
                 try:
                     begun = begun_together(parts)

@@ -25,10 +25,9 @@ from cotas.fitting.from_source import (
 )
 from cotas.fitting.parameters import penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import blocks_in_threads
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
-from cotas.progress import Monitor
 from cotas.rounds import Rounds
+from cotas.running import Monitor, blocks_in_threads
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import SMOOTH
 from cotas.solvers.newton import NewtonPoint, rough_solution

@@ -17,14 +17,13 @@ from cotas.certificates.sweep import Facts, class_sketches
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.moved import Moved
-from cotas.fitting.parameters import check_share, penalty_of
+from cotas.fitting.parameters import check_parameters, check_share, penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import entries_of, rows_in_threads, thread_count
 from cotas.linear.base import RiskMinimizer
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Logistic
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
-from cotas.progress import Monitor
+from cotas.running import Monitor, entries_of, rows_in_threads, thread_count
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.proximal_newton import newton_points
 from cotas.solvers.risks import LogisticRisk, SoftmaxLoss
@@ -245,10 +244,7 @@ class LogisticRegression(RiskMinimizer):
         return logs if z.shape[1] == 1 else np.log(self.predict_proba(X))
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        for name, known in (("penalty", PENALTIES), ("multiclass", MULTICLASS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {known}, not {getattr(self, name)!r}.")
+        check_parameters(self, penalty=PENALTIES, multiclass=MULTICLASS)
         check_share(self.l1_ratio, "l1_ratio")
 
     def _solve(

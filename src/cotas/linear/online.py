@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from cotas.arrays import FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.blocks import Signs, Watched
 from cotas.certificates.sweep import Facts, gather_facts
@@ -21,19 +20,19 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import bound_to, note_columns
-from cotas.fitting.parameters import check_count, check_jobs, check_time
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
-from cotas.fitting.threads import (
-    aside,
-    blocks_in_threads,
-    entries_of,
-    taking_turns,
-    thread_count,
-)
 from cotas.fitting.validation import Patience, check_validation, hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
+from cotas.running import (
+    aside,
+    blocks_in_threads,
+    entries_of,
+    one_thread_in_blas,
+    taking_turns,
+    thread_count,
+)
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
 from cotas.source import Source, source_of
@@ -331,11 +330,8 @@ class OnlineClassifier(LinearClassifier):
     # ---- how a fit goes ----------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_count(self.max_iter, "max_iter")
-        check_count(self.n_iter_no_change, "n_iter_no_change")
+        super()._check_parameters()
         check_validation(self.validation_fraction)
-        check_jobs(self.n_jobs)
-        check_time(self.max_time)
 
     def _begin(self, examples: Examples) -> History:
         """A run from zero."""

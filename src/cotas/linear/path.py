@@ -21,7 +21,7 @@ from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
-from cotas.progress import Monitor
+from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import say

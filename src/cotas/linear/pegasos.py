@@ -15,7 +15,7 @@ from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.blocks import Watched
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
-from cotas.fitting.parameters import check_positive, penalty_of, read_start
+from cotas.fitting.parameters import check_parameters, check_positive, penalty_of, read_start
 from cotas.fitting.pursuit import end_of_turn
 from cotas.linear.history import History
 from cotas.linear.mixed_svm import DualPoints, best_biases
@@ -118,13 +118,9 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        penalty_of(self, 1.0)
-        if self.tol is not None:
-            check_positive(self.tol, "tol")
-            if not self.certify:
-                raise ValueError("tol asks for a proof, which certify=False leaves out.")
-        if self.sampling not in SAMPLINGS:
-            raise ValueError(f"sampling must be one of {SAMPLINGS}, not {self.sampling!r}.")
+        check_parameters(self, sampling=SAMPLINGS)
+        if self.tol is not None and not self.certify:
+            raise ValueError("tol asks for a proof, which certify=False leaves out.")
         if isinstance(self.step, str):
             if self.step not in NAMED_STEPS:
                 raise ValueError(

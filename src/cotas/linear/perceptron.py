@@ -11,6 +11,7 @@ from cotas.arrays import FloatArray
 from cotas.certificates import Certificate, PerceptronLedger, PerceptronMixture, Separability
 from cotas.certificates.blocks import Watched
 from cotas.fitting.data import Examples
+from cotas.fitting.parameters import check_parameters
 from cotas.linear.history import History
 from cotas.linear.mixing import Mixture
 from cotas.linear.online import OnlineClassifier
@@ -93,8 +94,7 @@ class Perceptron(OnlineClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.separator not in ("model", "tightest"):
-            raise ValueError(f"separator must be 'model' or 'tightest', not {self.separator!r}.")
+        check_parameters(self, separator=("model", "tightest"))
 
     def _rule(self) -> PerceptronRule:
         return PerceptronRule(float(self.fit_intercept))

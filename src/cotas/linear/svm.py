@@ -20,14 +20,14 @@ from cotas.certificates import (
 )
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.deciding import shared_by_all
-from cotas.fitting.parameters import penalty_of
+from cotas.fitting.parameters import check_parameters, penalty_of
 from cotas.linear.base import RiskMinimizer
 from cotas.linear.dispatch import SOLVERS, Ending, Solution, solve_all
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, ascent_comes_first
-from cotas.source import Source, source_of
+from cotas.source import Source, as_stored, source_of
 from cotas.words import say
 
 LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
@@ -194,7 +194,8 @@ class LinearSVM(RiskMinimizer):
         """
         refuse_source(self, X)
         labels = self.predict(X)
-        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype="numeric", reset=False)
+        layouts = ["csr", "csc"]
+        X = validate_data(self, as_stored(X), accept_sparse=layouts, dtype="numeric", reset=False)
         regions = [region for region in self._regions if region is not None]
         unchanged = all(certificate.holds for certificate in self._current_certificates())
         if len(regions) < len(self.coef_) or not unchanged:
@@ -205,13 +206,7 @@ class LinearSVM(RiskMinimizer):
         return labels, shared_by_all(codes, low, high)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.margin not in ("soft", "hard"):
-            raise ValueError(f"margin must be 'soft' or 'hard', not {self.margin!r}.")
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {tuple(LOSSES)}, not {self.loss!r}.")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {SOLVERS}, not {self.solver!r}.")
+        check_parameters(self, margin=("soft", "hard"), loss=tuple(LOSSES), solver=SOLVERS)
         if self.loss != "hinge" and self.solver not in ("auto", "newton"):
             raise ValueError(f"solver={self.solver!r} is for loss='hinge'; take 'newton'.")
 
@@ -263,8 +258,6 @@ class LinearSVM(RiskMinimizer):
     def _keep(self, solutions: list[Solution], examples: Examples) -> None:
         self.coef_ = np.array([solution.point.coef for solution in solutions])
         self.intercept_ = np.array([solution.point.intercept for solution in solutions])
-        how = self._how(examples.X)
-        self._certificates = [solution.certificate.noted(how) for solution in solutions]
         supports = [_support(solution) for solution in solutions]
         coefs = [
             _signed_alpha(solution, examples, rows)
@@ -276,6 +269,8 @@ class LinearSVM(RiskMinimizer):
         self.leave_one_out_bound_ = self.n_support_ / examples.n_rows
         self.support_ = supports[0] if len(supports) == 1 else supports
         self.dual_coef_ = coefs[0] if len(coefs) == 1 else coefs
+        how = self._how(examples.X)
+        self._certificates = [solution.certificate.noted(how) for solution in solutions]
 
 
 def _support(solution: Solution) -> IntArray:

@@ -1,13 +1,14 @@
-"""The two decorators that every compiled algorithm is written with.
+"""The decorators that every compiled algorithm is written with.
 
-`@loop` compiles a function that walks over examples. `@generic` declares an operation whose
+`@loop` compiles a function that walks over examples, `@loop_in_place` one of many arrays that makes
+none. `@generic` declares an operation whose
 implementation depends on the type of its first argument: in plain Python it is chosen at run
 time, inside a loop Numba chooses it while compiling. One loop therefore serves every layout of
 the data, and reads like the page it comes from.
 """
 
 from cotas.loops.assignment import assign
-from cotas.loops.compiled import loop
+from cotas.loops.compiled import loop, loop_in_place
 from cotas.loops.generic import EXACT, REORDERED, generic
 
-__all__ = ["EXACT", "REORDERED", "assign", "generic", "loop"]
+__all__ = ["EXACT", "REORDERED", "assign", "generic", "loop", "loop_in_place"]

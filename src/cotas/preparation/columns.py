@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
-from cotas.files.asking import asked
 from cotas.files.cells import (
     FEW_WORDS,
     are_codes,
@@ -20,11 +19,9 @@ from cotas.files.cells import (
     few_enough,
     numbers_of_words,
 )
-from cotas.files.coding import different_words, is_text, uncoded
 from cotas.files.dates import order_is_open, tell_form
-from cotas.files.frames import is_category, polars
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark
+from cotas.files.frames import different_words, is_category, is_text, polars, uncoded
+from cotas.files.problems import DataFileError, Remark, asked, remark
 from cotas.fitting.certified import outside
 from cotas.words import in_one, say
 
@@ -167,7 +164,7 @@ def left_out(frame: Any, dropped: Collection[tuple[str, str]]) -> Iterator[Remar
 
 def _other(column: Any, name: str) -> Remark:
     words = "Column {name!r} is left out: it holds {type}, which no model here can use."
-    return Remark("other", name, say(words, name=name, type=_type_of(column)))
+    return remark(words, "other", name, type=_type_of(column))
 
 
 def _type_of(column: Any) -> str:
@@ -178,19 +175,17 @@ def _type_of(column: Any) -> str:
 
 
 def _identifier(name: str) -> Remark:
-    words = say(
+    words = (
         "Column {name!r} is left out: another whole number in every row, like an identifier "
-        "({how} takes it).",
-        name=name,
-        how=asked("keep", name),
+        "({how} takes it)."
     )
-    return Remark("identifier", name, words)
+    return remark(words, "identifier", name, how=asked("keep", name))
 
 
 def _role_of_words(column: Any, name: str, keep: bool) -> Role:
     form = tell_form(column)
     if form is not None:
-        order = _open_order(uncoded(column), name) if form in ("dmy", "mdy") else None
+        order = _open_order(column, name) if form in ("dmy", "mdy") else None
         return Role("date", form, order)
     values = different_words(column)
     distinct, rows = len(values), len(column) - column.null_count()
@@ -207,31 +202,22 @@ def _unit(values: Any, name: str, words: str) -> Remark | None:
     if len(values) < 3 or len(known) < MOSTLY * len(values) or known.n_unique() > 1:
         return None
     shown = values.filter(units.is_not_null()).min()
-    return Remark("unit", name, say(words, name=name, value=shown, unit=known[0].strip()))
+    return remark(words, "unit", name, value=shown, unit=known[0].strip())
 
 
 def _text(values: Any, column: Any, name: str) -> Remark:
-    measured = _unit(values, name, UNIT_LEFT_OUT)
-    if measured is not None:
-        return measured
-    words = say(
+    words = (
         "Column {name!r} is left out: {distinct} different texts in {rows} rows, names or free "
-        "text ({how} takes it).",
-        name=name,
-        how=asked("keep", name),
-        distinct=len(values),
-        rows=len(column) - column.null_count(),
+        "text ({how} takes it)."
     )
-    return Remark("text", name, words)
+    counts = {"distinct": len(values), "rows": len(column) - column.null_count()}
+    measured = _unit(values, name, UNIT_LEFT_OUT)
+    return measured or remark(words, "text", name, how=asked("keep", name), **counts)
 
 
 def _codes(values: Any, name: str) -> Remark:
-    words = say(
-        "Column {name!r} holds codes with leading zeros, such as {cell!r}: taken as categories.",
-        name=name,
-        cell=values.min(),
-    )
-    return Remark("codes", name, words)
+    words = "Column {name!r} holds codes with leading zeros, such as {cell!r}: taken as categories."
+    return remark(words, "codes", name, cell=values.min())
 
 
 def _open_order(column: Any, name: str) -> Remark | None:
@@ -240,14 +226,11 @@ def _open_order(column: Any, name: str) -> Remark | None:
         return None
     form, cell = tell_form(column), column.drop_nulls()[0]
     first = "day" if form == "dmy" else "month"
-    words = say(
+    words = (
         "Column {name!r}: nothing tells the day from the month in dates such as {cell!r}; the "
-        "{first} is taken to come first.",
-        name=name,
-        cell=cell,
-        first=say(first),
+        "{first} is taken to come first."
     )
-    return Remark(f"{first} first", name, words)
+    return remark(words, f"{first} first", name, cell=cell, first=say(first))
 
 
 def numbers_of(frame: Any, names: list[str]) -> FloatArray:
@@ -340,17 +323,12 @@ def warn_of_new(words: Any, codes: Any, name: str) -> None:
         return
     new = words.filter(codes.is_null() & words.is_not_null())
     some = ", ".join(repr(value[:40]) for value in new.unique(maintain_order=True)[:3].to_list())
-    warnings.warn(
-        say(
-            "Column {name!r}: {count} cells hold values that no row trained on had, such as "
-            "{some}; they count as none of the known ones."
-            if len(new) != 1
-            else "Column {name!r}: {count} cell holds a value that no row trained on had, {some}; "
-            "it counts as none of the known ones.",
-            name=name,
-            count=len(new),
-            some=some,
-        ),
-        ColumnWarning,
-        stacklevel=outside(),
+    words = (
+        "Column {name!r}: {count} cells hold values that no row trained on had, such as {some}; "
+        "they count as none of the known ones."
+        if len(new) != 1
+        else "Column {name!r}: {count} cell holds a value that no row trained on had, {some}; it "
+        "counts as none of the known ones."
     )
+    told = say(words, name=name, count=len(new), some=some)
+    warnings.warn(told, ColumnWarning, stacklevel=outside())

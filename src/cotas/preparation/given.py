@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from cotas.files.cells import MISSING, in_plain_numbers, tell_readings, understood, without_missing
-from cotas.files.coding import is_text, uncoded
-from cotas.files.frames import polars
+from cotas.files.frames import is_text, polars, uncoded
 from cotas.files.names import twins_in_words, without_twins
 from cotas.files.tables import Table
 from cotas.fitting.certified import outside

@@ -10,15 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.files.asking import asked, leaving_out, parameter
-from cotas.files.coding import is_text, numbered_words, uncoded
 from cotas.files.dates import parsed
-from cotas.files.frames import is_category, polars
+from cotas.files.frames import is_category, is_text, numbered_words, polars
 from cotas.files.names import some
-from cotas.files.remarks import Remark
+from cotas.files.problems import Remark, asked, leaving_out, parameter, remark
 from cotas.files.tables import Table
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
-from cotas.words import say
 
 # What is not so for some rows is not so for all; sorting all of them takes long.
 SOME_ROWS = 1000
@@ -66,7 +63,7 @@ def inspect_table(
     """
     y = table.target if y is None else y
     columns = [*_columns(table, None if split is None else split[0], keep)]
-    useless = {remark.column for remark in columns if remark.kind in (*LEFT_OUT, "constant")}
+    useless = {r.column for r in columns if r.kind in (*LEFT_OUT, "constant")}
     read = [r for r in table.remarks if r.kind == "renamed" or r.column not in useless]
     remarks = [*read, *columns]
     if y is not None:
@@ -90,23 +87,18 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
         if role.kind in LEFT_OUT:
             continue
         if _never_changes(column):
-            words = say("Column {name!r} never changes; it is left out.", name=name)
-            yield Remark("constant", name, words)
+            yield remark("Column {name!r} never changes; it is left out.", "constant", name)
             continue
         yield from _stand_ins(column, name)
         if missing > MOSTLY_MISSING * len(column):
             share = 100 * missing / len(column)
             words = "Column {name!r} is missing in {share:.0f}% of the rows."
-            yield Remark("missing", name, say(words, name=name, share=share))
+            yield remark(words, "missing", name, share=share)
         elif name not in keep and _sorts_rows(table.features[name]):
-            yield Remark(
-                "sorted",
-                name,
-                say(
-                    "Column {name!r} rises or falls from row to row, with another whole number in "
-                    "each: leave it out if it is an identifier.",
-                    name=name,
-                ),
+            yield remark(
+                "Column {name!r} rises or falls from row to row, with another whole number in "
+                "each: leave it out if it is an identifier.",
+                *("sorted", name),
             )
         elif role.kind == "date" and len(frame) < table.n_rows:
             yield from _time_order(table.features[name], role.form)
@@ -114,7 +106,7 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
 
 def _time_order(column: Any, form: str) -> Iterator[Remark]:
     """A remark on rows that stand in the order of time, of which some were drawn to be held out."""
-    moments = column if column.dtype.is_temporal() else parsed(uncoded(column), form)
+    moments = column if column.dtype.is_temporal() else parsed(column, form)
     there = moments.drop_nulls()
     ordered = there.is_sorted() or there.is_sorted(descending=True)
     if form != "time" and ordered and there.n_unique() > ENOUGH_ROWS:
@@ -123,7 +115,7 @@ def _time_order(column: Any, form: str) -> Iterator[Remark]:
             "their error tells how well gaps are filled. That of rows after the last may be "
             "larger, and larger than any bound that is proved from those held out."
         )
-        yield Remark("time", column.name, say(words, name=column.name))
+        yield remark(words, "time", column.name)
 
 
 def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
@@ -136,15 +128,15 @@ def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
         if count > 1 and len(others):
             low, high = float(others.min()), float(others.max())
             if min(abs(value - low), abs(value - high)) > high - low:
-                words = say(
+                how = asked("missing", f"{value:g}")
+                yield remark(
                     "Column {name!r} holds {value:g} in {count} rows, far from all its other "
                     "numbers: if it stands for a missing value, say so ({how}).",
-                    name=name,
+                    *("stand-in", name),
                     value=value,
                     count=count,
-                    how=asked("missing", f"{value:g}"),
+                    how=how,
                 )
-                yield Remark("stand-in", name, words)
 
 
 def _never_changes(column: Any) -> bool:
@@ -170,15 +162,11 @@ def _leaks(
     for name, column in _columns_of_use(table, useless):
         told = _tells(column[:SOME_ROWS], y[:SOME_ROWS], task, part=len(y) > SOME_ROWS)
         if told and (len(y) <= SOME_ROWS or _tells(column, y, task)):
-            yield Remark(
-                "leak",
-                name,
-                say(
-                    "Column {name!r} alone gives the target away. If it is only known afterwards, "
-                    "leave it out{drop}: the model would be of no use.",
-                    name=name,
-                    drop=leaving_out(name),
-                ),
+            yield remark(
+                "Column {name!r} alone gives the target away. If it is only known afterwards, "
+                "leave it out{drop}: the model would be of no use.",
+                *("leak", name),
+                drop=leaving_out(name),
             )
 
 
@@ -247,17 +235,14 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
     classes, counts = np.unique(y, return_counts=True)
     rarest = int(counts.argmin())
     if len(classes) > 1 and counts[rarest] < RARE_CLASS * len(y) * 2 / len(classes):
-        yield Remark(
+        yield remark(
+            "Class {label!r} has {count} of {rows} rows. The error is small even for a model that "
+            "never finds it: look at each class by itself, or set {how}.",
             "unbalanced",
-            None,
-            say(
-                "Class {label!r} has {count} of {rows} rows. The error is small even for a model "
-                "that never finds it: look at each class by itself, or set {how}.",
-                how=parameter("class_weight", "balanced"),
-                label=str(classes[rarest]),
-                count=counts[rarest],
-                rows=len(y),
-            ),
+            how=parameter("class_weight", "balanced"),
+            label=str(classes[rarest]),
+            count=counts[rarest],
+            rows=len(y),
         )
 
 
@@ -268,17 +253,14 @@ def _unmeasured_classes(y: AnyArray, split: tuple[IntArray, IntArray] | None) ->
     classes, codes = np.unique(y, return_inverse=True)
     apart = np.setdiff1d(codes[split[0]], codes[split[1]])
     if len(apart):
-        yield Remark(
+        yield remark(
+            "Of {count} of the {classes} classes no row is held out ({labels}), so nothing is "
+            "measured of how well they are found. Merge the rare ones, hold out more rows, or "
+            "predict another column; if the target is a quantity, it is a regression.",
             "unmeasured",
-            None,
-            say(
-                "Of {count} of the {classes} classes no row is held out ({labels}), so nothing is "
-                "measured of how well they are found. Merge the rare ones, hold out more rows, or "
-                "predict another column; if the target is a quantity, it is a regression.",
-                count=len(apart),
-                classes=len(classes),
-                labels=some([str(label) for label in classes[apart]]),
-            ),
+            count=len(apart),
+            classes=len(classes),
+            labels=some([str(label) for label in classes[apart]]),
         )
 
 
@@ -316,14 +298,11 @@ def copies(
         return None, []
     few = 2 * twins > len(marks) and not _one_column_tells(table, len(counts))
     if few or not several:
-        words = say(
+        words = (
             "{count} of the {rows} rows have a twin: there are {different} different ones, and "
-            "rows held out are like rows trained on.",
-            count=twins,
-            rows=len(marks),
-            different=len(counts),
+            "rows held out are like rows trained on."
         )
-        return None, [Remark("twins", None, words)]
+        return None, [remark(words, "twins", count=twins, rows=len(marks), different=len(counts))]
     alone = np.flatnonzero(often[marks])
     marks[alone] = len(counts) + np.arange(len(alone))
     words = (
@@ -336,7 +315,7 @@ def copies(
         "own, say so ({how})."
     )
     how = asked("equal-rows", "independent")
-    return marks, [Remark("duplicates", None, say(words, count=several, how=how))]
+    return marks, [remark(words, "duplicates", count=several, how=how)]
 
 
 def _one_column_tells(table: Table, different: int) -> bool:

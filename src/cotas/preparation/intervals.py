@@ -25,10 +25,6 @@ class Measure:
     low: float | None = None
     high: float | None = None
 
-    def to_dict(self) -> dict[str, float | None]:
-        """In plain types."""
-        return dict(vars(self))
-
 
 class Intervals:
     """Makes intervals from independent draws: the rows, or the groups if there are any.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cotas.files.cells import numbers_of_words
-from cotas.files.coding import uncoded
 from cotas.files.dates import parsed
-from cotas.files.frames import polars
+from cotas.files.frames import polars, uncoded
 from cotas.preparation.columns import ColumnError, refuse_odd_cells
 from cotas.words import say
 
@@ -42,7 +41,7 @@ def parts_of(column: Any, way: str) -> dict[str, Any]:
 
 def _moments(column: Any, way: str) -> Any:
     """The column as dates with times, without a time zone."""
-    pl, column = polars(), uncoded(column)
+    pl, words, column = polars(), column, uncoded(column)
     dtype, name = column.dtype, column.name
     if dtype == pl.Null:
         return column.cast(pl.Datetime)
@@ -67,6 +66,6 @@ def _moments(column: Any, way: str) -> Any:
         raise ColumnError(
             "column {name!r} holds {dtype}; the model expects dates.", name=name, dtype=dtype
         )
-    found = parsed(column, way)
+    found = parsed(words, way)
     refuse_odd_cells(column, found, name, say("dates" if way != "time" else "times"))
     return found

@@ -15,9 +15,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
-from cotas.files.asking import leaving_out
-from cotas.files.coding import for_each_word
-from cotas.files.frames import polars
+from cotas.files.frames import for_each_word, polars
+from cotas.files.problems import leaving_out
 from cotas.fitting.parameters import check_count
 from cotas.preparation.assembling import Codes, compressed, dense
 from cotas.preparation.columns import (
@@ -248,9 +247,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         useless = ("empty", *LEFT_OUT)
         self.dropped_ += [(name, role.kind) for name, role in roles.items() if role.kind in useless]
         self.dates_ = [(name, role.form) for name, role in roles.items() if role.kind == "date"]
-        frame = self._with_parts(frame)
-        kinds = {name: roles[name].kind if name in roles else "" for name in frame.columns}
-        names = [name for name in frame.columns if _is_number(kinds[name], frame[name])]
+        columns = self._with_parts(frame.clear())  # their names and types
+        kinds = {name: roles[name].kind if name in roles else "" for name in columns.columns}
+        names = [name for name in kinds if _is_number(kinds[name], columns[name])]
         plain = np.array([kinds[name] == "boolean" for name in names], dtype=np.bool_)
         numbers = set(names)
         words = [n for n, kind in kinds.items() if n not in numbers and kind in ("category", "")]

@@ -17,9 +17,9 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.certificate import CHANGED
 from cotas.files.cells import MISSING, words_for_missing
-from cotas.files.coding import coded
-from cotas.files.errors import ModelFileError
+from cotas.files.frames import coded
 from cotas.files.models import ModelFile, read_model_file, save
+from cotas.files.problems import ModelFileError
 from cotas.files.state import digest
 from cotas.files.tables import Table
 from cotas.fitting.certified import outside

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -95,23 +95,8 @@ class Quality:
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types."""
-        plain = dict(vars(self))
-        plain["measures"] = {name: one.to_dict() for name, one in self.measures.items()}
-        plain["baseline"] = self.baseline.to_dict()
-        plain["classes"] = [
-            vars(one)
-            | {
-                name: None if value is None else value.to_dict()
-                for name, value in (("recall", one.recall), ("precision", one.precision))
-            }
-            for one in self.classes
-        ]
-        plain["calibration"] = [
-            vars(one) | {"found": one.found.to_dict()} for one in self.calibration
-        ]
-        plain["guess"] = None if self.guess is None else self.guess.to_dict()
-        plain["confusion"] = None if self.confusion is None else self.confusion.tolist()
-        return plain
+        told = None if self.confusion is None else self.confusion.tolist()
+        return asdict(self) | {"confusion": told}
 
 
 def quality_of_classes(

@@ -10,10 +10,9 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.certificates import Certificate
-from cotas.files.coding import is_text
 from cotas.files.dates import tell_form
-from cotas.files.frames import is_category, polars
-from cotas.files.remarks import Remark
+from cotas.files.frames import is_category, is_text, polars
+from cotas.files.problems import Remark
 from cotas.files.tables import Table
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality

@@ -1,4 +1,4 @@
-"""What is to be predicted: classes or numbers."""
+"""What is to be predicted, classes or numbers, and the rows held out to judge it."""
 
 from __future__ import annotations
 
@@ -47,13 +47,11 @@ def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
         if values.dtype.kind not in "fiu":
             raise DataFileError("{name} holds words; regression needs numbers.", name=name)
         values = values.astype(np.float64)
-        if not np.isfinite(values).all():
-            raise DataFileError("{name} holds NaN or an infinite number.", name=name)
+        _refuse_infinite(values, name)
         _refuse_overflow(values, name)
         return values
     if values.dtype.kind == "f":
-        if not np.isfinite(values).all():
-            raise DataFileError("{name} holds NaN or an infinite number.", name=name)
+        _refuse_infinite(values, name)
         if not np.all(values == np.round(values)):
             raise DataFileError(
                 "{name} holds numbers with decimals, which are quantities and no "
@@ -155,6 +153,17 @@ def read_target(y: Any, task: str) -> Any:
     cells = [None if str(each) in ("None", "nan", "<NA>") else each for each in values.tolist()]
     found = understood(pl.DataFrame({"y": cells}, strict=False), False, "")
     return as_target(found.frame["y"].to_numpy(), task)
+
+
+def _refuse_infinite(values: FloatArray, name: str) -> None:
+    odd = np.flatnonzero(~np.isfinite(values))
+    if len(odd):
+        raise DataFileError(
+            "{name} holds NaN or an infinite number, first in row {row}: correct it, or leave the "
+            "row out.",
+            name=name,
+            row=int(odd[0]) + 1,
+        )
 
 
 def _refuse_overflow(values: FloatArray, name: str) -> None:

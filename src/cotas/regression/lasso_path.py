@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.design.centred import CentredColumns
@@ -26,19 +25,18 @@ from cotas.fitting.parameters import (
     check_time,
 )
 from cotas.fitting.path import Path, falling, spread
-from cotas.fitting.pursuit import Pursuit
+from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import SolverReport
-from cotas.fitting.threads import rows_in_threads
 from cotas.problem import relative_gap
-from cotas.progress import Monitor
 from cotas.regression.lasso import Lasso
 from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
+from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.homotopy import Homotopy
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import Penalty
-from cotas.stops import InterruptedWarning, Stop
+from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import say
 
 METHODS = ("working-sets", "homotopy")
@@ -80,7 +78,8 @@ def lasso_path(
     positive, standardize, fit_intercept, tol : as in `Lasso`
     sample_weight : array of shape (n_samples,), optional
     max_time : float, optional
-        Seconds after the call, proofs included, after which no further λ is begun.
+        Seconds after the call, proofs included, after which the path ends with the last λ that was
+        solved.
     n_jobs : int, optional
         As in `Lasso`.
     callbacks : callable or list of callables, optional
@@ -121,7 +120,7 @@ def lasso_path(
     problem = LassoProblem(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
-    with one_thread_in_blas(), rows_in_threads(seen.X, n_jobs) as each:
+    with rows_in_threads(seen.X, n_jobs) as each:
         columns = centred_columns(seen, problem, each, n_jobs)
         penalty = Penalty(1.0, positive=bool(positive))
         if method == "homotopy":
@@ -131,15 +130,16 @@ def lasso_path(
             # Where no column is correlated with y, β = 0 for every λ.
             most = follower.largest_lam or 1.0
             total, solutions = None, follower.knots(most, ratio * most)
+            ahead: Any = SimpleNamespace(deadline=np.inf)  # its steps are short
         else:
-            solver = WorkingSetLasso(columns, seen.y, penalty)
+            solver = WorkingSetLasso(columns, seen.y, penalty, deadline(began, max_time))
             most = solver.largest_lam or 1.0
             grid = spread(n_lams, ratio * most, most) if lams is None else falling(lams)
-            total, solutions = len(grid), solver.path(grid, SHARE * tol)
-        points = _Points(columns, seen, problem)
+            total, solutions, ahead = len(grid), solver.path(grid, SHARE * tol), solver
+        points = _Points(columns, seen, problem, tol)
         watching = SimpleNamespace(callbacks=callbacks, progress=progress)
         with Monitor(watching, "λ", total, "lasso_path") as monitor:
-            found = _walk(solutions, points, monitor, max_time, began)
+            found = _walk(solutions, points, monitor, max_time, began, ahead)
         return points.certified(found, exact=method == "homotopy")
 
 
@@ -149,22 +149,30 @@ def _walk(
     monitor: Monitor,
     max_time: float | None,
     began: float,
+    solver: Any,
 ) -> list[LassoIterate]:
     """The solutions up to the last λ, or up to where someone asked to stop; at least one.
 
-    With a limit of time they are proved along the way, so that the proofs count too.
+    With a limit of time they are proved along the way, so that the proofs count too: the solver has
+    to end before it by as long as the last proof took.
     """
     found: list[LassoIterate] = []
 
-    def ends(iterate: Iterate) -> None:
+    def ends(iterate: Iterate) -> Reason | None:
         solution = iterate.model
+        late = time.perf_counter() > solver.deadline
+        if found and late and not points.settled(solution):
+            return Reason(Stop.TIME)  # in the middle of this λ
         found.append(solution)
         figures = {"λ": f"{solution.lam:.2g}"}
         if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
             figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
         monitor.show(**figures)
-        if max_time is not None and len(found) % TOGETHER == 0:
-            points.prove(found)
+        if max_time is not None:
+            if len(found) == 1 or len(found) % TOGETHER == 0:
+                points.prove(found)
+            solver.deadline = deadline(began, max_time) - points.seconds
+        return None
 
     def report(iterate: Iterate) -> SolverReport:
         [certificate] = points.certificates(found[-1:], *points.coefs(found[-1:]))
@@ -192,10 +200,16 @@ def _walk(
 class _Points:
     """Solutions as the checker sees them."""
 
-    def __init__(self, columns: CentredColumns, seen: Observations, problem: LassoProblem) -> None:
-        self.columns, self.seen, self.problem = columns, seen, problem
+    def __init__(
+        self, columns: CentredColumns, seen: Observations, problem: LassoProblem, tol: float
+    ) -> None:
+        self.columns, self.seen, self.problem, self.tol = columns, seen, problem, tol
         self._proved: list[tuple[FloatArray, FloatArray, list[Certificate]]] = []
-        self._count = 0
+        self._count, self.seconds = 0, 0.0  # those of the last proof, most of which is one pass
+
+    def settled(self, solution: LassoIterate) -> bool:
+        """Whether the solver has come near enough for this λ."""
+        return relative_gap(solution.gap, solution.primal) <= self.tol
 
     def coefs(self, found: list[LassoIterate]) -> tuple[FloatArray, FloatArray]:
         targets = np.broadcast_to(self.seen.y[:, None], (self.seen.n_rows, len(found)))
@@ -220,9 +234,10 @@ class _Points:
         """Prove those that have not been proved yet."""
         rest = found[self._count :]
         if rest:
+            began = time.perf_counter()
             coefs, biases = self.coefs(rest)
             self._proved.append((coefs, biases, self.certificates(rest, coefs, biases)))
-            self._count = len(found)
+            self._count, self.seconds = len(found), time.perf_counter() - began
 
     def certified(self, found: list[LassoIterate], exact: bool) -> Path:
         self.prove(found)

@@ -17,9 +17,8 @@ from cotas.certificates.streamed import Stream
 from cotas.fitting.certified import outside
 from cotas.fitting.data import Observations, read_observations, refuse_source
 from cotas.fitting.from_source import note_columns
-from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
+from cotas.fitting.parameters import check_parameters, check_positive
 from cotas.fitting.pursuit import at_floor
-from cotas.fitting.threads import blocks_in_threads, rows_in_threads, thread_count
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import IN_BLOCKS, BlockTask
 from cotas.regression.solving import (
@@ -32,6 +31,7 @@ from cotas.regression.solving import (
 )
 from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
+from cotas.running import blocks_in_threads, rows_in_threads, thread_count
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
 from cotas.source import Source, source_of
@@ -225,15 +225,7 @@ class SquaredLossRegressor(LinearRegressor):
             yield each, 1 if each is map else thread_count(self.n_jobs)
 
     def _check_parameters(self) -> None:
-        check_positive(self.tol, "tol")
-        if self.max_iter is not None:
-            check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
-        check_count(self.batch_size, "batch_size")
-        if self.solver not in ("auto", *SOLVERS):
-            known = ", ".join(repr(name) for name in ("auto", *SOLVERS))
-            raise ValueError(f"solver must be one of {known}, not {self.solver!r}.")
+        check_parameters(self, solver=("auto", *SOLVERS))
         if self.start is not None and self.solver not in ITERATIVE:
             names = ", ".join(map(repr, ITERATIVE))
             raise ValueError(f"start is where a descent begins: it needs a solver of {names}.")

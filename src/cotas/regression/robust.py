@@ -10,22 +10,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from cotas.arrays import Each, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.moved import Moved
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_time,
-    penalty_of,
-)
+from cotas.fitting.parameters import penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
-from cotas.fitting.threads import rows_in_threads
-from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
+from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import EpsilonInsensitive, Huber
 from cotas.solvers.proximal_point import ProximalStart, proximal_point
@@ -76,11 +68,7 @@ class RobustRegressor(LinearRegressor):
         starts = self._starts(seen)
         total = seen.total_weight()
         self.lam_ = penalty_of(self, total)
-        with (
-            Monitor(self) as monitor,
-            one_thread_in_blas(),
-            rows_in_threads(seen.X, self.n_jobs) as each,
-        ):
+        with Monitor(self) as monitor, rows_in_threads(seen.X, self.n_jobs) as each:
             near = Moved.near_zero(seen.X, bool(self.fit_intercept))
             ended = [
                 self._solve(seen, near, target, starts[target], each, monitor, began)
@@ -94,12 +82,8 @@ class RobustRegressor(LinearRegressor):
         return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         self._loss()
-        penalty_of(self, 1.0)
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
 
     def _solve(
         self,

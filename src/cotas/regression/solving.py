@@ -110,7 +110,9 @@ ILL_CONDITIONED = (
 )
 
 # Where squaring the data costs more digits than this, the residuals are looked at once more.
-WORTH_REFINING = 1e3
+WORTH_REFINING = 1e5
+# That two numbers at random are both a thousandth of what they should be happens once in a million.
+COMBINATIONS = 2
 
 
 def by_normal_equations(task: Task) -> Outcome:
@@ -122,17 +124,18 @@ def by_normal_equations(task: Task) -> Outcome:
     factor = factorize(moments, task.penalty, task.free_bias)
     if factor is None:
         return _without_full_rank(task)
-    if factor.condition > WORTH_REFINING:
-        return _looked_at_again(task, factor)[0]
-    theta = factor.solve(moments.slope(task.free_bias)).T.copy()
-    theta0 = task.bias(theta, moments.mean, moments.target_mean)
-    return Outcome(theta, theta0, condition=factor.condition)
+    return _solved(task, factor)[0]
 
 
-def _looked_at_again(task: Task, factor: Factor | PseudoFactor) -> tuple[Outcome, bool]:
-    """From the moments, refined by the residuals; and whether they agree."""
+def _solved(task: Task, factor: Factor | PseudoFactor) -> tuple[Outcome, bool]:
+    """From the moments, refined by the residuals where that shows; and whether they agree."""
+    moments = task.moments
+    if factor.condition <= WORTH_REFINING:
+        theta = factor.solve(moments.slope(task.free_bias)).T.copy()
+        theta0 = task.bias(theta, moments.mean, moments.target_mean)
+        return Outcome(theta, theta0, condition=factor.condition), True
     given = (task.rows, task.penalty, task.free_bias, task.each)
-    found, accurate = refine(factor, task.moments, *given)
+    found, accurate = refine(factor, moments, *given)
     return Outcome(found.theta, found.theta0, condition=found.condition), accurate
 
 
@@ -141,7 +144,7 @@ def _without_full_rank(task: Task) -> Outcome:
     moments = task.moments
     factor = pseudo_factorize(moments, task.penalty, task.free_bias)
     if factor.clear and _is_constant_along(task, factor.null):
-        outcome, accurate = _looked_at_again(task, factor)
+        outcome, accurate = _solved(task, factor)
         if accurate:
             outcome.singular = task.lam == 0
             outcome.remarks = (SINGULAR,) if outcome.singular else ()
@@ -152,7 +155,13 @@ def _without_full_rank(task: Task) -> Outcome:
 
 
 def _is_constant_along(task: Task, directions: FloatArray) -> bool:
-    """Whether the columns are collinear for rounding not squared, as the triangle would see it."""
+    """Whether the columns are collinear for rounding not squared, as the triangle would see it.
+
+    A few combinations of the directions, at random, show what any of them would.
+    """
+    if directions.shape[1] > COMBINATIONS:
+        turns = np.random.default_rng(0).standard_normal((directions.shape[1], COMBINATIONS))
+        directions = directions @ turns
     middle = task.moments.mean @ directions if task.free_bias else 0.0
     farthest = -task.rows.map_reduce(Farthest(directions, middle), task.each)
     return bool(farthest <= max(task.rows.n_rows, task.rows.n_features) * EPS)

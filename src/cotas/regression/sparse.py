@@ -19,26 +19,23 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations, read_observations, refuse_source
 from cotas.fitting.from_source import bound_to, note_columns
 from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
     check_number,
+    check_parameters,
     check_positive,
     check_share,
-    check_time,
 )
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
-from cotas.fitting.threads import blocks_in_threads, rows_in_threads, thread_count
 from cotas.problem import relative_gap
-from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import triangle_in_blocks
+from cotas.running import Monitor, blocks_in_threads, rows_in_threads, thread_count
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import Penalty
 from cotas.solvers.run import NO_WEIGHTS
-from cotas.source import Source, shape_of_targets, source_of
+from cotas.source import Source, as_stored, shape_of_targets, source_of
 from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
@@ -136,7 +133,7 @@ class SparseRegressor(LinearRegressor):
         refuse_source(self, X)
         X, y = validate_data(
             self,
-            X,
+            as_stored(X),
             y,
             accept_sparse=["csr", "csc"],
             dtype=[np.float64, np.float32],
@@ -153,6 +150,7 @@ class SparseRegressor(LinearRegressor):
         return found[0] if self.coef_.ndim == 1 else np.stack(found)
 
     def _check_parameters(self) -> None:
+        check_parameters(self)
         check_share(self.l1_ratio, "l1_ratio")
         if not self.l1_ratio > 0:
             raise ValueError("l1_ratio must be above zero; Ridge has no ℓ1 penalty.")
@@ -165,10 +163,6 @@ class SparseRegressor(LinearRegressor):
             if self.lam == 0:
                 raise ValueError("lam must be above zero; without a penalty use LeastSquares.")
             check_positive(self.lam, "lam")
-        check_positive(self.tol, "tol")
-        check_count(self.max_iter, "max_iter")
-        check_time(self.max_time)
-        check_jobs(self.n_jobs)
 
     def _weights(self, n_features: int) -> FloatArray | None:
         """w as an array, refused where it is none; None where all are one."""
@@ -209,8 +203,7 @@ class SparseRegressor(LinearRegressor):
         turn = end_of_turn(began, self.max_time, target, targets)
         ratio, given = float(self.l1_ratio), NO_WEIGHTS if weights is None else weights
         penalty = Penalty(ratio, 1.0 - ratio, bool(self.positive), given)
-        watched = bool(self.callbacks) or self.max_time is not None
-        ends = (deadline(began, turn), int(self.max_iter), watched)
+        ends = (deadline(began, turn), int(self.max_iter), monitor.watched)
         solver = WorkingSetLasso(columns, y, penalty, *ends)
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
         problem = self._problem(None if self.delta is not None else lam)

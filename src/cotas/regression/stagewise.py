@@ -14,20 +14,23 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates.blocks import Columns, Watched
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations, rows_to_predict
 from cotas.fitting.from_source import bound_to, note_columns, shift_of
-from cotas.fitting.parameters import check_count, check_jobs, check_positive, check_time
+from cotas.fitting.parameters import check_parameters, check_positive
 from cotas.fitting.pursuit import Pursuit, finished
 from cotas.fitting.reporting import StepReport
-from cotas.fitting.threads import blocks_in_threads, rows_in_threads, thread_count
-from cotas.progress import Monitor
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import read_moments_and_ends
+from cotas.running import (
+    Monitor,
+    blocks_in_threads,
+    rows_in_threads,
+    thread_count,
+)
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.moments import targets
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
@@ -225,7 +228,7 @@ class StagewiseRegressor(LinearRegressor):
             return self._fit_in_blocks(source, eps, began)
         seen = read_observations(self, X, y, sample_weight, layout="csc")
         target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
-        with one_thread_in_blas(), rows_in_threads(seen.X, self.n_jobs) as each:
+        with rows_in_threads(seen.X, self.n_jobs) as each:
             threads = 1 if each is map else thread_count(self.n_jobs)
             options = (bool(self.fit_intercept), True, each, threads)
             near, shift = _nearer(seen.X, bool(self.fit_intercept))
@@ -324,15 +327,11 @@ class StagewiseRegressor(LinearRegressor):
         return Reason(Stop.ITERATIONS)
 
     def _check_parameters(self) -> None:
-        check_jobs(self.n_jobs)
-        check_time(self.max_time)
+        check_parameters(self, ties=TIES)
         self._rates()
 
     def _rates(self) -> FloatArray:
         """ε for each iteration, whatever it was given as."""
-        check_count(self.max_iter, "max_iter")
-        if self.ties not in TIES:
-            raise ValueError(f"ties must be one of {TIES}, not {self.ties!r}.")
         m = int(self.max_iter)
         if callable(self.eps):
             eps = np.array([float(self.eps(k)) for k in range(m)])

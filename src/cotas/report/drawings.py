@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
@@ -15,9 +16,18 @@ from cotas.plots import loss_against_c
 from cotas.plots.fitted import margins_of
 from cotas.plots.style import COLOURS, INK, STYLE, drawing, legend, look, plain
 from cotas.preparation.record import FitRecord, Sample
-from cotas.report.content import Picture
 from cotas.report.figures import about_calibration
 from cotas.words import say
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing as SVG, with the sentence that says what to see in it."""
+
+    title: str
+    caption: str
+    svg: str
+
 
 IDENTIFIED = re.compile(r'(\bid="|url\(#|href="#)')
 

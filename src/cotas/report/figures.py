@@ -5,7 +5,6 @@ from __future__ import annotations
 from cotas.files.names import some
 from cotas.preparation.intervals import Measure
 from cotas.preparation.quality import ClassQuality, Quality
-from cotas.report.markup import number
 from cotas.words import say
 
 # A bound has so many, rounded up, here as in the certificate that it stands in.
@@ -21,6 +20,11 @@ MEASURES = {
     "average precision": "average precision",
     "Brier score": "Brier score",
 }
+
+
+def number(value: float) -> str:
+    """Four digits, on the terminal and on the page."""
+    return f"{value:.4g}"
 
 
 def span(measure: Measure, confidence: float) -> str:
@@ -130,11 +134,8 @@ def alarms_of(quality: Quality | None) -> list[str]:
         return []
     found = []
     if quality.constant is not None:
-        found.append(
-            say(
-                "This model gives the same answer for every row: {answer}.", answer=quality.constant
-            )
-        )
+        words = "This model gives the same answer for every row: {answer}."
+        found.append(say(words, answer=quality.constant))
     if quality.verdict != "better":
         text = NO_BETTER[bool(quality.classes), quality.verdict]
         error = quality.measures["error" if quality.classes else "RMSE"]
@@ -142,12 +143,6 @@ def alarms_of(quality: Quality | None) -> list[str]:
         found.append(say(text, answer=quality.answer, **figures))
     if quality.silent and quality.constant is None:
         rows = sum(one.rows for one in quality.classes if one.label in quality.silent)
-        names = some(quality.silent)
-        found.append(
-            say(
-                "This model never answers {labels}, though {rows} of these rows are of that kind.",
-                labels=names,
-                rows=rows,
-            )
-        )
+        words = "This model never answers {labels}, though {rows} of these rows are of that kind."
+        found.append(say(words, labels=some(quality.silent), rows=rows))
     return found

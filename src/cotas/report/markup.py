@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from cotas.report.figures import number
+
 
 def text(value: object) -> str:
     return escape(str(value))
-
-
-def number(value: float) -> str:
-    """Four digits, as the terminal has them."""
-    return f"{value:.4g}"
 
 
 def paragraph(words: str) -> str:

@@ -10,16 +10,28 @@ from cotas.certificates.presentation import at_most, percent
 from cotas.files.atomic import write_atomically
 from cotas.preparation.record import AGAIN, OPTIMISTIC, FitRecord
 from cotas.report.certificates import STANDINGS, card, has_gap, overview, standing
-from cotas.report.content import Content, Effects, HeldOutFigures, Picture
 from cotas.report.figures import DIGITS
 from cotas.report.markup import bars, details, items, pairs, paragraph, section, table, text
-from cotas.report.record import content_of
+from cotas.report.record import Content, Effects, HeldOutFigures, content_of
 from cotas.report.style import STYLE
 from cotas.words import current, say
 
 PROVED = (
     "It is proved that no other choice of its parameters has an objective lower than its own by "
     "more than {gap}."
+)
+PROVED_OF_EACH = (
+    "Of each of its models it is proved that no other choice of that model’s parameters has an "
+    "objective lower than its own by more than {gap}."
+)
+ENDED_EARLY = "The training was ended before its goal. The certificate is about the model as it is."
+NO_WARNING = (
+    "No constant column, no column that gives the answer away, no row on both sides of the split, "
+    "no class that is rare."
+)
+PER_UNIT = (
+    "The number is how much the output changes for one unit of the column. The bar is that for one "
+    "standard deviation, and for a category that for its presence, so that bars can be compared."
 )
 MOST_COEFFICIENTS = 40
 MOST_COLUMNS = 200
@@ -72,14 +84,6 @@ def render(content: Content) -> str:
     )
 
 
-def _alarms(content: Content) -> str:
-    """What a reader must not miss, before all else."""
-    return "".join(
-        f'<p class="alarm" role="alert"><b>{text(say("WARNING"))}.</b> {text(alarm)}</p>'
-        for alarm in content.alarms
-    )
-
-
 def _summary(content: Content) -> str:
     """What a reader in a hurry takes away."""
     states = Counter(standing(certificate) for _, certificate in content.certificates)
@@ -93,20 +97,21 @@ def _summary(content: Content) -> str:
         lines.append(_bound_in_words(held_out))
     if set(states) == {"holds"} and all(has_gap(c) for _, c in content.certificates):
         gap = percent(max(c.relative_gap for _, c in content.certificates))
-        lines.append(say(PROVED, gap=gap))
+        blend = any(one.member for _, one in content.certificates)
+        lines.append(say(PROVED_OF_EACH if blend else PROVED, gap=gap))
     else:
-        lines.append(say("The proof: {standing}.", standing=f"{proofs}{_worst_gap(content)}"))
+        proved = (c for _, c in content.certificates if standing(c) == "holds" and has_gap(c))
+        gaps = [one.relative_gap for one in proved]
+        worst = f" ({say('relative gap')} {percent(max(gaps))})" if gaps else ""
+        lines.append(say("The proof: {standing}.", standing=f"{proofs}{worst}"))
     if content.warnings:
         lines.append(say("Warnings about the data: {count}, below.", count=len(content.warnings)))
-    return section(say("In short"), _alarms(content), items(lines, "summary"))
-
-
-def _worst_gap(content: Content) -> str:
-    """The largest relative gap of those that have one."""
-    gaps = [
-        c.relative_gap for _, c in content.certificates if standing(c) == "holds" and has_gap(c)
-    ]
-    return f" ({say('relative gap')} {percent(max(gaps))})" if gaps else ""
+    # What a reader must not miss comes before all else.
+    alarms = (
+        f'<p class="alarm" role="alert"><b>{text(say("WARNING"))}.</b> {text(alarm)}</p>'
+        for alarm in content.alarms
+    )
+    return section(say("In short"), *alarms, items(lines, "summary"))
 
 
 def _data(content: Content) -> str:
@@ -136,15 +141,7 @@ def _data(content: Content) -> str:
 
 def _warnings(content: Content) -> str:
     if not content.warnings:
-        return section(
-            say("What to look at in the data"),
-            paragraph(
-                say(
-                    "No constant column, no column that gives the answer away, no row on "
-                    "both sides of the split, no class that is rare."
-                )
-            ),
-        )
+        return section(say("What to look at in the data"), paragraph(say(NO_WARNING)))
     return section(say("What to look at in the data"), items(content.warnings, "warnings"))
 
 
@@ -154,14 +151,10 @@ def _model(content: Content) -> str:
         table((say("parameter"), say("value")), content.parameters.items()),
     ]
     if content.interrupted:
-        parts.append(
-            paragraph(
-                say(
-                    "The training was ended before its goal. The certificate is about the "
-                    "model as it is."
-                )
-            )
+        words = (
+            "The training was ended before its goal. The certificate is about the model as it is."
         )
+        parts.append(paragraph(say(words)))
     if content.preparation:
         parts += [
             f"<h3>{text(say('How the columns are prepared (part of the model)'))}</h3>",
@@ -182,11 +175,8 @@ def _certificates(content: Content) -> str:
 
 def _held_out(held_out: HeldOutFigures | None) -> list[str]:
     if held_out is None:
-        return [
-            paragraph(
-                say("No rows were kept apart, so nothing here says how the model does on new ones.")
-            )
-        ]
+        said = "No rows were kept apart, so nothing here says how the model does on new ones."
+        return [paragraph(say(said))]
     parts = [paragraph(say("{rows} rows were kept apart before the training.", rows=held_out.rows))]
     known = dict(held_out.measures)
     if held_out.baseline is not None:
@@ -196,14 +186,8 @@ def _held_out(held_out: HeldOutFigures | None) -> list[str]:
     parts.append(pairs(known))
     parts.append(paragraph(_bound_in_words(held_out)))
     if held_out.tried > 1:
-        parts.append(
-            paragraph(
-                say(
-                    "The bound takes into account that {tried} models were compared on these rows.",
-                    tried=held_out.tried,
-                )
-            )
-        )
+        said = "The bound takes into account that {tried} models were compared on these rows."
+        parts.append(paragraph(say(said, tried=held_out.tried)))
     if held_out.classes:
         parts.append(f"<h3>{text(say('What the rows of each class were taken for'))}</h3>")
         parts.append(table(held_out.headings, held_out.classes))
@@ -248,19 +232,7 @@ def _effects(content: Content) -> str:
     scaled = linear and any(effects.sizes != effects.per_unit for effects in content.effects)
     return section(
         title,
-        *(
-            [
-                paragraph(
-                    say(
-                        "The number is how much the output changes for one unit of the column. "
-                        "The bar is that for one standard deviation, and for a category that for "
-                        "its presence, so that bars can be compared."
-                    )
-                )
-            ]
-            if scaled
-            else []
-        ),
+        *[paragraph(say(PER_UNIT))] * scaled,
         *charts,
     )
 
@@ -289,16 +261,12 @@ def _and_more(count: int) -> str:
 
 
 def _pictures(content: Content) -> str:
-    if not content.pictures:
-        return ""
-    return section(say("Pictures"), *(_figure(picture) for picture in content.pictures))
-
-
-def _figure(picture: Picture) -> str:
-    return (
+    figures = [
         f"<figure><h3>{text(picture.title)}</h3>{picture.svg}"
         f"<figcaption>{text(picture.caption)}</figcaption></figure>"
-    )
+        for picture in content.pictures
+    ]
+    return section(say("Pictures"), *figures) if figures else ""
 
 
 def _reproduce(content: Content) -> str:

@@ -4,22 +4,112 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from cotas.certificates import Certificate
 from cotas.certificates.certificate import MEAN
 from cotas.preparation.doubt import doubts_of
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.quality import Quality
 from cotas.preparation.record import ColumnSummary, FitRecord, Rival
 from cotas.preparation.telling import called, telling_parameters
-from cotas.report.content import ColumnLine, Content, Effects, HeldOutFigures
-from cotas.report.drawings import pictures_of
-from cotas.report.figures import MEASURES, about_groups, alarms_of, found, span
-from cotas.report.markup import number
+from cotas.report.drawings import Picture, pictures_of
+from cotas.report.figures import (
+    MEASURES,
+    about_groups,
+    alarms_of,
+    baseline_line,
+    found,
+    number,
+    span,
+)
 from cotas.words import say
+
+
+@dataclass(frozen=True)
+class ColumnLine:
+    """One column of the table: its name, what it holds, and a few words on its values."""
+
+    name: str
+    kind: str
+    missing: int
+    values: str
+
+
+@dataclass(frozen=True)
+class HeldOutFigures:
+    """What the rows that were kept apart say about the model.
+
+    Attributes
+    ----------
+    rows : how many rows were kept apart
+    measures : name of each measure on them, such as the error or R², and its value in words
+    baseline : name and value, in words, of doing without the model
+    bound : what the error on new rows does not exceed, or None where nothing bounds it
+    confidence : how often such a bound is true
+    tried : how many models were compared on the same rows, which the bound pays for
+    classes : for each class its name, its rows, what they were taken for, recall and precision
+    headings : of these
+    """
+
+    rows: int
+    measures: Mapping[str, str]
+    baseline: tuple[str, str] | None = None
+    bound: float | None = None
+    confidence: float = 0.95
+    tried: int = 1
+    classes: Sequence[Sequence[str]] = ()
+    headings: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What each column does to the prediction.
+
+    `sizes` are comparable from column to column, and are what the bars show; `per_unit` are the
+    coefficients in the units of the columns, where the model has any. `unsure` is what the gap
+    leaves open: sizes up to it are not told from zero.
+    """
+
+    label: str
+    names: Sequence[str]
+    sizes: Sequence[float]
+    per_unit: Sequence[float] | None = None
+    unsure: float = 0.0
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything one report says, in the order in which it says it."""
+
+    source: str
+    rows: int
+    width: int  # how many columns; `columns` describes those that have names
+    columns: Sequence[ColumnLine]
+    target: str
+    task: str
+    classes: Mapping[str, int]
+    warnings: Sequence[str]
+    model: str
+    parameters: Mapping[str, str]
+    preparation: Sequence[str]
+    certificates: Sequence[tuple[str, Certificate]]
+    held_out: HeldOutFigures | None
+    effects: Sequence[Effects]
+    compared: Sequence[Sequence[str]] = ()  # the first row holds the headings
+    commands: Sequence[str] = ()  # by which each of them is trained again
+    pictures: Sequence[Picture] = field(default_factory=tuple)
+    command: str = ""
+    seed: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    interrupted: bool = False
+    alarms: Sequence[str] = ()
+    short: Sequence[str] = ()  # the whole in a few sentences
+
 
 # What a column holds.
 KINDS = {
@@ -79,7 +169,7 @@ def _in_short(record: FitRecord) -> Iterator[str]:
         task=say(record.task),
         columns=len(record.model.preparation_.used_columns_) or table.n_columns,
         rows=table.n_rows,
-        model=called(record.model_name, record.model.estimator_),
+        model=_by(record),
     )
     if record.hold_out is not None and quality is not None:
         name = "error" if quality.classes else "RMSE"
@@ -96,16 +186,19 @@ def _in_short(record: FitRecord) -> Iterator[str]:
     names = _largest([*_effects(record)])
     if names:
         yield say("What matters most: {names}.", names=", ".join(names))
-        share = getattr(record.model.estimator_, "share_told_", 1.0)
-        if share < 1.0:
-            words = "It is told by models with {percent} of the weight; kernels do not tell it."
-            yield say(words, percent=f"{100 * share:.0f}%")
     if record.certificate.kind == MEAN:
         yield from record.certificate.notes[:1]
+    if record.certificate.kind == MEAN and record.rivals:
         yield say(
             "It was chosen because the mean of its squared errors on rows kept out of training is "
             "smaller than that of each of its models, by more than a standard error."
         )
+
+
+def _by(record: FitRecord) -> str:
+    """The model as the object of a sentence."""
+    many = getattr(record.model.estimator_, "names_", None)
+    return record.model_name if many is None else say("a blend of {count} models", count=len(many))
 
 
 def _largest(effects: Sequence[Effects], most: int = 3) -> list[str]:
@@ -152,6 +245,8 @@ def _parameters(record: FitRecord) -> dict[str, str]:
         name: number(value) if isinstance(value, float) else str(value)
         for name, value in telling_parameters(estimator, ("lam", "delta", "tol")).items()
     }
+    if record.certificate.kind == MEAN:
+        told = {say("weight of {name}", name=name): share for name, share in told.items()}
     support = getattr(estimator, "support_", None)
     if support is not None:
         rows = support if isinstance(support, np.ndarray) else np.concatenate(support)
@@ -164,27 +259,18 @@ def _preparation(preparation: Preparation) -> list[str]:
     lines = []
     count = len(preparation.number_names_)
     if count and preparation.standardize and preparation.layout_ != "sparse":
-        lines.append(
-            say("Numbers, less their mean and divided by their deviation: {count}.", count=count)
-        )
+        words = "Numbers, less their mean and divided by their deviation: {count}."
+        lines.append(say(words, count=count))
     else:
         lines.append(say("The numbers are used as they are."))
     marked = zip(preparation.number_names_, preparation.indicated_, strict=True)
     indicated = [name for name, there in marked if there]
     if indicated:
-        lines.append(
-            say(
-                "Missing numbers become the mean, with a column that marks them: {names}.",
-                names=", ".join(indicated),
-            )
-        )
+        words = "Missing numbers become the mean, with a column that marks them: {names}."
+        lines.append(say(words, names=", ".join(indicated)))
     if preparation.category_names_:
-        lines.append(
-            say(
-                "Categories, with a column of zeros and ones for each value: {count}.",
-                count=len(preparation.category_names_),
-            )
-        )
+        words = "Categories, with a column of zeros and ones for each value: {count}."
+        lines.append(say(words, count=len(preparation.category_names_)))
     if preparation.dropped_:
         names = ", ".join(name for name, _ in preparation.dropped_)
         lines.append(say("Left out: {names}.", names=names))
@@ -193,7 +279,10 @@ def _preparation(preparation: Preparation) -> list[str]:
 
 def _labels(record: FitRecord) -> list[str]:
     """What each certificate is about, where there are several."""
-    return [part.title for part in record.certificate.parts] or [""]
+    parts = record.certificate.parts
+    counts = Counter(part.member for part in parts)
+    # Of a model of a blend that has one proof, its name says all.
+    return [p.member if p.member and counts[p.member] == 1 else p.title for p in parts] or [""]
 
 
 def _held_out(record: FitRecord) -> HeldOutFigures | None:
@@ -202,10 +291,6 @@ def _held_out(record: FitRecord) -> HeldOutFigures | None:
         return None
     proved = bound is not None and bound.kind != "none" and bound.holds
     figures: Mapping[str, float] = bound.figures if bound is not None else {}
-    meaning = say(
-        "the baseline: the most frequent class" if quality.classes else "the baseline: the mean"
-    )
-    always = say("always “{answer}”", answer=quality.answer)
     headings, rows = _confusion(quality)
     return HeldOutFigures(
         rows=quality.rows,
@@ -214,7 +299,7 @@ def _held_out(record: FitRecord) -> HeldOutFigures | None:
             for name, one in quality.measures.items()
         }
         | {say("intervals"): words for words in about_groups(quality)},
-        baseline=(always, f"{number(quality.baseline.value)} ({meaning})"),
+        baseline=baseline_line(quality.answer, quality.baseline.value, bool(quality.classes)),
         bound=bound.upper if proved and bound is not None else None,
         confidence=figures.get("confidence", 0.95),
         tried=int(figures.get("models to choose from", 1)),

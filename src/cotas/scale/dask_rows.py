@@ -20,10 +20,10 @@ from dask.delayed import Delayed, delayed
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates.numbers import refuse_inexact
+from cotas.running import one_thread_in_blas
 from cotas.scale.allocation import keeping_what_is_freed
-from cotas.source import Block, Source, as_given, in_groups, in_pairs
+from cotas.source import Block, Source, as_given, as_stored, in_groups, in_pairs
 
 T = TypeVar("T")
 # Partitions that one task goes over at most: each task costs some milliseconds of the scheduler.
@@ -216,6 +216,7 @@ def _sent(parts: list[AnyArray]) -> list[Any]:
 
 def as_block(start: int, X: Any, y: Any, weights: Any) -> Block:
     """A partition as a block of numbers."""
+    X = as_stored(X)
     refuse_inexact(X, f"X, in the partition that begins with row {start},")
     rows = _matrix(X)
     target = _column(y, "y", start, rows.shape[0])

@@ -20,7 +20,7 @@ from cotas.certificates.numbers import WHOLE, refuse_inexact
 from cotas.files.cells import looks_like_a_number, understood
 from cotas.files.claims import rows_of_a_group
 from cotas.files.compression import is_compressed, open_bytes, source_name
-from cotas.files.formats import tell_format
+from cotas.files.csv_dialect import tell_format
 from cotas.files.frames import polars, polars_errors
 from cotas.files.libsvm import LARGEST_INDEX, libsvm_batches
 from cotas.files.names import no_column

@@ -16,7 +16,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray
 from cotas.files.container import arrays_in, pack
-from cotas.files.errors import ModelFileError
+from cotas.files.problems import ModelFileError
 
 
 class PageError(OSError):

@@ -22,7 +22,7 @@ from cotas.arrays import AnyArray, Each
 from cotas.files.atomic import lock, write_atomically
 from cotas.files.problems import DataFileError
 from cotas.files.state import digest
-from cotas.progress import ProgressBar
+from cotas.running import ProgressBar
 from cotas.scale.coded_pages import BEGINNING, CodedPages
 from cotas.scale.decoding import Decoder, Reading, input_files
 from cotas.scale.page_files import Page, PageError, read_page, write_page

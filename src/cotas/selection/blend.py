@@ -26,7 +26,7 @@ from cotas.fitting.certified import INTERRUPTED, NOT_PREDICTING, OF_SCIKIT_LEARN
 from cotas.fitting.from_source import nameless
 from cotas.source import Source
 from cotas.stops import InterruptedWarning, Stop
-from cotas.words import again, say
+from cotas.words import say, spoken
 
 # What the command line calls it.
 BLEND = "blend"
@@ -305,7 +305,7 @@ class Blend(Certified, BaseEstimator):
     @property
     def stop_reason_(self) -> str:
         """The same in words."""
-        return again(self._last()._stop_reason)
+        return spoken(self._last()._stop_reason)
 
     def _last(self) -> Any:
         check_is_fitted(self, "estimators_")

@@ -16,12 +16,18 @@ from cotas.certificates import ValidationBound
 from cotas.certificates.consequences.path import bound_validation_error
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_fraction, check_jobs
-from cotas.fitting.threads import thread_count
 from cotas.linear.svm import LinearSVM
-from cotas.selection.choice import Choice
-from cotas.selection.deciding import Plan, concluded, doubtful, standings_of
+from cotas.running import thread_count
+from cotas.selection.choice import Choice, number
+from cotas.selection.deciding import (
+    Goal,
+    Plan,
+    bound_for_future_rows,
+    concluded,
+    doubtful,
+    standings_of,
+)
 from cotas.selection.fits import Fitter, seen_by_last, weights_for
-from cotas.selection.generalizing import Goal, bound_for_future_rows
 from cotas.selection.parameter import (
     check_estimator,
     default_values,
@@ -35,7 +41,6 @@ from cotas.selection.parameter import (
 )
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, read_rows, split
-from cotas.selection.table import number
 from cotas.selection.walking import Watch, fit_all, tighten_all
 from cotas.selection.yardstick import yardstick
 from cotas.stops import InterruptedWarning
@@ -258,25 +263,13 @@ def _fitted(
 def _warn(result: Choice) -> None:
     if result.missed.any():
         late = [number(v) for v, m in zip(result.values, result.missed, strict=True) if m]
-        warnings.warn(
-            say(
-                "The gap asked for was not proved at {over} = {values}. {ranking}",
-                over=result.over,
-                values=", ".join(late),
-                ranking=result.ranking,
-            ),
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        words = "The gap asked for was not proved at {over} = {values}. {ranking}"
+        told = say(words, over=result.over, values=", ".join(late), ranking=result.ranking)
+        warnings.warn(told, ConvergenceWarning, stacklevel=3)
     if result.interrupted:
-        warnings.warn(
-            say(
-                "Interrupted: {count} values were finished; no model was fitted on all the data.",
-                count=len(result.values),
-            ),
-            InterruptedWarning,
-            stacklevel=3,
-        )
+        words = "Interrupted: {count} values were finished; no model was fitted on all the data."
+        told = say(words, count=len(result.values))
+        warnings.warn(told, InterruptedWarning, stacklevel=3)
 
 
 def _refitted(plan: Plan, model: Any, standing: Standing) -> Any:

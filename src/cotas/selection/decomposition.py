@@ -25,8 +25,8 @@ from sklearn.utils import check_random_state
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.fitting.parameters import check_jobs
-from cotas.fitting.threads import thread_count
-from cotas.selection.choice import plain_arrays
+from cotas.running import thread_count
+from cotas.selection.choice import as_html, as_text, gap_in_words, number, plain_arrays
 from cotas.selection.fits import Fit, Fitter, proof_of, seen_by_last, tol_of
 from cotas.selection.parameter import (
     Parameter,
@@ -38,7 +38,6 @@ from cotas.selection.parameter import (
 )
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, take
-from cotas.selection.table import as_html, as_text, gap_in_words, number
 from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import Counted, Yardstick
 from cotas.stops import InterruptedWarning

@@ -21,8 +21,8 @@ from cotas.foreign.certify import certify
 from cotas.kernel.svm import KernelSVM
 from cotas.linear.logistic import LogisticRegression
 from cotas.linear.svm import LinearSVM
-from cotas.progress import Monitor
 from cotas.regression.stagewise import StagewiseRegressor
+from cotas.running import Monitor
 from cotas.selection.enclosure import Enclosure, enclose
 from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
 from cotas.selection.splits import Part

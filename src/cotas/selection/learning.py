@@ -16,13 +16,12 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
-from cotas.fitting.threads import thread_count
-from cotas.selection.choice import plain_arrays
+from cotas.running import thread_count
+from cotas.selection.choice import as_html, as_text, gap_in_words, plain_arrays
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.parameter import Parameter, check_estimator, is_number, is_whole
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, read_rows, split
-from cotas.selection.table import as_html, as_text, gap_in_words
 from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import yardstick
 from cotas.stops import InterruptedWarning
@@ -261,11 +260,7 @@ def _first(model: Any, part: Part, chosen: IntArray) -> Part:
     chosen = np.sort(chosen)
     X, y = _safe_split(model, part.X, part.y, chosen)
     X_val = part.X_val
-    if len(chosen) < len(part.y) and _pairwise(model):
+    if len(chosen) < len(part.y) and get_tags(model).input_tags.pairwise:
         X_val = X_val[:, chosen]  # the kernel values with the rows that are trained on
     weights = None if part.weights is None else part.weights[chosen]
     return replace(part, X=X, y=y, weights=weights, X_val=X_val)
-
-
-def _pairwise(model: Any) -> bool:
-    return bool(get_tags(model).input_tags.pairwise)

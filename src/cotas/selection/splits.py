@@ -209,15 +209,12 @@ def _checked_share(validation: Any) -> float:
             f"{share!r}."
         )
     if not LEAST <= share <= MOST:
-        warnings.warn(
-            say(
-                "validation={share:g} sets aside few rows; 0.1 to 0.3 is usual."
-                if share < LEAST
-                else "validation={share:g} sets aside many rows; 0.1 to 0.3 is usual.",
-                share=share,
-            ),
-            stacklevel=6,
+        words = (
+            "validation={share:g} sets aside few rows; 0.1 to 0.3 is usual."
+            if share < LEAST
+            else "validation={share:g} sets aside many rows; 0.1 to 0.3 is usual."
         )
+        warnings.warn(say(words, share=share), stacklevel=6)
     return float(share)
 
 

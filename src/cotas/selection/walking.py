@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import validation
 
-from cotas.blas import one_thread_in_blas
-from cotas.progress import Monitor
+from cotas.running import Monitor
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.splits import Part
 from cotas.stops import InterruptedWarning
@@ -44,8 +43,7 @@ class Watch(Monitor):
             except KeyboardInterrupt:
                 self.interrupt()
 
-        with one_thread_in_blas() if threads > 1 else nullcontext():
-            self.for_each(unless_interrupted, tasks, threads)
+        self.for_each(unless_interrupted, tasks, threads)
 
     @contextmanager
     def listening(self) -> Iterator[None]:

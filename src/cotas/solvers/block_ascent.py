@@ -245,7 +245,7 @@ class OneMachine:
         """(P − D)/P by the F at hand, and a little more where F comes from single precision."""
         return self.ascent.gaps[self.c] * (1.0 if self.exact else CAUTION)
 
-    def improve(self) -> bool:
+    def improve(self, share: float = 1.0) -> bool:
         """Some rounds of all the machines that are not done; False if nothing moved."""
         ascent, aim = self.ascent, self.tol / CAUTION
         others = [c for c in range(ascent.machines) if c != self.c and ascent.gaps[c] > aim]

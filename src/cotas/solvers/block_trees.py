@@ -299,7 +299,7 @@ class BlockGrower(Grower):
             sums = np.ascontiguousarray(np.moveaxis(found, 0, -1))  # feature, node, bin, class
             totals = sums[0].sum(axis=1)
             criterion = criterion or kind(LEAST_SHARE * float(totals.sum()))
-            cuts = new_cuts(self.n_features, len(totals), self.named, np.float64)
+            cuts = new_cuts(self.features, len(totals), np.float64)
             for j in range(self.n_features):
                 cut_nodes(self.bins, criterion, j, sums[j], totals, cuts)
             ways = self.write(level, cuts, light_scores(criterion, totals))
@@ -321,7 +321,7 @@ class BlockGrower(Grower):
             sums = np.ascontiguousarray(converted(found))
             totals = sums[0].sum(axis=1)
             criterion = kind(LEAST_SHARE * float(totals.imag.sum())) if not level else criterion
-            cuts = new_cuts(self.n_features, len(totals), self.named, totals.dtype)
+            cuts = new_cuts(self.features, len(totals), totals.dtype)
             search_sums(self.features, criterion, sums, totals, cuts)
             before = np.array([score_whole(criterion, total) for total in totals])
             parts = _of_children(found, *self.write(level, cuts, before))

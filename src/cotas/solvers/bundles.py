@@ -12,7 +12,7 @@ from cotas.arrays import AnyArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.binning import MOST_BINS, Bins
 from cotas.solvers.histograms import lists_of
-from cotas.solvers.level_search import Bundles, Units
+from cotas.solvers.level_search import Extras, Units
 
 LARGEST = 128  # values of a feature that is bundled
 MOST_MEMBERS = 16  # features of a bundle
@@ -108,28 +108,34 @@ def _codes_of(bins: Bins, j: int) -> AnyArray:
 def units_of(bins: Bins, bundles: list[Bundle]) -> Units:
     """What is read: each bundle, and each feature that is in none of them."""
     n, k = len(bins.codes), len(bundles)
-    members = [j for one in bundles for j in one.features]
     joint = [one.codes[None] for one in bundles]
-    alone = np.setdiff1d(np.arange(len(bins.place)), members)
+    alone = np.setdiff1d(np.arange(len(bins.place)), _members(bundles))
     single = np.minimum(bins.sizes[alone] + 1, MOST_BINS)  # 256 values leave no code for a gap
+    plain = not bundles and not (bins.place < 0).any() and not bins.categorical.any()
     return Units(
         codes=np.concatenate([bins.codes, *joint]) if bundles else bins.codes,
         column=np.concatenate([np.arange(n, n + k), bins.place[alone]]).astype(np.int32),
         width=np.array([*(one.size for one in bundles), *single], dtype=np.int32),
-        member=np.concatenate([np.full(k, -1), alone]).astype(np.int32),
-        lists=lists_of(bins),
-        bundles=_told(bundles, len(alone)) if bundles else None,
+        extras=None if plain else _extras(bins, bundles, alone),
     )
 
 
-def _told(bundles: list[Bundle], n_alone: int) -> Bundles:
+def _members(bundles: list[Bundle]) -> list[int]:
+    return [j for one in bundles for j in one.features]
+
+
+def _extras(bins: Bins, bundles: list[Bundle], alone: IntArray) -> Extras:
     codes = [told for one in bundles for told in one.told]
     told = np.zeros((len(codes), MOST_BINS), dtype=np.uint8)
     for row, known in zip(told, codes, strict=True):
         row[: len(known)] = known
-    lengths = [0, *(len(one.features) for one in bundles), *([0] * n_alone)]
-    members = np.array([j for one in bundles for j in one.features], dtype=np.int32)
-    return Bundles(np.cumsum(lengths).astype(np.int32), members, told)
+    lengths = [0, *(len(one.features) for one in bundles), *([1] * len(alone))]
+    return Extras(
+        lists=lists_of(bins),
+        starts=np.cumsum(lengths).astype(np.int32),
+        features=np.concatenate([_members(bundles), alone]).astype(np.int32),
+        told=told,
+    )
 
 
 def readings_of(units: Units) -> IntArray:

@@ -17,7 +17,7 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import generic, loop
 from cotas.solvers.binning import MOST_BINS, Bins
-from cotas.solvers.split_search import TIE, Cuts, new_cuts, sorted_order
+from cotas.solvers.split_search import TIE, Cuts, new_cuts, sort_places
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import Trees
 
@@ -125,12 +125,13 @@ def cut_categories(
     """
     n, K = bins.sizes[j] + 1, len(total)
     left, right, shares = np.zeros(K), np.zeros(K), np.zeros(n)
+    order = np.zeros(n, dtype=np.int64)
     best = -1.0
     for c in range(K):
         for b in range(n):
             weight = sums[b].sum()
             shares[b] = sums[b, c] / weight if weight > 0 else 0.0
-        order = sorted_order(shares)
+        sort_places(shares, n, order)
         left[:] = 0
         for at in range(n - 1):
             for k in range(K):
@@ -141,35 +142,8 @@ def cut_categories(
                 best = found
                 cuts.last[j, v] = at + 1
                 for b in range(n):
-                    cuts.order[j, v, b] = order[b]
+                    cuts.groups.order[j, v, b] = order[b]
     cuts.scores[j, v] = best
-
-
-@generic
-def cut_classes(
-    order: Any, bins: Bins, criterion: Any, j: int, v: int, sums: FloatArray, total: FloatArray,
-    cuts: Cuts,
-) -> None:  # fmt: skip
-    """As `split_search.cut_node`."""
-
-
-@cut_classes.when(type(None))
-def cut_classes_by_numbers(
-    order: None, bins: Bins, criterion: Any, j: int, v: int, sums: FloatArray, total: FloatArray,
-    cuts: Cuts,
-) -> None:  # fmt: skip
-    cut_numbers(bins, criterion, j, v, sums, total, cuts)
-
-
-@cut_classes.when(np.ndarray)
-def cut_classes_by_either(
-    order: AnyArray, bins: Bins, criterion: Any, j: int, v: int, sums: FloatArray,
-    total: FloatArray, cuts: Cuts,
-) -> None:  # fmt: skip
-    if bins.categorical[j]:
-        cut_categories(bins, criterion, j, v, sums, total, cuts)
-    else:
-        cut_numbers(bins, criterion, j, v, sums, total, cuts)
 
 
 @loop
@@ -178,7 +152,10 @@ def cut_nodes(
 ) -> None:
     """The best cut of each node by one feature, from its histograms."""
     for v in range(len(totals)):
-        cut_classes(cuts.order, bins, criterion, j, v, sums[v], totals[v], cuts)
+        if bins.categorical[j]:
+            cut_categories(bins, criterion, j, v, sums[v], totals[v], cuts)
+        else:
+            cut_numbers(bins, criterion, j, v, sums[v], totals[v], cuts)
 
 
 @loop
@@ -218,13 +195,14 @@ def grow_class_tree(
     for level in range(grower.depth):
         totals = np.zeros((2**level, n_classes))
         class_totals(node, classes, w, totals)
-        cuts = new_cuts(grower.n_features, len(totals), grower.named, np.float64)
+        cuts = new_cuts(grower.features, len(totals), np.float64)
         grower.share(
             lambda part, totals=totals, cuts=cuts: search_classes(
                 bins, part, criterion, node, classes, w, totals, cuts
             )
         )
-        grower.send(*grower.write(level, cuts, light_scores(criterion, totals)))
+        grower.write(level, cuts, light_scores(criterion, totals))
+        grower.send(level)
     leaves = np.zeros((2**grower.depth, n_classes))
     class_totals(node, classes, w, leaves)
     return grower.tree(), node, leaves

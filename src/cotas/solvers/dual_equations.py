@@ -9,12 +9,13 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpocon, dpotrf
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.design.blocks import BLOCK_BYTES, times, times_transposed
+from cotas.design.blocks import times, times_transposed
 from cotas.solvers.moments import EPS
 from cotas.solvers.normal_equations import ClosedForm
 
 # The data are read again for the residuals as long as they correct the answer by more than this.
 PASSES, ACCURATE = 4, 1e-13
+BLOCK_BYTES = 1 << 20  # of columns that stay in the cache while they are multiplied
 
 
 def dual_equations(
@@ -53,7 +54,8 @@ def dual_equations(
     reciprocal, _ = dpocon(lower, np.abs(system).sum(axis=0).max(), uplo="L")
     if not reciprocal > len(K) * EPS:
         return None
-    b, alpha = roots[:, None] * (Y - target_mean), np.zeros(Y.shape)
+    b = roots[:, None] * (Y - target_mean)
+    alpha = cho_solve((lower, True), b)
     for _ in range(PASSES):
         pulled = times_transposed(X, roots[:, None] * alpha) - np.outer(mean, roots @ alpha)
         theta = D[:, None] * pulled
@@ -73,11 +75,14 @@ def _gram(X: Matrix, D: FloatArray, mean: FloatArray) -> FloatArray:
         K = np.asarray((rows.multiply(D) @ rows.T).toarray())
         side = np.asarray(rows @ (D * mean))
         return np.asarray(K - side[:, None] - side + float(mean @ (D * mean)))
-    K, width, roots = np.zeros((n, n), order="F"), max(1, BLOCK_BYTES // (8 * n)), np.sqrt(D)
+    even, width = D.min() == D.max(), min(d, max(1, BLOCK_BYTES // (8 * n)))
+    K, memory = np.zeros((n, n), order="F"), np.empty(n * width)
     for start in range(0, d, width):
-        span = slice(start, start + width)
-        block = (X[:, span].astype(np.float64, copy=False) - mean[span]) * roots[span]
+        part = X[:, start : start + width]
+        block = memory[: part.size].reshape(part.shape)
+        np.subtract(part, mean[start : start + width], out=block)
+        if not even:
+            block *= np.sqrt(D[start : start + width])
         # Half of it, which is half of the work; BLAS sees the transpose of the block as its own.
-        turned = np.ascontiguousarray(block).T
-        K = dsyrk(1.0, turned, beta=1.0, c=K, trans=1, lower=1, overwrite_c=1)
+        K = dsyrk(D[0] if even else 1.0, block.T, beta=1.0, c=K, trans=1, lower=1, overwrite_c=1)
     return np.asarray(np.tril(K, -1).T + K)

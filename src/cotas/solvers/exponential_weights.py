@@ -45,19 +45,13 @@ def advance_rows(
 def advance_signs(
     F: FloatArray, f: FloatArray, a: float, signed: FloatArray, right: float, wrong: float
 ) -> float:
-    """F ← F + a·f for f = ±1, each weight times `right` or `wrong`; Σ w."""
-    total, more, whole = 0.0, 0.0, len(F) - len(F) % 2
-    for i in range(0, whole, 2):
+    """F ← F + a·f for f = ±1, each weight times `right` or `wrong`; Σ w, as two sums in turns."""
+    total, more = 0.0, 0.0
+    for i in range(len(F)):
         F[i] += a * f[i]
-        F[i + 1] += a * f[i + 1]
-        signed[i] *= right if signed[i] * f[i] > 0 else wrong
-        signed[i + 1] *= right if signed[i + 1] * f[i + 1] > 0 else wrong
-        total += abs(signed[i])
-        more += abs(signed[i + 1])
-    for i in range(whole, len(F)):
-        F[i] += a * f[i]
-        signed[i] *= right if signed[i] * f[i] > 0 else wrong
-        total += abs(signed[i])
+        x = signed[i] * (right if signed[i] * f[i] > 0 else wrong)
+        signed[i] = x
+        total, more = more, total + abs(x)
     return total + more
 
 
@@ -69,20 +63,13 @@ def wrong_weight(signed: FloatArray, f: FloatArray, room: FloatArray) -> float:
 
 @loop
 def judge(signed: FloatArray, f: FloatArray) -> tuple[float, float, float]:
-    """Σ wyf, Σ w over the rows with yf < 0, and the largest |f|; each sum is two."""
+    """Σ wyf, Σ w over the rows with yf < 0, and the largest |f|; each sum is two, in turns."""
     edge, wrong, more_edge, more_wrong, largest = 0.0, 0.0, 0.0, 0.0, 0.0
-    whole = len(f) - len(f) % 2
-    for i in range(0, whole, 2):
-        one, two = signed[i] * f[i], signed[i + 1] * f[i + 1]
-        edge += one
-        more_edge += two
-        wrong += abs(signed[i]) if one < 0 else 0.0
-        more_wrong += abs(signed[i + 1]) if two < 0 else 0.0
-        largest = max(largest, abs(f[i]), abs(f[i + 1]))
-    for i in range(whole, len(f)):
-        edge += signed[i] * f[i]
-        wrong += abs(signed[i]) if signed[i] * f[i] < 0 else 0.0
-        largest = max(largest, abs(f[i]))
+    for i in range(len(f)):
+        x, size = signed[i] * f[i], abs(f[i])
+        edge, more_edge = more_edge, edge + x
+        wrong, more_wrong = more_wrong, wrong + (abs(signed[i]) if x < 0 else 0.0)
+        largest = size if size > largest else largest
     return edge + more_edge, wrong + more_wrong, largest
 
 

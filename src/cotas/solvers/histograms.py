@@ -30,11 +30,9 @@ class Lists(NamedTuple):
     usual: AnyArray
 
 
-def lists_of(bins: Bins) -> Lists | None:
-    """Its lists; without any None, and nothing is compiled for them."""
+def lists_of(bins: Bins) -> Lists:
+    """Its lists."""
     features = np.flatnonzero(bins.place < 0)
-    if not len(features):
-        return None
     usual = np.empty(len(features), dtype=np.uint8)
     usual[-1 - bins.place[features]] = bins.usual[features]
     return Lists(bins.starts, bins.rows.view(np.uint32), bins.listed, usual)
@@ -94,35 +92,25 @@ def collected_signs(criterion: Gini, first: float, second: float) -> complex:
 
 
 @loop
-def two_columns(
-    a: AnyArray, b: AnyArray, rows: AnyArray, criterion: Any, g: AnyArray, width: int,
-    lanes: AnyArray,
+def read_pair(
+    a: AnyArray, b: AnyArray, rows: AnyArray, start: int, stop: int, criterion: Any, g: AnyArray,
+    width: int, lanes: AnyArray, sums: AnyArray,
 ) -> None:  # fmt: skip
-    """lanes[:2] and lanes[2:]: both histograms of two columns, gᵣ being that of rows[r].
+    """sums[0] and sums[1]: the histograms of two columns, gᵣ being that of rows[r].
 
     The rows are unsigned, as the codes are: of other numbers an index must be looked at first.
     """
     for p in range(4):
         for c in range(width):
             lanes[p, c] = 0
-    for r in range(len(rows)):
+    for r in range(np.uint64(start), np.uint64(stop)):
         i, x = rows[r], g[r]
         lane = np.uint64(lane_of(criterion, r, x))
         lanes[lane, a[i]] += x
         lanes[lane + np.uint64(2), b[i]] += x
-
-
-@loop
-def list_histograms(
-    lists: Lists, k: int, width: int, criterion: Any, node: IntArray, g: AnyArray, lanes: AnyArray
-) -> None:
-    """lanes[v]: both histograms of list k over the rows of node v, but for its usual code."""
-    for v in range(lanes.shape[0]):
-        for c in range(width):
-            lanes[v, 0, c] = lanes[v, 1, c] = 0
-    for e in range(lists.starts[k], lists.starts[k + 1]):
-        i = lists.rows[e]
-        lanes[node[i], np.uint64(lane_of(criterion, e, g[i])), lists.codes[e]] += g[i]
+    for c in range(width):
+        sums[0, c] = collected(criterion, lanes[0, c], lanes[1, c])
+        sums[1, c] = collected(criterion, lanes[2, c], lanes[3, c])
 
 
 @loop

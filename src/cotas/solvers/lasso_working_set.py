@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class WorkingSetLasso:
     penalty : Ω, the penalty with λ = 1
     deadline : when to end with what there is, by `time.perf_counter`
     max_rounds : so many rounds at most, over all λ
-    watched : somebody wants to see models on the way, so that a small table is not solved in one go
+    watched : somebody wants to see the models on the way, also of a table that is solved in one go
     """
 
     def __init__(
@@ -109,7 +109,9 @@ class WorkingSetLasso:
             if not self.whole:
                 yield from self._looks_at(STRIDE * self.lam, ROUGH)
                 continue
-            found = self._stride(lam, tol)
+            lams, found = self._stride(lam, tol)
+            if self.watched:
+                yield from self._on_the_way(lams[:-1], found)
             yield self._look(self.lam, found)
             if found.done and self.lam == lam:
                 return
@@ -132,26 +134,30 @@ class WorkingSetLasso:
             began = time.perf_counter()
             part = lams[start : start + some].tolist()
             tols = np.full(len(part), tol)
-            betas, values, *_ = self._walk_on_gram(lams[start : start + some], tols)
+            found = self._walk_on_gram(lams[start : start + some], tols)
             afresh(self.working.state, len(self.working))
             # As many at a time as take a breath, so that Ctrl-C is heard.
             more = min(2 * some, STRIDES) if time.perf_counter() - began < BREATH else 1
             start, some = start + some, more
-            for lam, beta, found in zip(part, betas, values.tolist(), strict=True):
-                yield self._iterate(lam, beta.nonzero()[0], beta, Penalized(*found))
+            yield from self._on_the_way(part, found)
 
-    def _stride(self, lam: float, tol: float) -> OnGram:
-        """Some strides towards λ in one go, and to λ itself if so many get there unwatched."""
-        few = STRIDES if self.watched else max(STRIDES, FEW_ENTRIES // self.columns.p**2)
+    def _on_the_way(self, lams: Sequence[float], found: OnGram) -> Iterator[LassoIterate]:
+        """β for each of the first λ of those that were solved in one go."""
+        for lam, beta, value in zip(lams, found.betas, found.values.tolist(), strict=False):
+            yield self._iterate(lam, beta.nonzero()[0], beta, Penalized(*value))
+
+    def _stride(self, lam: float, tol: float) -> tuple[list[float], OnGram]:
+        """Some strides towards λ in one go, and to λ itself if so many get there."""
+        few = max(STRIDES, FEW_ENTRIES // self.columns.p**2)
         most = min(few, self.max_rounds - self.rounds)
         steps = 1 + int(math.log(lam / self.lam) / math.log(STRIDE))
-        count = int(max(1, min(most, steps - self.watched)))
+        count = int(max(1, min(most, steps)))
         lams, tols = self.lam * STRIDE ** np.arange(1.0, count + 1.0), np.full(count, ROUGH)
         if count == steps:
             lams[-1], tols[-1] = lam, tol
         found = self._walk_on_gram(lams, tols, ROUNDS_BETWEEN_LOOKS)
         self.lam = float(lams[-1])
-        return found
+        return lams.tolist(), found
 
     @property
     def ended(self) -> bool:

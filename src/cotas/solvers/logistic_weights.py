@@ -29,15 +29,16 @@ def newton_targets(
     afterwards.
     """
     for i in range(len(F)):
+        margin, label, share = y[i] * F[i], y[i], s[i]
         small = e[i] / (1.0 + e[i])
-        right = y[i] * F[i] > 0
-        wrong = small if right else 1.0 - small  # the probability of the other class
-        sure = 1.0 - small if right else small
-        g[i] = s[i] * y[i] * wrong
-        w[i] = s[i] * max(sure * wrong, LEAST_WEIGHT)
+        sure = 1.0 - small if margin > 0 else small
+        wrong = small if margin > 0 else 1.0 - small  # the probability of the other class
+        both = sure * wrong
+        weight = share * (both if both > LEAST_WEIGHT else LEAST_WEIGHT)
+        g[i], w[i] = share * label * wrong, weight
         # z = y/(probability of its own class), and wz = g where z is not clipped.
-        wz[i] = y[i] * w[i] / max(sure, 1.0 / LARGEST_Z)
-        losses[i] = s[i] * (losses[i] + 2.0 * max(0.0, -y[i] * F[i]))
+        wz[i] = label * weight / (sure if sure > 1.0 / LARGEST_Z else 1.0 / LARGEST_Z)
+        losses[i] = share * (losses[i] - (0.0 if margin > 0 else 2.0 * margin))
 
 
 def newton_rows(

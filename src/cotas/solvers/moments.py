@@ -5,7 +5,7 @@ x̄ = Σ sᵢxᵢ,   ȳ = Σ sᵢyᵢ,   C = Σ sᵢ(xᵢ − x̄)(xᵢ − x̄)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -93,7 +93,7 @@ def gather_moments(
     """
     n = X.shape[0]
     shift = rough_centre(X)
-    near, count = _rough_target(Y), max(1, min(threads, n // 4096))
+    near, count = rough_target(Y), max(1, min(threads, n // 4096))
     Y = Y - near
     parts = [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
     found = list(each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts))
@@ -102,9 +102,17 @@ def gather_moments(
     total = float(n if weights is None else weights.sum())
     gram = gram + gram.T  # of which the lower half was added up
     gram.flat[:: len(gram) + 1] *= 0.5
-    gram, first, cross, y_first, y_second = (
-        part / total for part in (gram, first, cross, y_first, y_second)
-    )
+    return centred_moments(total, shift, near, (gram, first, cross, y_first, y_second))
+
+
+def centred_moments(
+    total: float,
+    shift: FloatArray | None,
+    near: FloatArray,
+    sums: Sequence[FloatArray],
+) -> Moments:
+    """The moments, from Σ w xxᵀ, Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of shifted rows and targets."""
+    gram, first, cross, y_first, y_second = (part / total for part in sums)
     scatter = gram - np.multiply.outer(first, first)
     # Centred targets make cross small; what the mean of y adds to it is taken out here.
     cross = cross - np.multiply.outer(first, y_first)
@@ -181,7 +189,7 @@ def _spans(X: Matrix, part: slice) -> Iterable[slice]:
     return (slice(a, min(a + rows, part.stop)) for a in range(part.start, part.stop, rows))
 
 
-def _rough_target(Y: FloatArray) -> FloatArray:
+def rough_target(Y: FloatArray) -> FloatArray:
     """The targets of a few rows on average: near enough to the mean for the sums not to cancel."""
     some = Y[:: max(1, len(Y) // SAMPLE)]
     return np.asarray(np.add.reduce(some) / len(some))
@@ -219,7 +227,7 @@ def weighted_mean(
     """x̄ and ȳ alone, in one pass."""
     n, shift = X.shape[0], rough_centre(X)
     total, first, y_first = 0.0, np.zeros(X.shape[1]), np.zeros(Y.shape[1])
-    rough = _rough_target(Y)
+    rough = rough_target(Y)
     for span in _spans(X, slice(0, n)):
         w = np.ones(span.stop - span.start) if weights is None else weights[span]
         rows = row_block(X, span)

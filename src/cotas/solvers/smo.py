@@ -16,7 +16,7 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.kernel_dual import GramRows, SignedDual, extremes, gap_terms
+from cotas.solvers.kernel_dual import GramRows, SignedDual
 from cotas.solvers.working_set import Watch, choose, solve_working_set
 
 # So many of the worst violators do not count: the next rounds are about to move them.
@@ -121,7 +121,7 @@ WORKING_SET, SMALLEST, FIRST_PART, GROWTH = 1024, 64, 16, 1.25
 ALWAYS_DOUBLE = 1024
 # The working set is solved to this part of the violation that all the examples have.
 INNER = 0.1
-# If that is all of them, much further: what is left is what the checker will find.
+# If that is all of them, to this part at first, and of labels then as far as the gap asks for.
 WHOLE = 1e-3
 # Rounds without half the gap after which single precision is no longer trusted.
 PATIENCE = 200
@@ -153,26 +153,6 @@ def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -
             row[start + k] = block[r, k]
 
 
-def solve_part(
-    K: FloatArray, dual: SignedDual, tol: float, most: int, watch: Watch | None = None
-) -> Iterate:
-    """Solve a small problem with a bias, whose K is at hand, as one working set.
-
-    Again and more exactly until its gap is `tol`; where that takes more than `most` rounds the rest
-    is left to `smo`.
-    """
-    a, F, gap, rounds = np.zeros(len(K)), -dual.y, 1.0, 0
-    box, aim, steps = (dual.low, dual.high), 2.0 * WHOLE, 1
-    while gap > tol and steps > 0 and rounds < most:
-        steps = solve_working_set(K, a, *box, F, dual.kink, True, aim, watch)
-        rising, falling = extremes(a, F, *box, dual.kink)
-        bias, violation = -(rising + falling) / 2, falling - rising
-        losses, square, slope = gap_terms(a, F, dual.y, *box, bias, dual.kink)
-        gap = (losses + slope) / max(losses + 0.5 * square, 1e-300)
-        aim, rounds = INNER * violation * tol / max(gap, tol), rounds + 1
-    return Iterate(a, F, gap, rounds)
-
-
 def smo(
     gram: GramRows,
     dual: SignedDual,
@@ -183,7 +163,7 @@ def smo(
     shrinking: bool = True,
     watch: Watch | None = None,
 ) -> Generator[Iterate, FloatArray | None, None]:
-    """Yield a = yα/λ and F for each working set; the caller may send back its exact scores Ka.
+    """Yield a = yα/λ and F at the start and for each working set; who asks may send back Ka.
 
         max Σ αᵢ − (1/2λ) ΣΣ αᵢαⱼyᵢyⱼ k(xᵢ, xⱼ)    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
 
@@ -229,7 +209,7 @@ class Work(Protocol):
 
     def relative_gap(self, worth: float = 0.0) -> float: ...
 
-    def improve(self) -> bool: ...
+    def improve(self, share: float) -> bool: ...
 
     def recompute(self, scores: FloatArray | None = None) -> None: ...
 
@@ -241,14 +221,15 @@ def ascend(work: Work, tol: float) -> Generator[Iterate, FloatArray | None, None
 
     The caller may send back the exact scores Ka of an iterate. Invariant and cost: see `smo`.
     """
-    gap_before, target, least, since = np.inf, tol, np.inf, 0
+    gap_before, target, least, since, steps = np.inf, tol, np.inf, 0, 0
     while True:
         gap = work.relative_gap(target)
-        scores = yield Iterate(work.a, work.F, gap)
+        scores = yield Iterate(work.a, work.F, gap, steps)
+        steps = 1
         least, since = (gap, 0) if gap < 0.5 * least else (least, since + 1)
         if since > PATIENCE and work.use_double_precision():
             work.recompute()  # what looks like slow progress may be the noise of the rows
-        elif gap > target and work.improve():
+        elif gap > target and work.improve(target / gap):
             continue
         elif not work.exact:
             complete = work.complete
@@ -305,11 +286,14 @@ class Decomposition:
         self.F = self._slopes()
 
     def relative_gap(self, worth: float = 0.0) -> float:
-        """(P − D)/P, by the F at hand."""
-        return self.dual.relative_gap(self.a, self.F, worth)
+        """(P − D)/P, by the F at hand; a small round costs less than to look for the best bias."""
+        return self.dual.relative_gap(self.a, self.F, worth if len(self.a) > WORKING_SET else 0.0)
 
-    def improve(self) -> bool:
-        """Solve one working set and bring F up to date; False if nothing moved."""
+    def improve(self, share: float = INNER) -> bool:
+        """Solve one working set and bring F up to date; False if nothing moved.
+
+        `share` is what is asked for as a part of the gap there is.
+        """
         a, low, high = self.a, self.dual.low, self.dual.high
         violation = self._violation()
         if self.active is not None and violation < 0.5 * self.dual.violation(a, self.F):
@@ -319,7 +303,8 @@ class Decomposition:
             return False
         size, self.size = int(self.size), min(GROWTH * self.size, WORKING_SET)
         if len(a) <= size:
-            return self._solve_whole(violation)
+            rough = self.whole is None or self.dual.kink is not None
+            return self._solve_whole(violation * (WHOLE if rough else INNER * share))
         W = self.working_set = self._choose(size)
         K = np.asarray(self.gram.block(self.gram.side(W, self.dtype), W), dtype=np.float64)
         inside, F = a[W], self.F[W]
@@ -362,13 +347,12 @@ class Decomposition:
             self.active = rows[staying]
             self.cache.narrow(np.flatnonzero(staying))
 
-    def _solve_whole(self, violation: float) -> bool:
+    def _solve_whole(self, tol: float) -> bool:
         """The same where the working set is everything: F comes out of it."""
         if self.whole is None or self.whole.dtype != self.dtype:
             self.whole = self.gram.whole(self.dtype)
         K = np.asarray(self.whole, dtype=np.float64)
-        dual, tol = self.dual, WHOLE * violation
-        self.exact = False
+        dual, self.exact = self.dual, False
         problem = self.a, dual.low, dual.high, self.F, dual.kink, dual.free_bias
         return solve_working_set(K, *problem, tol, self.watch) > 0
 

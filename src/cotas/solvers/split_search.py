@@ -162,46 +162,34 @@ def counted_of_whole(criterion: CountedSquares, total: int) -> float:
 
 
 @generic
-def rank(criterion: Any, sums: AnyArray) -> FloatArray:  # type: ignore[empty-body]
-    """Numbers to sort categories by, so that some best cut is one of that order."""
+def rank(criterion: Any, total: Any) -> float:  # type: ignore[empty-body]
+    """A number to sort categories by, so that some best cut is one of that order."""
 
 
 @rank.when(Edge)
-def edge_rank(criterion: Edge, sums: AnyArray) -> FloatArray:
-    return sums.copy()
+def edge_rank(criterion: Edge, total: float) -> float:
+    return total
 
 
 @rank.when(SquaresCriterion)
-def least_squares_rank(criterion: SquaresCriterion, sums: AnyArray) -> FloatArray:
-    return weighted_means(sums)
+def squares_rank(criterion: SquaresCriterion, total: complex) -> float:
+    return mean_of(total)
 
 
 @rank.when(Gini)
-def gini_rank(criterion: Gini, sums: AnyArray) -> FloatArray:
-    return weighted_means(sums)
+def gini_rank(criterion: Gini, total: complex) -> float:
+    return mean_of(total)
 
 
 @rank.when(CountedSquares)
-def counted_rank(criterion: CountedSquares, sums: AnyArray) -> FloatArray:
-    means = np.zeros(len(sums))
-    for b in range(len(sums)):
-        means[b] = mean_of(unpacked(sums[b]))
-    return means
+def counted_rank(criterion: CountedSquares, total: int) -> float:
+    return mean_of(unpacked(total))
 
 
 @loop
 def mean_of(total: complex) -> float:
     """S/W"""
     return total.real / total.imag if total.imag > 0 else 0.0
-
-
-@loop
-def weighted_means(sums: AnyArray) -> FloatArray:
-    """S/W of each"""
-    means = np.zeros(len(sums))
-    for b in range(len(sums)):
-        means[b] = mean_of(sums[b])
-    return means
 
 
 class Features(NamedTuple):
@@ -214,6 +202,13 @@ class Features(NamedTuple):
     categorical: AnyArray
 
 
+class Groups(NamedTuple):
+    """The order of the categories of each feature in each node, and room to sort them."""
+
+    order: AnyArray
+    ranks: FloatArray
+
+
 class Cuts(NamedTuple):
     """The best cut of each feature (first index) in each node (second index)."""
 
@@ -221,7 +216,7 @@ class Cuts(NamedTuple):
     last: IntArray  # the last bin on the left; for categories how many are on the left
     missing_left: AnyArray
     left: AnyArray  # the sum on the left, missing values included
-    order: Any  # of the categories; None where no feature has any
+    groups: Any  # room for categories, as `Groups`; None where nothing is compiled for them
 
 
 @loop
@@ -248,53 +243,52 @@ def cut_numbers(
 
 
 @loop
-def sorted_order(values: FloatArray) -> IntArray:
-    """The places of the values from the smallest to the largest, by insertion: they are few.
+def sort_places(values: FloatArray, n: int, order: AnyArray) -> None:
+    """The places of the first n values from the smallest to the largest, by insertion.
 
-    NumPy's own sort would take seconds to compile.
+    They are few, and NumPy's own sort would take seconds to compile.
     """
-    order = np.zeros(len(values), dtype=np.int64)
-    for k in range(len(values)):
+    for k in range(n):
         at = k
         while at > 0 and values[order[at - 1]] > values[k]:
             order[at] = order[at - 1]
             at -= 1
         order[at] = k
-    return order
 
 
 @generic
-def cut_categories(
-    order: Any, n: int, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
-) -> None:
+def cut_categories(  # type: ignore[empty-body]
+    groups: Any, j: int, v: int, n: int, criterion: Any, sums: AnyArray, total: Any
+) -> tuple[float, int, int, Any]:
     """The best two groups of n categories: some best cut is one of the order of their means.
 
-    `order` is that of the cuts; without categories it is None, and nothing is compiled for them.
+    Its score, how many are on the left, zero, and the sum on the left.
     """
 
 
 @cut_categories.when(type(None))
 def cut_no_categories(
-    order: None, n: int, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
-) -> None:
-    pass
+    groups: None, j: int, v: int, n: int, criterion: Any, sums: AnyArray, total: Any
+) -> tuple[float, int, int, Any]:
+    return -1.0, 0, 0, total
 
 
-@cut_categories.when(np.ndarray)
+@cut_categories.when(Groups)
 def cut_some_categories(
-    order: AnyArray, n: int, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
-) -> None:
-    ranked = sorted_order(rank(criterion, sums[:n]))
-    left, best = sums[0] * 0, -1.0
+    groups: Groups, j: int, v: int, n: int, criterion: Any, sums: AnyArray, total: Any
+) -> tuple[float, int, int, Any]:
+    ranks, order = groups.ranks[j], groups.order[j, v]
+    for c in range(n):
+        ranks[c] = rank(criterion, sums[c])
+    sort_places(ranks, n, order)
+    left = sums[0] * 0
+    best, bar, count, kept = -1.0, -1.0, 0, left
     for k in range(n - 1):
-        left = left + sums[ranked[k]]
-        if beats(criterion, left, total - left, best + TIE * abs(best)):
-            best = score(criterion, left, total - left)
-            cuts.last[j, v] = k + 1
-            cuts.left[j, v] = left
-    cuts.scores[j, v] = best
-    for k in range(n):
-        order[j, v, k] = ranked[k]
+        left = left + sums[order[k]]
+        if beats(criterion, left, total - left, bar):
+            best, count, kept = score(criterion, left, total - left), k + 1, left
+            bar = best + TIE * abs(best)
+    return best, count, 0, kept
 
 
 @loop
@@ -304,47 +298,52 @@ def cut_feature(
     """The best cut of node v by feature j, whose histogram there is `sums`."""
     n = features.sizes[j]
     if features.categorical[j]:
-        cut_categories(cuts.order, n + 1, criterion, j, v, sums, total, cuts)
-        return
-    best, last, side, left = cut_numbers(n, features.missing[j], criterion, sums, total)
-    cuts.scores[j, v], cuts.last[j, v] = best, last
-    cuts.missing_left[j, v], cuts.left[j, v] = side, left
+        found = cut_categories(cuts.groups, j, v, n + 1, criterion, sums, total)
+    else:
+        found = cut_numbers(n, features.missing[j], criterion, sums, total)
+    cuts.scores[j, v], cuts.last[j, v], cuts.missing_left[j, v], cuts.left[j, v] = found
 
 
-def new_cuts(n_features: int, n_nodes: int, categorical: bool, kind: Any) -> Cuts:
-    """Room for the best cuts."""
-    shape = (n_features, n_nodes)
+def new_cuts(features: Features, n_nodes: int, kind: Any, plain: bool = False) -> Cuts:
+    """Room for the best cuts; `plain` tells that nothing is to be compiled for categories."""
+    shape, groups = (len(features.sizes), n_nodes), None
+    if not plain:
+        rows = shape if features.categorical.any() else (0, 0)
+        groups = Groups(
+            order=np.zeros((*rows, MOST_BINS), dtype=np.uint8),
+            ranks=np.empty((rows[0], MOST_BINS)),
+        )
     return Cuts(
         scores=np.full(shape, -1.0),
         last=np.zeros(shape, dtype=np.int32),
         missing_left=np.zeros(shape, dtype=np.uint8),
         left=np.zeros(shape, dtype=kind),
-        order=np.zeros((*shape, 256), dtype=np.uint8) if categorical else None,
+        groups=groups,
     )
 
 
 @generic
-def send_groups(order: Any, cuts: Cuts, j: int, v: int, route: AnyArray) -> None:
+def send_groups(groups: Any, j: int, v: int, last: int, route: AnyArray) -> None:
     """Of the categories of feature j in node v the first ones left, the others right."""
 
 
 @send_groups.when(type(None))
-def send_no_groups(order: None, cuts: Cuts, j: int, v: int, route: AnyArray) -> None:
+def send_no_groups(groups: None, j: int, v: int, last: int, route: AnyArray) -> None:
     pass
 
 
-@send_groups.when(np.ndarray)
-def send_first_left(order: AnyArray, cuts: Cuts, j: int, v: int, route: AnyArray) -> None:
+@send_groups.when(Groups)
+def send_first_left(groups: Groups, j: int, v: int, last: int, route: AnyArray) -> None:
     for k in range(len(route)):
         route[k] = 1
-    for k in range(cuts.last[j, v]):
-        route[order[j, v, k]] = 0
+    for k in range(last):
+        route[groups.order[j, v, k]] = 0
 
 
 class Tests(NamedTuple):
     """The tests of some nodes: feature −1 for none, and `route` is 1 for the codes that go right.
 
-    `last` and `missing_left` are those of the cut.
+    `last` and `missing_left` are those of the cut; without one no code is above the last.
     """
 
     feature: IntArray
@@ -373,21 +372,21 @@ def choose_cuts(
 
     Of equal ones the first. The nodes are those from `first` on.
     """
-    scores, gain, route = cuts.scores, tests.gain, tests.route
+    scores = cuts.scores
     for v in range(len(before)):
-        best, at, j = -np.inf, first + v, 0
-        for k in range(len(scores)):
-            best = max(best, scores[k, v])
+        best, at, j, route = scores[0, v], first + v, 0, tests.route[first + v]
+        for k in range(1, len(scores)):
+            best = scores[k, v] if scores[k, v] > best else best
         while scores[j, v] < best - TIE * abs(best):
             j += 1
-        last, missing_left = cuts.last[j, v], cuts.missing_left[j, v]
-        gain[at] = scores[j, v] - before[v]
-        improves = gain[at] > 1e-12 * abs(before[v])
-        tests.feature[at], tests.last[at] = j if improves else -1, last
-        tests.missing_left[at] = missing_left
+        gain = scores[j, v] - before[v]
+        improves = gain > 1e-12 * abs(before[v])
+        last, missing_left = cuts.last[j, v] if improves else MOST_BINS - 1, cuts.missing_left[j, v]
+        tests.feature[at], tests.gain[at] = j if improves else -1, gain
+        tests.last[at], tests.missing_left[at] = last, missing_left
         for c in range(MOST_BINS):
-            route[at, c] = c > last
-        if features.missing[j]:
-            route[at, features.sizes[j]] = 1 - missing_left
-        if features.categorical[j]:
-            send_groups(cuts.order, cuts, j, v, route[at])
+            route[c] = c > last
+        if improves & features.missing[j]:
+            route[features.sizes[j]] = 1 - missing_left
+        if improves & features.categorical[j]:
+            send_groups(cuts.groups, j, v, last, route)

@@ -13,13 +13,14 @@ from cotas.solvers.exponential_weights import parts_of
 from cotas.solvers.level_search import (
     Placed,
     Space,
-    choose_level,
     gather,
     grow_levels,
+    open_nodes,
     pick_nodes,
     place_rows,
     search,
     send,
+    sum_children,
     sum_leaves,
 )
 from cotas.solvers.split_search import (
@@ -60,7 +61,7 @@ class Grower:
         self.readings = [readings[k::threads] for k in range(min(threads, len(readings)))]
         self.parts = parts_of(n)
         self.every_row = np.arange(n, dtype=np.uint32)
-        self.placed = _placed(n, depth, self.units.lists is not None)
+        self.placed = _placed(n, depth, bool((bins.place < 0).any()))
         self.node = self.placed.node
         self.tests = new_tests(2**depth - 1)
         self.spaces: dict[Any, list[Space]] = {}  # of each criterion, for each thread
@@ -94,16 +95,17 @@ class Grower:
         spaces = self._spaces(criterion, g)
         summed, exact = (criterion, g) if exact is None else (Edge(0.0), exact)
         sums: AnyArray = np.empty(2**self.depth, dtype=_kind(summed))
+        lanes = np.zeros((4, 2 * len(sums)), dtype=exact.dtype)
         self.reset()
-        spaces[0].totals[0], spaces[0].cuts.scores[:, 0] = total, -1.0
+        spaces[0].totals[0] = total
         if len(self.readings) == 1:
             grow_levels(
                 self.features, self.units, self.readings[0], criterion, g, self.depth, self.placed,
-                spaces[0], self.tests, summed, exact, sums,
+                spaces[0], self.tests, summed, exact, lanes, sums,
             )  # fmt: skip
         else:
             self._grow_in_threads(criterion, g, spaces)
-            sum_leaves(summed, self.node, exact, sums)
+            sum_leaves(summed, self.node, exact, lanes, sums)
         if summed is not criterion:
             packed = spaces[0].totals[len(sums) - 1 :]
             sums = sums + 1j * ((packed + (1 << (COUNT_BITS - 1))) >> COUNT_BITS)
@@ -111,14 +113,16 @@ class Grower:
 
     def _grow_in_threads(self, criterion: Any, g: AnyArray, spaces: list[Space]) -> None:
         """As `grow_levels`, each thread with a share of the readings."""
-        placed, space = self.placed, spaces[0]
+        placed, space, cuts = self.placed, spaces[0], spaces[0].cuts
+        begin, read, rows = placed.begin, placed.read, placed.rows
         for level in range(self.depth):
             first = 2**level - 1
             if level > 0:
-                place_rows((first + 1) // 2, placed)
-            n_read = pick_nodes(first, space.kept, placed)
+                place_rows((first + 1) // 2, begin, placed.node, rows, placed.spare)
+            n_read = pick_nodes(first, len(space.kept), begin, read, placed.buffer)
             if level > 0:
-                gather(n_read, placed, g, space.gathered)
+                gather(n_read, read, begin, rows, g, space.gathered)
+            open_nodes(criterion, first, space.totals, space.before, cuts.scores)
 
             def find(k: int, first: int = first, n_read: int = n_read) -> None:
                 search(
@@ -127,9 +131,9 @@ class Grower:
                 )  # fmt: skip
 
             list(self.each(find, range(len(self.readings))))
-            choose_level(self.features, criterion, first, space, self.tests)
-            nodes = slice(first, 2 * first + 1)
-            self.send(self.tests.feature[nodes], self.tests.route[nodes])
+            self.write(level, cuts, space.before[: first + 1])
+            sum_children(first, self.tests.feature, cuts.left, space.totals)
+            self.send(level)
 
     def _spaces(self, criterion: Any, g: AnyArray) -> list[Space]:
         """What trees of this criterion are grown in, in each thread."""
@@ -141,7 +145,7 @@ class Grower:
             most = KEPT_BYTES // (size[0] * size[1] * np.dtype(sums).itemsize)
             n_kept = max([0, *(2**k for k in range(1, self.depth) if 2**k <= most)])
             shared: dict[str, Any] = {
-                "cuts": new_cuts(self.n_features, 2 * widest, self.named, sums),
+                "cuts": new_cuts(self.features, widest, sums, self.units.extras is None),
                 "totals": np.zeros(4 * widest - 1, dtype=sums),
                 "before": np.empty(widest),
                 "gathered": np.empty(len(g) if self.depth > 1 else 0, dtype=g.dtype),
@@ -155,10 +159,9 @@ class Grower:
         parts = range(len(self.parts))
         return self.each(read, parts) if len(parts) > 1 else map(read, parts)
 
-    def send(self, feature: IntArray, route: AnyArray) -> None:
-        """Each row from node v to 2v + route[v, code of feature[v]]; without a feature to 2v."""
-        units = self.units
-        send(self.features, units.lists, units.codes, feature, route, self.placed)
+    def send(self, level: int) -> None:
+        """Each row of a level from node v to 2v, or to 2v + 1 if the test of v says so."""
+        send(self.features, self.units, 2**level - 1, self.tests, self.placed)
 
     def share(self, search: Any) -> None:
         """Each thread searches some of the features."""
@@ -226,7 +229,7 @@ def _placed(n: int, depth: int, listed: bool) -> Placed:
 def _of_thread(widest: int, g: Any, sums: Any) -> dict[str, Any]:
     """The arrays of a `Space` that each thread has for itself."""
     return {
-        "lanes": np.empty((4, MOST_BINS), dtype=g),
-        "sums": np.zeros((2, widest, MOST_BINS), dtype=sums),
+        "lanes": np.empty((max(4, 2 * widest), MOST_BINS), dtype=g),
+        "sums": np.zeros((widest, 2, MOST_BINS), dtype=sums),
         "part": np.empty(MOST_BINS, dtype=sums),
     }

@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.base import clone
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.ensemble import ClassFunction, WeakFunction, collect
 from cotas.boosting.training import BoostingRun
 from cotas.boosting.weak_learners import PreparedLearner, prepare, resolve, takes_missing_values
+from cotas.running import one_thread_in_blas
 from cotas.solvers.boosting import Round
 from cotas.tracing import printed
 from cotas.tracing.printed import Printed

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.base import clone
 
 from cotas.arrays import FloatArray, IntArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.fitting.data import Examples, read_examples
 from cotas.kernel.online import OnlineKernelClassifier, over_all_rows
 from cotas.kernel.svm import KernelSVM
 from cotas.kernel.training import BinaryProblem, against_the_rest, gathered, one_against_one
+from cotas.running import one_thread_in_blas
 from cotas.solvers.bias import best_bias
 from cotas.solvers.kernel_online import KernelRun, KernelTraining
 from cotas.solvers.kernel_pegasos import KernelPegasosRule

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.blas import one_thread_in_blas
 from cotas.certificates import Certificate
 from cotas.design import dot, norm2
 from cotas.fitting.data import Examples, read_examples
@@ -18,6 +17,7 @@ from cotas.linear.history import History
 from cotas.linear.online import OnlineClassifier
 from cotas.linear.pegasos import Pegasos
 from cotas.loops import loop
+from cotas.running import one_thread_in_blas
 from cotas.solvers.online import Training, Turn
 from cotas.solvers.passive_aggressive import PassiveAggressiveRule
 from cotas.solvers.pegasos import PegasosRule

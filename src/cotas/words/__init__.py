@@ -176,18 +176,16 @@ class Spoken(Generic[T]):
             return self.default
         held = instance.__dict__[self.name]
         if callable(held):
-            held = instance.__dict__[self.name] = kept(held())
-        return tuple(map(again, held)) if isinstance(held, tuple) else again(held)
+            held = instance.__dict__[self.name] = held()
+        return tuple(map(spoken, held)) if isinstance(held, tuple) else spoken(held)
 
     def __set__(self, instance: object, value: T | Callable[[], T]) -> None:
-        instance.__dict__[self.name] = kept(value)
+        instance.__dict__[self.name] = value
 
 
-def kept(text: Any) -> Any:
-    """As a `Spoken` attribute holds it: a text with nothing to fill in is one to be said too."""
-    if type(text) is str:
-        return _alone(text, _current.get())
-    return tuple(map(kept, text)) if isinstance(text, tuple) else text
+def spoken(text: str) -> str:
+    """A text in the language of the moment; a plain one has no values, and was not said before."""
+    return say(text) if type(text) is str else again(text)
 
 
 @lru_cache(maxsize=256)

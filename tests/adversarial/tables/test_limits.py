@@ -14,11 +14,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 import cotas as library
-from cotas.files import limits
-from cotas.files.compression import Frames
-from cotas.files.limits import MOST_COLUMNS, MOST_SPARSE_COLUMNS, Limits
-from cotas.files.problems import DataFileError
-from cotas.files.remarks import Remark, gathered
+from cotas.files import compression
+from cotas.files.compression import MOST_COLUMNS, MOST_SPARSE_COLUMNS, Frames, Limits
+from cotas.files.problems import DataFileError, Remark, gathered
 from cotas.files.tables import batches, read_table
 from cotas.preparation.columns import ColumnError
 from cotas.preparation.targets import as_target
@@ -235,11 +233,11 @@ def test_no_more_is_asked_for_at_once_than_a_piece():
 
     class Stream(io.BytesIO):
         def read(self, size=-1):
-            assert 0 <= size <= limits.PIECE_BYTES
+            assert 0 <= size <= compression.PIECE_BYTES
             return super().read(size)
 
-    text = b"x" * (2 * limits.PIECE_BYTES + 3)
-    assert limits.Limits().read(Stream(text), "a file") == text
+    text = b"x" * (2 * compression.PIECE_BYTES + 3)
+    assert compression.Limits().read(Stream(text), "a file") == text
 
 
 def test_a_target_whose_squares_overflow_is_told():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import cotas as library
-from cotas.files.errors import ModelFileError
+from cotas.files.problems import ModelFileError
 from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.record import summarize

@@ -12,8 +12,7 @@ from cotas.arrays import FloatArray
 from cotas.boosting.weak_learners import Tree
 from cotas.experiments import boosting
 from cotas.experiments.boosting import ALGORITHMS, FOREST, THEORY, Accuracies, stacked
-from cotas.experiments.samples import two_gaussians
-from cotas.experiments.statistics import mean, plus_minus, standard_error
+from cotas.experiments.samples import mean, plus_minus, standard_error, two_gaussians
 from findings.figures.finding import AGREES, DIFFERS, IN_PART, Finding, Seeds, votes
 
 # Accuracies that differ by less count as the same: half a point.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cotas.experiments.statistics import mean, standard_error
+from cotas.experiments.samples import mean, standard_error
 
 AGREES, IN_PART, DIFFERS, NO_CLAIM = "agrees", "in part", "differs", "no claim"
 FLIPS = "depends on the seed"

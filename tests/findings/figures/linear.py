@@ -6,7 +6,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.experiments import generalization, margins, memorizing
-from cotas.experiments.statistics import mean, plus_minus
+from cotas.experiments.samples import mean, plus_minus
 from findings.figures.finding import AGREES, DIFFERS, IN_PART, Finding, Seeds, scientific, votes
 
 # "ĉ ≈ c*": the test loss at ĉ is at most a twentieth larger than at c*.

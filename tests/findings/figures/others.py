@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cotas.experiments import descent, kernel_machines
-from cotas.experiments.statistics import plus_minus, spaced
+from cotas.experiments.samples import plus_minus, spaced
 from findings.figures.finding import AGREES, DIFFERS, IN_PART, Finding, Seeds, scientific, votes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cotas.experiments import promises
-from cotas.experiments.statistics import mean, plus_minus
+from cotas.experiments.samples import mean, plus_minus
 from findings.figures.finding import IN_PART, Finding, Seeds, scientific, votes
 
 

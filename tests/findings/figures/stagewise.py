@@ -6,7 +6,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.experiments import stagewise
-from cotas.experiments.statistics import mean, plus_minus
+from cotas.experiments.samples import mean, plus_minus
 from findings.figures.finding import AGREES, DIFFERS, IN_PART, Finding, Seeds, votes
 
 # "Quite close" and "with very good precision": less than a hundredth of L(0) − L* is left.

@@ -52,6 +52,7 @@ def any_choice(rng: np.random.Generator) -> Iterator[None]:
         "squared_charge": lambda *given: float(abs(rng.choice(WILD[:6]))),
         "multiples": lambda *given: wild(4).tolist(),
         "blur": lambda *given: float(rng.choice(WILD)),
+        "felt": lambda *given: float(rng.choice(WILD)),
         "charge": lambda *given: float(abs(rng.choice(WILD[:6]))),
         "apart": lambda *given: tuple(np.abs(rng.choice(WILD[:6], size=2)).tolist()),
     }

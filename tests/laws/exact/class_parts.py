@@ -74,7 +74,7 @@ def entropies(rng: np.random.Generator) -> Iterator[str]:
                 room += Decimal(float(s[i])) * (q * (1 + abs(q.ln())) if q > 0 else 0)
                 if t < 1.0 and e:  # 1 − t(1 − p) has the rounding of 1 − p
                     room += Decimal(float(s[i])) * (1 - q) * (1 + abs(q.ln())) / 2
-    units = Decimal((k + 4 + (40 if n * k > 256 else 0)) * 2.0**-53)
+    units = Decimal((k + 4) * 2.0**-53)
     if not Decimal(found) <= exact - units * room:
         yield f"an entropy of {found}, not {exact:.17g}"
     if not Decimal(found) >= exact - 64 * units * (room + Decimal(float(s.sum()))):

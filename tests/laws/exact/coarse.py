@@ -20,6 +20,7 @@ from cotas.certificates.core.blocks import Between, Claims, Sharp, Whole, block_
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import SquaredRisk
 from cotas.certificates.core.gap import L2, Claim, Margin, Risk, Weights
+from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
@@ -224,7 +225,7 @@ def tallies(rng: np.random.Generator) -> Iterator[str]:
     loss = np.maximum(0.0, 1.0 - y * z)
     expected = {
         "losses 0": s @ loss, "nothing 0": s.sum(), "most 0": 1.0, "plus 0": s[y > 0].sum(),
-        "minus 0": s[y < 0].sum(), "longest": rows.rows.longest(),
+        "minus 0": s[y < 0].sum(), "longest": longest(rows.rows),
     }  # fmt: skip
     for name, value in expected.items():
         if not math.isclose(first[name], value, rel_tol=1e-9, abs_tol=1e-12):
@@ -269,7 +270,7 @@ def tallies(rng: np.random.Generator) -> Iterator[str]:
                 yield f"{name}: {found[name]}, not {value}"
         if not math.isclose(first[f"mass {j}"], s @ truth[:, j], rel_tol=1e-9, abs_tol=1e-300):
             yield f"mass {j}: {first[f'mass {j}']}"
-    if not math.isclose(first["longest"], rows.rows.longest()):
+    if not math.isclose(first["longest"], longest(rows.rows)):
         yield "longest"
     for spoiled in (Sharp.of([1e308, 1e308]), Sharp(math.inf, 0.0, 0.0), Sharp(0.0, 0.0, math.inf)):
         if not math.isinf(spoiled.most):

@@ -19,6 +19,14 @@ from cotas.certificates.core import gap, margins, residuals
 from cotas.certificates.core.bounds import Pull
 from cotas.certificates.core.framed import Frame
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
+from cotas.certificates.core.imbalance import (
+    Extent,
+    beyond,
+    bias_bound,
+    bias_slip,
+    level_of,
+    longest,
+)
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet
 from laws.exact.cases import draw
@@ -236,7 +244,7 @@ def _reaches(loss: Any, level: float) -> Iterator[str]:
         at_zero = {margins.Logistic: math.log(2.0)}.get(type(loss), 1.0)
         slope = {gap.Hinge: 1.0, margins.Logistic: 0.5, margins.Exponential: 1.0}
         exact = max(0.0, level - at_zero) / slope.get(type(loss), 2.0)
-        found = loss.beyond(gap.Extent(1.0, 1.0, 1.0), 1.0, level)
+        found = beyond(loss, Extent(1.0, 1.0, 1.0), 1.0, level)
     elif isinstance(loss, residuals.Huber):
         exact, found = near(L / Rational(loss.k) + Rational(loss.k) / 2), loss.spread(level)
         if not exact <= found <= exact + loss.k:
@@ -265,8 +273,8 @@ def _rows(rng: np.random.Generator) -> Iterator[str]:
     for found, right in zip(rational(rows.lengths), lengths, strict=True):
         if not right <= found**2 <= right * SLIGHTLY + TINY:
             yield f"length {near(found)} for {near(right) ** 0.5}"
-    longest = max(sum(v * v for v in row) for row in exact)
-    if not Rational(rows.longest()) ** 2 >= longest:
+    farthest = max(sum(v * v for v in row) for row in exact)
+    if not Rational(longest(rows)) ** 2 >= farthest:
         yield "longest"
     thetas, biases = rng.normal(size=(d, k)) / rows.unit[:, None], rng.normal(size=k)
     z, off, _ = rows.scores(thetas, [(b, 0.25) for b in biases])
@@ -420,8 +428,10 @@ def _biases(rng: np.random.Generator) -> Iterator[str]:
         if value is None or value > nothing:
             continue
         with np.errstate(all="ignore"):
-            extent = gap.Extent.of(claim, rows, w)
-            found = gap.bias_bound(claim.risk, extent, w.high, near(value) * (1 + 1e-12))
+            y, s = claim.y[w.s > 0], w.s[w.s > 0]
+            sides = min(math.fsum(s[y > 0]), math.fsum(s[y < 0])) * (1 - 1e-15)
+            extent = Extent(longest(rows), float(np.abs(y).max()), sides)
+            found = bias_bound(claim.risk, extent, w.high, near(value) * (1 + 1e-12))
         right = (
             Rational(bias)
             - Rational(middle)
@@ -433,10 +443,10 @@ def _biases(rng: np.random.Generator) -> Iterator[str]:
 
 
 def _bias_formula(risk: Any, extent: Any, high: float, level: float, case: Any) -> Iterator[str]:
-    """B by its formula, also where coefficients without a penalty are of some length."""
-    y, s, loose = case.y, case.s, 0.75
-    found = gap.bias_bound(risk, extent, 1.5 * high, level, loose)
-    expected = extent.longest * (risk.regularizer.radius(level) + loose)
+    """B by its formula."""
+    y, s = case.y, case.s
+    found = bias_bound(risk, extent, 1.5 * high, level)
+    expected = extent.longest * risk.regularizer.radius(level)
     if isinstance(risk.loss, gap.Margin):
         lighter = min(math.fsum(s[y > 0]), math.fsum(s[y < 0]))
         if not lighter:
@@ -450,13 +460,13 @@ def _bias_formula(risk: Any, extent: Any, high: float, level: float, case: Any) 
     if not (found == expected or expected * (1 - 1e-12) <= found <= expected * (1 + 1e-9)):
         yield f"{case.family}: B is {found}, and should be {expected}"
     w, rest = Weights(s, high / 1.7, 1.5 * high), 0.3
-    slip, taken = gap.bias_slip(risk, extent, w, level, rest, loose), rest * expected / w.low
+    slip, taken = bias_slip(risk, extent, w, level, rest), rest * expected / w.low
     if not (slip == taken or taken * (1 - 1e-12) <= slip <= taken * (1 + 1e-9)):
         yield f"{case.family}: a bias takes {slip}, and should take {taken}"
-    known = gap.level_of(risk.loss, level, 0.6 * level * w.low, w.low), 0.6 * level
+    known = level_of(risk.loss, level, 0.6 * level * w.low, w.low), 0.6 * level
     if not known[1] <= known[0] <= known[1] * (1 + 1e-9) + 1e-290:
         yield f"{case.family}: a level of {known[0]}, not {known[1]}"
-    if gap.level_of(risk.loss, level, 1.6 * level * w.low, w.low) != level:
+    if level_of(risk.loss, level, 1.6 * level * w.low, w.low) != level:
         yield f"{case.family}: the level of the model is not the least known"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -46,7 +47,10 @@ def hessians(rng: np.random.Generator) -> Iterator[str]:
     A = (_fractions(X) - _fractions(shift)) / _fractions(rows.unit)
     A = np.column_stack([A, _fractions(np.ones((n, int(free))))])
     bent = _fractions(np.append(added, [0.0] * free))
-    found = curved.hessian(rows, w, added, free, False, None)
+    # Sparse rows by the entries that they store, too, whether or not that is worth it.
+    stored = patch.object(curved, "worth_storing", lambda A: bool(rng.random() < 0.7))
+    with stored:
+        found = curved.hessian(rows, w, added, free, False, None)
     weighed = _fractions(s)[:, None] / sum(rational(s))
     yield from _of_hessian(A.T @ (weighed * A) + np.diag(bent), found, n)
     T, before = found.basis(), float(np.linalg.cond(found.matrix))

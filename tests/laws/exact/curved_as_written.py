@@ -174,12 +174,12 @@ def slopes_as_written(rng: np.random.Generator) -> Iterator[str]:
 
 def _residuals(rng: np.random.Generator) -> Iterator[str]:
     s, r, off, lengths = rng.random(5), rng.normal(size=5), rng.random(5) * 0.3, rng.random(5)
-    kept, curvature.sharp_total = curvature.sharp_total, lambda a: (math.fsum(a), 0.25)
+    kept, curvature.total = curvature.total, lambda a: (math.fsum(a), 0.25)
     try:
         with as_written(curvature):
             found = curvature.residual_sums(s, r, off, lengths)
     finally:
-        curvature.sharp_total = kept
+        curvature.total = kept
     yield from differ("mean", found.mean, (math.fsum(s * r) - 0.25, math.fsum(s * r) + 0.25))
     felt = s @ ((off + 4 * U * np.abs(r)) * np.sqrt(lengths**2 + 1.0))
     near = s @ np.maximum(np.abs(r) * (1 - 4 * U) - off, 0.0) ** 2

@@ -31,6 +31,7 @@ from cotas.certificates.core import (
 from cotas.certificates.core.blocks import Claims, Pulled, Sharp, Whole
 from cotas.certificates.core.bounds import Bounds, Objection, Pull, moved_apart
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
+from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.rows import Rows
 from laws.exact.as_written import U, as_written, differ
 from laws.exact.guesses import LOSSES, put
@@ -66,7 +67,7 @@ def far_apart(rng: np.random.Generator) -> Iterator[str]:
         return np.square((A[i] - B[j]) * scale).sum(axis=1)
 
     with put(kernels, _squared_distances=apart):
-        found = kernels._falling(A, B, 1.0, 0.0)
+        found = kernels.falling(A, B, 1.0, 0.0)
     exact = np.exp(-np.square(A[:, None] - B).sum(axis=2))
     yield from differ("values", found.K + 1.0, exact + 1.0)
     if asked != [(0, 0), (1, 1)]:
@@ -77,7 +78,7 @@ def far_apart(rng: np.random.Generator) -> Iterator[str]:
         yield f"exp(−‖x − x′‖²) is at most {sizes}"
     for scale in (2.0**1000, 2.0**-1000):  # which lose digits, or overflow
         try:
-            yield f"exp of multiples of {scale}: {kernels._falling(A, B, scale, 0.0)}"
+            yield f"exp of multiples of {scale}: {kernels.falling(A, B, scale, 0.0)}"
         except Objection as objection:
             if objection.code != "not finite":
                 yield f"exp of multiples of {scale}: {objection.code}"
@@ -182,7 +183,7 @@ def _weighted(rng: np.random.Generator, pull: Pull) -> Iterator[str]:
         expected = 0.25 * np.square(s * theta).sum(), square, 2.0 / s.min()
         yield from differ("weighted", values, expected)
         found.refuse(theta)
-        if found.loose() != (0.0, 0.0):
+        if found.loose() != 0.0:
             yield f"coefficients that all have a penalty take {found.loose()} away"
     for bad in (-1.0, math.inf, math.nan):
         try:
@@ -206,7 +207,7 @@ def small_targets(rng: np.random.Generator) -> Iterator[str]:
     found = residuals.Squared().limits(claim, rows, w, level)
     part = Rows(X[:, 1:], False)
     H = hessian.hessian(part, w, np.zeros(1), False, False, None)
-    most = np.abs(y[1:]).max() + math.sqrt(2 * level) + rows.longest() * level / 0.5
+    most = np.abs(y[1:]).max() + math.sqrt(2 * level) + longest(rows) * level / 0.5
     yield from differ("limits", found, most / math.sqrt(H.least()) * H.scale / part.unit)
 
 

@@ -19,6 +19,7 @@ from scipy.sparse import csr_matrix
 from cotas.certificates.core import (
     blocks,
     choices,
+    composites,
     framed,
     gap,
     gram,
@@ -32,7 +33,7 @@ from cotas.certificates.core import (
 from cotas.certificates.core.blocks import Claims
 from cotas.certificates.core.bounds import Pull
 from cotas.certificates.core.gap import L2, Margin, Risk
-from cotas.certificates.core.rounding import CHUNK
+from cotas.certificates.core.gram import CHUNK
 from cotas.certificates.core.rows import Rows
 from laws.exact.as_written import U, as_written, differ
 from laws.exact.summed_as_written import _passes
@@ -272,10 +273,10 @@ def centres(rng: np.random.Generator) -> Iterator[str]:
     """Rows are looked at from the middle of the others, however few these are."""
     d = int(rng.integers(1, 4))
     b, a, W = rng.normal(size=(1, d)) + 3.0, rng.normal(size=(3, d)), np.eye(d)
-    found = kernels._falling(a, b, 1.0, 0.0)
+    found = kernels.falling(a, b, 1.0, 0.0)
     least = kernels.raised(kernels.gamma(2 * d + 20) * 1.1)
     yield from differ("a row from itself", found.right[1], [least])
-    one, two, _ = kernels._whitened(a, b, W)
+    one, two, *_ = composites._whitened(a, b, W)
     yield from differ("whitened", one + 9.0, a - b + 9.0)
     if two.any():
         yield f"a row from itself is {two} away"

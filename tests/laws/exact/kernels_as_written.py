@@ -16,11 +16,13 @@ from cotas.certificates.core import (
     gram,
     hessian,
     kernels,
+    lines,
     margins,
     residuals,
 )
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
+from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.rows import Rows
 from laws.exact.as_written import TINY, U, as_written, differ
 
@@ -75,7 +77,7 @@ def distances_as_written(rng: np.random.Generator) -> Iterator[str]:
     kernels._squared_distances = apart
     try:
         with as_written(kernels):
-            found = kernels._falling(*sides[which], scale, off)
+            found = kernels.falling(*sides[which], scale, off)
     finally:
         kernels._squared_distances = kept
     bound, size = 24 * U, p[:, None] + q
@@ -98,8 +100,8 @@ def whitened_as_written(rng: np.random.Generator) -> Iterator[str]:
     """W(x − c), and how far it is off."""
     A, B, W = rng.normal(size=(4, 3)) * 0.1, rng.normal(size=(3, 3)) * 0.1, rng.normal(size=(2, 3))
     given = (csr_matrix(A), csr_matrix(B)) if rng.random() < 0.5 else (A, B)
-    with as_written(kernels):
-        one, two, off = kernels._whitened(*given, W)
+    with as_written(kernels, composites):
+        one, two, _, off = composites._whitened(*given, W)
         falling = kernels.evaluate(("gaussian", W), *given)
     centre = B.mean(axis=0)
     yield from differ("whitened", one + 9.0, (A - centre) @ W.T + 9.0)
@@ -213,7 +215,7 @@ def products_as_written(rng: np.random.Generator) -> Iterator[str]:
     kept, few = (gram.BLOCK, gram.CHUNK), bool(rng.random() < 0.5)
     gram.BLOCK, gram.CHUNK = (3, 2) if few else kept
     try:
-        with as_written(gram, kernels, composites):
+        with as_written(gram, kernels, lines, composites):
             made = gram.Gram(spec, X, map, shift)
             out, off = made.times(W, wanted)
             given = gram.Gram(("precomputed",), symmetric, map, shift)
@@ -222,14 +224,12 @@ def products_as_written(rng: np.random.Generator) -> Iterator[str]:
             squares = kernels.diagonal(spec, X)
             line = gram.Gram(("linear",), X).times(W, wanted)
             length = made.length(W[:, 0], out[:, 0], off[:, 0])
-            theta = gram._combination(X, W[:, 0])
-            longest = made.longest()
+            theta = lines.combination(X, W[:, 0])
     finally:
         gram.BLOCK, gram.CHUNK = kept
     exact = symmetric @ W + shift * W
     yield from differ("squares", made.squares, (squares + shift) * (1 + 4 * U))
     yield from differ("squares", given.squares, (np.diag(symmetric) + shift) * (1 + 4 * U))
-    yield from differ("longest", longest, math.sqrt(made.squares.max()))
     yield from differ("products", (out + 99.0, same + 99.0), (exact + 99.0, exact + 99.0))
     basis = -(-(n - n // 2) // 3) if few else 1
     count, more = (gram.ROUNDINGS + basis) * U, n * TINY * np.abs(W).max()
@@ -243,21 +243,18 @@ def products_as_written(rng: np.random.Generator) -> Iterator[str]:
     terms = W[:, 0] * out[:, 0]
     slack = np.abs(W[:, 0]) @ off[:, 0] + 2 * U * np.abs(terms).sum()
     yield from differ("length", length, (terms.sum(), slack + n * TINY))
-    yield from _lines(X, W, line, theta, 2 if few else kept[1])
+    yield from _lines(X, W, line, theta)
 
 
-def _lines(X: Any, W: Any, line: Any, theta: Any, chunk: int) -> Iterator[str]:
-    """x·θ, θ having been added up in twice the precision."""
+def _lines(X: Any, W: Any, line: Any, theta: Any) -> Iterator[str]:
+    """x·θ, each number of θ having been rounded once."""
     n, value = len(X), X.T @ W[:, 0]
-    mass, small = np.abs(X * W[:, :1]).sum(axis=0), 4.0 * (n + chunk) * U * (chunk + 2) * U
     yield from differ("combination", theta[0] + 9.0, value + 9.0)
-    expected = 2 * U * np.abs(theta[0]) + small * mass + 16 * (n + 1) * TINY
+    expected = 2 * U * np.abs(theta[0]) + 16 * (n + 1) * TINY
     yield from differ("combination ±", theta[1], expected)
     used = np.flatnonzero(W.any(axis=1))
-    small = 4.0 * (len(used) + chunk) * U * (chunk + 2) * U
     whole, factor = X.T @ W, 6 * U
-    mass = np.abs(X).T @ np.abs(W)
-    off = 2 * U * np.abs(whole) + small * mass + 16 * (len(used) + 1) * TINY
+    off = 2 * U * np.abs(whole) + 16 * (len(used) + 1) * TINY
     wide = np.abs(X) @ (factor * np.abs(whole) + off) * (1 + 2 * factor) + 2 * TINY
     yield from differ("lines", line[0] + 9.0, X @ whole + 9.0)
     yield from differ("lines ±", line[1], wide)
@@ -302,7 +299,7 @@ def products_refused(rng: np.random.Generator) -> Iterator[str]:
             if objection.code != "rows":
                 yield f"a row that is none: {objection.code}"
     twice = csr_matrix((np.array([1.0, 1.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
-    if not Rows(twice, False).longest() >= 2.0:
+    if not longest(Rows(twice, False)) >= 2.0:
         yield "an entry that is stored twice"
 
 
@@ -342,7 +339,6 @@ def terms(rng: np.random.Generator) -> Iterator[str]:
     claim = Claim(Risk(gap.Hinge(), L2(2.0), True), y, np.array([0.5]), 0.0)
     with as_written(gap):
         found = gap.upper(claim, w, z, off)
-        least = gap.least_known(claim, w, 9.0), gap.least_known(claim, w, 0.5)
         hard = claim._replace(risk=Risk(margins.HardMargin(), L2(2.0), True), y=np.sign(z))
         rescaled = gap.upper(hard, w, 9.0 * z, 0.01 * np.abs(z))
     smallest = np.abs(z[1:]).min() * (9.0 - 0.01 * (1 + 8 * U) - 36 * U)
@@ -350,7 +346,6 @@ def terms(rng: np.random.Generator) -> Iterator[str]:
         yield f"a separator of {rescaled}"
     margin = y * z - off * (1 + 8 * U) - 4 * U * np.abs(z)
     yield from differ("upper", found, w.s @ np.maximum(0.0, 1.0 - margin) + 0.25)
-    yield from differ("least known", least, (min(9.0, w.s.sum()), min(0.5, w.s.sum())))
 
 
 def machines(rng: np.random.Generator) -> Iterator[str]:

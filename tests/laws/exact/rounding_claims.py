@@ -25,8 +25,10 @@ def _all(rng: np.random.Generator) -> Iterator[str]:
     scale = 10.0 ** rng.choice([0, 0, -12, 12, -200, 200, -310])
     x = abs(float(rng.normal())) * scale
     yield from _of_numbers(x, int(rng.integers(0, 200)))
-    n = int(rng.choice([0, 1, 2, 5, 63, 64, 65, 511, 512, 513, 576, 700, 1500]))
+    n = int(rng.choice([0, 1, 2, 5, 63, 64, 65, 511, 512, 513, 576, 700, 1500, 4096, 4097, 9000]))
     a = rng.normal(size=n) * scale
+    if rng.random() < 0.3:
+        a = a * 2.0 ** rng.integers(-90, 1, size=n)
     if rng.random() < 0.5 and n > 1:
         a[n // 2 :] = -rng.permutation(a[: n - n // 2])  # that nearly vanishes
         a = a * (1 + 1e-13 * rng.normal(size=n)) if rng.random() < 0.5 else a
@@ -53,23 +55,16 @@ def _of_numbers(x: float, k: int) -> Iterator[str]:
 
 
 def _of_sums(a: np.ndarray) -> Iterator[str]:
-    exact, size = sum(rational(a), Rational(0)), sum(map(abs, rational(a)), Rational(0))
+    exact = sum(rational(a), Rational(0))
     value, off = rounding.total(a)
-    if not abs(Rational(value) - exact) <= Rational(off) <= 80 * U * size + 4 * TINY:
+    if value != math.fsum(a) or rounding.exact_sum(a) != value:
+        yield f"{len(a)} numbers whose sum is not rounded once: {value}"
+    least = U * abs(Rational(value))
+    if not least <= Rational(off) <= least * (1 + 8 * U) + Rational(1, 2**1072):
         yield f"total of {len(a)}: {value} ± {off}"
-    if len(a) > 1000 and not Rational(off) >= 63 * U * size:
-        yield "total: not enough for every order"
-    kept, rounding.SOME = rounding.SOME, 96  # so that many numbers are fewer than a thousand
-    try:
-        value, off = rounding.sharp_total(a)
-    finally:
-        rounding.SOME = kept
-    few = 2 * U * abs(Rational(value)) + 4 * 65 * 65 * U * U * size + 4 * TINY
-    if not abs(Rational(value) - exact) <= Rational(off) <= few:
-        yield f"sharp total of {len(a)}: {value} ± {off}"
-    if len(a) > 96 and not Rational(off) >= 63 * 63 * U * U * size:
-        yield "sharp total: the errors of the errors are not counted"
-    wide = 90 * U * size + 8 * TINY
+    if not a.any() and off:
+        yield f"a sum of zeros that is off by {off}"
+    wide = 4 * U * abs(exact) + Rational(1, 2**1073)
     if not exact < Rational(rounding.total_up(a)) <= exact + wide:
         yield "total_up"
     if not exact - wide <= Rational(rounding.total_down(a)) < exact:
@@ -78,9 +73,15 @@ def _of_sums(a: np.ndarray) -> Iterator[str]:
     norm = Rational(rounding.norm_up(a))
     if not squares <= norm * norm <= squares * (1 + 200 * U) + 4 * TINY * norm:
         yield f"norm_up of {a[:3]}"
-    for spoiled in ([1.0, math.nan], [1e308] * 70, [1e308] * 5000, [math.inf, -math.inf]):
+    for spoiled in (
+        [1.0, math.nan],
+        [1e308] * 70,
+        [1e308] * 5000,
+        [math.inf, -math.inf],
+        [-math.inf, 1.0],
+    ):
         with np.errstate(all="ignore"):
-            found: Any = [rounding.total(spoiled)[1], rounding.sharp_total(spoiled)[1]]
+            found: Any = [rounding.total(spoiled)[1], rounding.total_up(spoiled)]
         if found != [math.inf, math.inf]:
             yield f"a sum that is no number: {found}"
     if rounding.norm_up(np.array([1.0, math.inf])) != math.inf:
@@ -114,7 +115,7 @@ def _of_products(a: np.ndarray, rng: np.random.Generator) -> Iterator[str]:
         value, off = rounding.dot(many, np.ones(300))
     mass = sum(map(abs, rational(many)))
     wrong = abs(Rational(value) - sum(rational(many)))
-    if not max(wrong, 65 * U * mass) <= Rational(off) <= 80 * U * mass:
+    if not max(wrong, 2 * U * mass) <= Rational(off) <= 8 * U * mass:
         yield f"dot of many large numbers {value} ± {off}"
     with np.errstate(all="ignore"):  # some of them only
         value, off = rounding.dot(np.array([2.0**1000, 1.0]), np.array([1.0, 0.5]), [2.0])

@@ -61,7 +61,8 @@ def block_sums(rng: np.random.Generator) -> Iterator[str]:
     if not low <= exact <= high <= low + 200 * U * size + 1000 * TINY:
         yield f"between {both} for {near(exact)}"
     middle, off = map(Rational, both.middle())
-    if not max(high - middle, middle - low) <= off <= (high - low) / 2 * (1 + 8 * U) + 8 * U * size:
+    wide = (high - low) / 2 * (1 + 8 * U) + 8 * U * size + TINY
+    if not max(high - middle, middle - low) <= off <= wide:
         yield f"middle of {both}"
     tops = [float(np.max(part, initial=-math.inf)) for part in parts]
     ends = [float(np.min(part, initial=math.inf)) for part in parts]

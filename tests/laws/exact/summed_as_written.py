@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import blocks, choices, gap, margins, residuals, softmax
+from cotas.certificates.core import blocks, choices, gap, imbalance, margins, residuals, softmax
 from cotas.certificates.core.blocks import Between, Claims, Pulled, Sharp, Tally, Whole
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import L2, Margin, Risk, Weights
@@ -23,22 +23,18 @@ def sums_as_written(rng: np.random.Generator) -> Iterator[str]:
     values, tails, offs = rng.normal(size=(3, 2)) * np.array([[1.0], [0.3], [0.1]])
     offs = np.abs(offs)
     one, two = (Sharp(*given) for given in zip(values, tails, offs, strict=True))
-    kept, blocks.sharp_parts = blocks.sharp_parts, lambda a: ([1.0, 2.0**-60], 2.0**-70)
-    try:
-        with as_written(blocks):
-            both, whole = one + two, Sharp.of([])
-            found = both.most
-            pulled = Pulled(values, 0.5, 2.0, 7).whole(np.ones(2), 6, 0.125).off
-            fewer = Pulled(values, 0.5, 2.0, 6).whole(np.ones(2), 6, 0.125).off
-            alone = [Sharp(*given).most for given in ((0, 0, 0), (1, -1, 0.5), (1, 0, 0))]
-            quiet = Sharp(0.0, 0.0, 0.5) + Sharp(0.0, 0.0, 0.25), Sharp(1, 0, 0) + Sharp(1, 0, 0)
-    finally:
-        blocks.sharp_parts = kept
+    with as_written(blocks):
+        both, whole = one + two, Sharp.of([1.0, 2.0**-60])
+        found = both.most
+        pulled = Pulled(values, 0.5, 2.0, 7).whole(np.ones(2), 6, 0.125).off
+        fewer = Pulled(values, 0.5, 2.0, 6).whole(np.ones(2), 6, 0.125).off
+        alone = [Sharp(*given).most for given in ((0, 0, 0), (1, -1, 0.5), (1, 0, 0))]
+        quiet = Sharp(0.0, 0.0, 0.5) + Sharp(0.0, 0.0, 0.25), Sharp(1, 0, 0) + Sharp(1, 0, 0)
     size = np.abs(tails).sum()  # the error of this addition is no number that counts here
     yield from differ("sharp", (both.value, both.tail), (values.sum(), tails.sum()))
     yield from differ("sharp ±", both.off, offs.sum() + 2 * U * size)
     yield from differ("most", found, abs(both.value + both.tail) + both.off)
-    yield from differ("sharp of", whole, (1.0, 2.0**-60, 2.0**-70 + U * 2.0**-60))
+    yield from differ("sharp of", whole, (1.0, 2.0**-60, U * 2.0**-60))
     yield from differ("pulled", (pulled, fewer), (0.625 + 9 * U * 2.0, 0.625))
     yield from differ("nothing", alone, (0.0, 0.5, 1.0))
     yield from differ("sharp", [one.off for one in quiet], (0.75, 0.0))
@@ -86,15 +82,15 @@ def blocks_as_written(rng: np.random.Generator) -> Iterator[str]:
     kept = blocks.best_multiple, blocks.LEFT
     blocks.best_multiple, blocks.LEFT = lambda *given: asked.append(given) or (0.0, 0.5, 0.1), 2 * U
     try:
-        with as_written(blocks, gap, residuals):
+        with as_written(blocks, imbalance, gap, residuals):
             value, off = passes.gain(0, t)
             passes.bounds(0)
             rough, rest = asked[0][4](t), passes._rest(0)
             passes.second["rest 0"] = Sharp(0.0, 0.0, 0.0)
             left = passes._rest(0)
             level = min(1.0 / 2.0 + gap.penalty_of(passes.claims.claim(0)), _nothing(passes))
-            extent = gap.Extent(1.5, passes.first["most 0"], _lighter(passes))
-            slip = gap.bias_slip(passes.claims.risk, extent, passes.w, level, rest)
+            extent = imbalance.Extent(1.5, passes.first["most 0"], _lighter(passes))
+            slip = imbalance.bias_slip(passes.claims.risk, extent, passes.w, level, rest)
     finally:
         blocks.best_multiple, blocks.LEFT = kept
     middles, wide = ends.mean(axis=1), 0.5 * (ends[:, 1] - ends[:, 0])

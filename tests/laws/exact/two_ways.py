@@ -18,6 +18,7 @@ from cotas.certificates.core.blocks import Claims, Pulled, Sharp, block_bounds
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import SquaredRisk
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
+from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.margins import Logistic, SquaredHinge
 from cotas.certificates.core.residuals import Huber, Squared
 from cotas.certificates.core.rows import Rows
@@ -89,8 +90,10 @@ def scaled(rng: np.random.Generator) -> Iterator[str]:
     pulled = Pulled.of(Pull(a[:3] * unit, unit, 0.5))
     yield from differ("mass", (pulled.mass, pulled.off), (np.linalg.norm(a[:3]), 0.5))
     X = rng.normal(size=(4, 2))
-    lengths = [gram.Gram(("linear",), X * 2.0**k).longest() * 2.0**-k for k in (0, -9, 9)]
-    yield from differ("longest", lengths, [np.linalg.norm(X, axis=1).max()] * 3)
+    lengths = [longest(Rows(X * 2.0**k, False)) * 2.0**-k for k in (0, -9, 9)]
+    yield from differ("longest", lengths, [lengths[0]] * 3)
+    if not lengths[0] >= np.linalg.norm(X, axis=1).max():
+        yield f"rows no longer than {lengths[0]}"
     parts = [1.0, -1.0, 1.0, 2.0**-60, float(rng.uniform(1, 2)) * 2.0**-120]
     sharp, exact = Sharp.of(parts), sum(rational(parts), Rational(0))
     wrong = abs(Rational(sharp.value) + Rational(sharp.tail) - exact)
@@ -138,7 +141,7 @@ def nearly_far(rng: np.random.Generator) -> Iterator[str]:
     B = far * np.array([[1.0, 0.0], [-1.0, 0.0]])
     A = B[:1] + np.sqrt(t)[:, None] * np.array([0.0, 1.0])
     with as_written(kernels):
-        found = kernels._falling(A, B, 1.0, 0.0).K[:, 0]
+        found = kernels.falling(A, B, 1.0, 0.0).K[:, 0]
         bound = kernels.gamma(2 * d + 20)
     sure = t - 2.02 * bound * ((A**2).sum(axis=1) + far**2) - 40.0
     clear = np.abs(sure) > 1e-6
@@ -148,12 +151,11 @@ def nearly_far(rng: np.random.Generator) -> Iterator[str]:
 def without_a_rest(rng: np.random.Generator) -> Iterator[str]:
     """Where Σ cᵢ is zero a bias takes nothing away, however large it may be."""
     asked: list[Any] = []
-    penalty = SimpleNamespace(loose=lambda *given: (0.3, 0.2), radius=lambda level: 1.0)
+    penalty = SimpleNamespace(loose=lambda *given: 0.3)
     c = np.array([1.0, -1.0]) * float(rng.uniform(0.1, 1.0))
     claim = Claim(Risk(Squared(), penalty, True), np.ones(2), np.ones(1), 0.0, c)
-    rows = SimpleNamespace(longest=lambda: math.inf)
     with put(gap, best_multiple=lambda *given: asked.append(given)):
-        gap.lower(claim, rows, Weights(np.ones(2), 2.0, 2.0), None, 1.0)
+        gap.lower(claim, None, Weights(np.ones(2), 2.0, 2.0), None, 1.0)
     if asked[0][5:7] != (0.0, 0.3):
         yield f"a bias takes {asked[0][5:7]} away"
 

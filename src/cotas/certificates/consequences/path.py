@@ -28,7 +28,7 @@ import numpy as np
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.consequences.biases import best_biases, outer
-from cotas.certificates.consequences.prediction import centre_of
+from cotas.certificates.consequences.prediction import Region, centre_of
 from cotas.certificates.core import rounding
 from cotas.certificates.core.bounds import Bounds
 from cotas.certificates.core.gap import Weights, all_bounds
@@ -43,7 +43,7 @@ from cotas.certificates.sweep import (
     row_lengths,
     rows_of,
 )
-from cotas.certificates.verification import same
+from cotas.certificates.verification import SAME, same
 from cotas.losses import Hinge
 
 
@@ -123,11 +123,16 @@ class Outlook:
         longest = float(self.train.lengths.max(initial=0.0))
         return norm_up(self.theta), norm_up(self.v), longest
 
-    def scores(self, least: float, most: float) -> tuple[FloatArray, FloatArray]:
-        """What the optimum at any λ with least ≤ 1/λ ≤ most can give to each validation row."""
+    def scores(self, least: float, most: float, room: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """What the optimum at any λ with least ≤ 1/λ ≤ most can give to each validation row.
+
+        With `room` for so large a part of them that another order of sums could not leave it.
+        """
         c = self._multiple(least, most)
         square = max(self._square_radius(u, c) for u in (least, most))
         radius = above(math.sqrt(square)) if square < math.inf else math.inf
+        theta, v, _ = self._sizes
+        radius = above(radius + room * (radius + theta + most * v), 4)
         low, high = self._without_bias(self.rows, least, most, c, radius)
         if not self.free_bias:
             return low, high
@@ -245,21 +250,44 @@ def _seen(rows: Rows, directions: FloatArray) -> _Rows:
 
 
 def certainly_wrong(
-    fits: Sequence[Sequence[Outlook]], codes: IntArray, least: float, most: float
+    fits: Sequence[Sequence[Outlook]], codes: IntArray, least: float, most: float, room: float = 0.0
 ) -> BoolArray:
     """Which validation rows the optimum at every λ with least ≤ 1/λ ≤ most gets wrong.
 
     `codes` are the positions of the true labels among the classes. Each of the fits encloses the
     scores of the optimum, so they lie in all the enclosures.
     """
-    bounds = [[outlook.scores(least, most) for outlook in fit] for fit in fits]
+    bounds = [[outlook.scores(least, most, room) for outlook in fit] for fit in fits]
     low = np.max([[one[0] for one in fit] for fit in bounds], axis=0)
     high = np.min([[one[1] for one in fit] for fit in bounds], axis=0)
+    return _wrong(low, high, codes)
+
+
+def _wrong(low: FloatArray, high: FloatArray, codes: IntArray) -> BoolArray:
+    """Which rows are wrong with any scores between two arrays of them, a row for each class.
+
+    Of two classes there is one row, the score of the second.
+    """
     if len(low) == 1:
         return np.asarray(np.where(codes == 1, high[0] <= 0, low[0] > 0))
-    own = np.take_along_axis(high, codes[None, :].astype(np.intp), axis=0)[0]
-    np.put_along_axis(low, codes[None, :].astype(np.intp), -np.inf, axis=0)
-    return np.asarray(low.max(axis=0) > own)
+    index = codes[None, :].astype(np.intp)
+    others = low.copy()
+    np.put_along_axis(others, index, -np.inf, axis=0)
+    return np.asarray(others.max(axis=0) > np.take_along_axis(high, index, axis=0)[0])
+
+
+def counts_of_errors(
+    coef: FloatArray, intercept: FloatArray, X: Matrix, codes: IntArray
+) -> tuple[int, int]:
+    """Between which a linear model's number of wrong rows lies, whatever rounding does to a score.
+
+    A row and a number for each class, or those of the second of two.
+    """
+    regions = (Region(theta, 0.0, b, b) for theta, b in zip(coef, intercept, strict=True))
+    low, high = np.array([region.scores(X) for region in regions]).transpose(1, 0, 2)
+    # With all scores at their worst ends those rows are wrong that may be.
+    sure, possible = _wrong(low, high, codes), _wrong(high, low, codes)
+    return int(np.count_nonzero(sure)), int(np.count_nonzero(possible))
 
 
 def bound_between(
@@ -268,6 +296,7 @@ def bound_between(
     codes: IntArray,
     pieces: int,
     enough: int,
+    room: float = 0.0,
 ) -> tuple[int, int]:
     """At least so many validation rows are wrong for every λ of the interval, and its pieces.
 
@@ -276,7 +305,8 @@ def bound_between(
     """
 
     def piece(low: float, high: float) -> tuple[int, float, float]:
-        return int(certainly_wrong(fits, codes, 1.0 / high, 1.0 / low).sum()), low, high
+        found = certainly_wrong(fits, codes, 1.0 / high, 1.0 / low, room)
+        return int(np.count_nonzero(found)), low, high
 
     parts = [piece(min(lams), max(lams))]
     while len(parts) < pieces and parts[0][0] < enough:
@@ -298,7 +328,8 @@ def bound_validation_error(
     y_val: AnyArray,
     classes: AnyArray,
     pieces: int = 64,
-    enough: int | None = None,
+    enough: int | IntArray | None = None,
+    room: float = SAME,
 ) -> ValidationBound:
     """The bound that the certificates of fits along falling λ prove together.
 
@@ -309,7 +340,9 @@ def bound_validation_error(
     X_val, y_val : the validation data
     classes : the labels in order, as the models know them
     pieces : the most parts that an interval is cut into
-    enough : so many errors need not be exceeded; all of them if None
+    enough : so many errors need not be exceeded, in each interval; all of them if None
+    room : the part of a score that is left to rounding: with none at all, whatever is proved here
+        with some is proved again, in any order of sums
     """
     y_val, classes = np.asarray(y_val), np.asarray(classes)
     if not np.isin(y_val, classes).all():
@@ -321,11 +354,12 @@ def bound_validation_error(
     if len(lams) < 2 or not (np.diff(lams) < 0).all():
         raise ValueError("A path takes two values of λ or more, falling.")
     _refuse_others(fits, classes)
+    goals = np.broadcast_to(n_rows if enough is None else enough, len(lams) - 1)
     found, before = [], outlooks(certificates[0], X, y, X_val)
-    for k in range(1, len(lams)):
+    for k, goal in enumerate(goals, start=1):
         here = outlooks(certificates[k], X, y, X_val)
-        goal, ends = n_rows if enough is None else enough, (float(lams[k]), float(lams[k - 1]))
-        found.append(bound_between([before, here], ends, codes, pieces, goal))
+        ends = (float(lams[k]), float(lams[k - 1]))
+        found.append(bound_between([before, here], ends, codes, pieces, goal, room))
         before = here
     counts, parts = np.array(found).T
     return ValidationBound(lams, counts / n_rows, parts, n_rows)

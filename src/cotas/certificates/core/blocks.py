@@ -24,14 +24,14 @@ import numpy as np
 from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.framed import BLOCK_ROWS, Frame
+from cotas.certificates.core.imbalance import Extent, bias_slip, level_of, longest
 
 from cotas.certificates.core.gap import (  # isort: skip
-    Claim, Extent, Found, Risk, Weights, best_multiple, bias_slip, blurred, clipped, gain_of,
-    level_of, objected, objective, weights_of,
+    Claim, Found, Risk, Weights, best_multiple, blurred, clipped, gain_of, objective, weights_of,
 )  # fmt: skip
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, down, exact_sum, gamma, norm_up, sharp_parts, total_down, total_up,
+    FloatArray, U, above, down, exact_sum, gamma, norm_up, total_down, total_up,
     up,
 )  # fmt: skip
 from cotas.certificates.core.rows import Rows
@@ -81,10 +81,9 @@ class Sharp(NamedTuple):
     @classmethod
     def of(cls, a: Any) -> Sharp:
         """Σ of some numbers."""
-        parts, off = sharp_parts(a)
-        value = exact_sum(parts)
-        tail = exact_sum([*parts, -value])
-        return cls(value, tail, up(off + U * abs(tail)) if tail or off else 0.0)
+        value = exact_sum(a)
+        tail = exact_sum(np.append(a, -value))
+        return cls(value, tail, up(U * abs(tail)) if tail else 0.0)
 
     def __add__(self, other: Any) -> Sharp:
         value = self.value + other.value
@@ -278,7 +277,7 @@ class Values(Reader):
     def __call__(self, block: Any) -> Tally:
         rows, (y, s) = self.rows(block), self.targets(block)
         z, off, _ = self.scores(rows)
-        whole = Tally(rows=len(s), weights=Between.sum_of(s), longest=Most(rows.longest()))
+        whole = Tally(rows=len(s), weights=Between.sum_of(s), longest=Most(longest(rows)))
         for k in range(y.shape[1]):
             whole |= self._of_claim(k, rows, y[:, k], s, z[:, k], off[:, k])
         return whole
@@ -325,8 +324,7 @@ class Pulls(Reader):
         for k in range(y.shape[1]):
             more, less, centre = self.shares[k]
             given = feasible(self.claims, k, rows.X, y[:, k], s, z[:, k]) - s * centre
-            given = clipped(loss, y[:, k], given * np.where(given > 0, more, less), s)
-            c[:, k] = np.where(np.abs(given) < TINY, 0.0, given)
+            c[:, k] = clipped(loss, y[:, k], given * np.where(given > 0, more, less), s)
         whole = Tally(rows=len(s))
         for k, pull in enumerate(rows.pull(c)):
             used = np.flatnonzero(c[:, k])
@@ -406,6 +404,14 @@ def block_bounds(source: Any, claims: Claims) -> list[Found]:
         return [Found(one) if isinstance(one, Objection) else one for one in found]
     except Objection as objection:
         return [Found(objection) for _ in k]
+
+
+def objected(call: Callable[..., Any], *given: Any) -> Any:
+    """What a call returns, or its objection."""
+    try:
+        return call(*given)
+    except Objection as objection:
+        return objection
 
 
 def counted(whole: Tally, n: int) -> Tally:

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core.rounding import TINY, FloatArray, U, sharp_total
+from cotas.certificates.core.rounding import TINY, FloatArray, U, total
 
 # Rows that are measured, twice as many at most, and entries of them where they are sparse.
-SAMPLE, LARGEST_SAMPLE = 256, 1 << 22
+# Wide rows are as many as have so many entries, but a quarter of those at least.
+SAMPLE, LARGEST_SAMPLE, WIDEST_SAMPLE = 256, 1 << 22, 1 << 17
 # A column is moved if its centre is so many times as far from zero as its rows are from it.
 FAR = 4.0
 # Multiples of the dual point that are tried where the best one has no formula.
@@ -37,7 +38,8 @@ APART, FELT, NEAR = 1e-10, 1 / 16, 64.0
 @np.errstate(all="ignore")
 def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
     """What columns are moved by, and their units, by a look at some rows."""
-    some, shift = X[:: max(1, X.shape[0] // SAMPLE)].astype(np.float64, copy=False), None
+    measured = max(SAMPLE // 4, min(SAMPLE, WIDEST_SAMPLE // max(1, X.shape[1])))
+    some, shift = X[:: max(1, X.shape[0] // measured)].astype(np.float64, copy=False), None
     if hasattr(X, "indptr"):  # to be moved, sparse rows would have to store zeros
         size = sparse_sizes(some if some.shape[0] * X.shape[1] < LARGEST_SAMPLE else some[:0])
     else:
@@ -105,16 +107,32 @@ def balanced(loss: Any, c: FloatArray, s: FloatArray) -> FloatArray:
         shrink = min(more, less) / max(more, less)
         c = np.where((c > 0) == (more > less), c * shrink, c)
     c = np.where(np.abs(c) < TINY, 0.0, c)
-    rest = sharp_total(c)[0]
-    for _ in range(2):
-        side = c * math.copysign(1.0, rest)
+    return c if settle(c) else on_a_grid(c)
+
+
+def settle(c: FloatArray) -> bool:
+    """Take what is left of the sum from entries that are larger; whether that leaves none of it."""
+    for _ in range(3):
+        rest = total(c)[0]
+        if rest == 0.0:
+            return True
+        side = c if rest > 0 else -c
         able = (side >= abs(rest)).nonzero()[0]
-        if rest == 0.0 or not len(able):
-            break
+        if not len(able):
+            return False
         k = able[side[able].argmin()]  # the smallest, whose digits are the finest
-        left = c[k] - rest
-        rest -= c[k] - left  # what that has rounded away, and so the sum as it is now (Dekker)
-        c[k] = left
+        c[k] -= rest
+    return total(c)[0] == 0.0
+
+
+def on_a_grid(c: FloatArray) -> FloatArray:
+    """Multiples of a number, so that what is left of their sum can be taken from one of them."""
+    mass = float(np.abs(c).sum())
+    if not mass < math.inf:
+        return c
+    unit = math.ldexp(1.0, max(math.frexp(mass)[1] - 52, -1000))
+    c = np.trunc(c / unit) * unit
+    settle(c)
     return c
 
 
@@ -182,9 +200,19 @@ def worth(best: Any, how: str, enough: float, some: bool, turns: int, d: int) ->
 
 def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -> float:
     """About what rounding Xᵀc is worth, to the model and to the one that tc itself gives."""
-    scaled, cost = theta * pull.unit, regularizer.conjugate
+    scaled, lam = theta * pull.unit, getattr(regularizer, "lam", 0.0)
+    felt = pull.off * math.sqrt(scaled @ scaled) / low
+    if lam > 0:  # θ of tc is t Xᵀc/λS
+        scaled = pull.u * pull.unit
+        return float(max(felt, pull.off * math.sqrt(scaled @ scaled) / low * (t / (lam * low))))
+    cost = regularizer.conjugate
     worth = cost(pull, t, 1.0 / low) - cost(pull._replace(off=0.0), t, 1.0 / low)
-    return float(max(pull.off * math.sqrt(scaled @ scaled) / low, worth))
+    return float(max(felt, worth))
+
+
+def felt(claim: Any, w: Any, z: FloatArray, off: FloatArray) -> float:
+    """What the mean of the losses has felt of scores that are off."""
+    return float(np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off) / float(w.low)
 
 
 def charge(felt: float, best: float, value: float) -> float:

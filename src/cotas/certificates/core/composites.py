@@ -1,5 +1,7 @@
 """Kernels that are made of others: sums, products, powers, exp, normalized; and of functions.
 
+Also the Gaussian kernel with a matrix, which is that of the rows that the matrix makes of rows.
+
 `Entries` of the parts give those of the whole, row by row, as `kernels.py` says.
 """
 
@@ -11,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.kernels import OTHERS, Entries, Side, evaluate, linear, positive
 from cotas.certificates.core.kernels import raised as _up
-from cotas.certificates.core.rounding import TINY, U, gamma
+from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
+
+from cotas.certificates.core.kernels import (  # isort: skip
+    OTHERS, Entries, Side, evaluate, falling, linear, positive, squared_lengths,
+)  # fmt: skip
 
 
 def _positive(spec: Any) -> bool:
@@ -23,6 +28,9 @@ def _positive(spec: Any) -> bool:
             return False
         case ("features", phi) if callable(phi):  # φ(x)·φ(x′), φ of a block of rows: on trust
             return True
+        case ("gaussian", W) if isinstance(W, np.ndarray) and W.dtype == np.float64:
+            if W.ndim == 2 and np.isfinite(W).all():  # exp(−½‖W(x − x′)‖²)
+                return True
         case ("constant", c) if isinstance(c, float) and 0.0 <= c < math.inf:
             return True
         case ("power", k, int(p)) if p >= 1:
@@ -45,6 +53,8 @@ def _evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
             return linear(image, None if B is None else np.asarray(phi(B), dtype=np.float64))
         case ("custom", function):
             return _custom(function, A, B)
+        case ("gaussian", W):
+            return falling(A, None, 1.0) if B is None else falling(*_whitened(A, B, W))
         case ("constant", c):
             return Entries(c, (c, 0.0), (c, 0.0))
         case ("sum", *parts):
@@ -71,7 +81,8 @@ def _evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
 
 
 NAMES = (
-    "custom", "features", "constant", "sum", "product", "power", "exp", "normalized", "columns",
+    "custom", "features", "gaussian", "constant", "sum", "product", "power", "exp", "normalized",
+    "columns",
 )  # fmt: skip
 OTHERS.update(dict.fromkeys(NAMES, (_positive, _evaluate)))
 
@@ -84,6 +95,18 @@ def _levelled(A: Any) -> Any:
     A = A.copy()
     A.data = np.ldexp(A.data, -np.repeat(tops, np.diff(A.indptr)))
     return A
+
+
+def _whitened(A: Any, B: Any, W: FloatArray) -> tuple[Any, Any, float, float]:
+    """W(x − c) of both sides, √½, and how far one of them may be off."""
+    A, B = (rows.toarray() if hasattr(rows, "toarray") else rows for rows in (A, B))
+    if A.shape[1] != W.shape[1]:
+        raise Objection("kernel")
+    A, B, off = A - (centre := B.sum(axis=0) / max(1, len(B))), B - centre, 0.0
+    for rows in (A, B):
+        longest = squared_lengths(np.abs(rows) @ np.abs(W).T)[1][0].max(initial=0.0)
+        off = max(off, _up(gamma(2 * A.shape[1] + 4) * math.sqrt(longest) + TINY))
+    return A @ W.T, B @ W.T, math.sqrt(0.5), off
 
 
 def _custom(function: Any, A: Any, B: Any) -> Entries:

@@ -29,11 +29,11 @@ from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights, upper
-from cotas.certificates.core.hessian import Hessian, hessian, in_units
+from cotas.certificates.core.hessian import Hessian, hessian, in_units, squares
 from cotas.certificates.core.residuals import Squared
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, sharp_total, total,
+    TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, total,
     total_down, total_up, up,
 )  # fmt: skip
 
@@ -128,7 +128,7 @@ def residual_sums(
     s: FloatArray, r: FloatArray, off: FloatArray, lengths: FloatArray
 ) -> ResidualSums:
     """Of some rows, whose lengths are those of `Rows`."""
-    value, slack = sharp_total(s * r)
+    value, slack = total(s * r)
     felt = total_up(s * doubt_of(r, off) * np.hypot(lengths, 1.0))
     near = np.square(np.maximum(np.abs(r) * (1 - 4 * U) - off, 0.0))
     return ResidualSums((down(value - slack), up(value + slack)), felt, total_down(s * near))
@@ -173,6 +173,7 @@ class SquaredRisk:
         self.added = self.curved / rows.unit / rows.unit
         self.loose = 8 * U + (self.w.high / self.w.low - 1.0)
         self._known: dict[tuple[bool, int], tuple[Hessian, float]] = {}
+        self._squares: tuple[FloatArray, int] | None = None
 
     @np.errstate(all="ignore")
     def bounds(
@@ -295,9 +296,17 @@ class SquaredRisk:
         """H and a proved lower bound of its eigenvalues, computed once."""
         if (some, turns) not in self._known:
             T = self._curvature(True, turns - 1)[0].basis() if turns else None
-            H = hessian(self.rows, self.w, self.added, self.risk.free_bias, some, T)
+            known = None if some or turns else self.squares()
+            H = hessian(self.rows, self.w, self.added, self.risk.free_bias, some, T, known)
             self._known[some, turns] = (H, H.least())
         return self._known[some, turns]
+
+    @np.errstate(all="ignore")
+    def squares(self) -> tuple[FloatArray, int]:
+        """Σ sᵢaᵢaᵢᵀ of all rows (x/unit, 1), and its additions; a solver may read it besides."""
+        if self._squares is None:
+            self._squares = squares(self.rows, None, self.w.s, self.risk.free_bias)
+        return self._squares
 
     def _seen(self, slope: Slope, H: Hessian) -> tuple[FloatArray, float]:
         """∇P in the basis of H, from the rows in that basis, and how far it may be off.

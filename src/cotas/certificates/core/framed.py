@@ -86,10 +86,6 @@ class FramedRows:
         rows = np.asarray(self.X[span]).astype(np.float64, copy=False)
         return rows if self.shift is None else rows - self.shift
 
-    def _turned(self, rows: Any) -> Any:
-        """The transpose of some rows."""
-        return rows.T
-
     def _squares(self, rows: Any) -> FloatArray:
         """‖(x − m)/unit‖² of each row, up to one rounding for each entry and two more."""
         scaled = rows if self.plain else rows * (1.0 / self.unit)
@@ -124,10 +120,6 @@ class FramedRows:
             raise Objection("rows")
         self._lengths = lengths
 
-    def longest(self) -> float:
-        """max ‖x − m‖, rounded up."""
-        return above(float(self.unit.max(initial=0.0)) * float(self.lengths.max(initial=0.0)))
-
     def scores(
         self, thetas: FloatArray, biases: Sequence[Sequence[float]], use: Any = None
     ) -> tuple[FloatArray, FloatArray, tuple[Any, int]]:
@@ -158,13 +150,11 @@ class FramedRows:
         return total(biases) if self.shift is None else dot(self.shift, theta, biases)
 
     def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
-        """Xᵀc of one block; dense rows with no factor at all are not read."""
-        if isinstance(rows, np.ndarray):  # to choose sparse ones takes longer
-            used = np.asarray(factors.any(axis=1)).nonzero()[0]
-            if 4 * len(used) < len(factors):
-                rows, factors = rows[used], factors[used]
-        turned = self._turned(rows)
-        return np.array([turned @ column for column in np.ascontiguousarray(factors.T)]).T
+        """Xᵀc of one block; rows with no factor at all are not read."""
+        used = np.asarray(factors.any(axis=1)).nonzero()[0]
+        if 4 * len(used) < len(factors):
+            rows, factors = rows[used], factors[used]
+        return np.array([rows.T @ column for column in np.ascontiguousarray(factors.T)]).T
 
     @np.errstate(all="ignore")
     def pull(self, c: FloatArray, whole: tuple[FloatArray, int] | None = None) -> list[Pull]:

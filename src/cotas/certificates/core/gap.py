@@ -2,12 +2,12 @@
 
     P(θ, b) = Σ sᵢ ℓᵢ(zᵢ)/S + Ω(θ),    z = Xθ + b,    S = Σ sᵢ
 
-For every c = s·v with v in the domain of ℓ*, every t ≥ 0 that keeps it there, δ = Σ cᵢ and any B
-that bounds |b| of the models with P ≤ P(θ, b), Fenchel and Young give
+For every c = s·v with v in the domain of ℓ*, every t ≥ 0 that keeps it there, and Σ cᵢ = 0 where
+the bias is free, Fenchel and Young give
 
-    P(θ, b)  ≥  min P  ≥  − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ)/S − Ω*(−t Xᵀc/S) − t|δ|B/S.
+    P(θ, b)  ≥  min P  ≥  − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ)/S − Ω*(−t Xᵀc/S).
 
-Without a bias B = 0. A penalized bias is the weight b/κ of one more column, of the value κ.
+A penalized bias is the weight b/κ of one more column, of the value κ.
 
 A loss ℓ(y, z) has `value(y, z, off)`, at least ℓ at every score within `off` of z, and
 `gain(y, c, s, t)`, which is − s ℓ*(tc/s) and the size of its terms, both up to `ulps` roundings;
@@ -33,8 +33,8 @@ from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    SMALL, TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, sharp_total, total,
-    total_down, total_up, up,
+    SMALL, TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, total,
+    total_up, up,
 )  # fmt: skip
 
 Pair = tuple[FloatArray, FloatArray]
@@ -65,16 +65,6 @@ class Margin:
         if self.steepest < math.inf:
             inside = np.minimum(inside, self.steepest * s)
         return np.asarray(-y * inside)
-
-    def beyond(self, extent: Extent, high: float, level: float) -> float:
-        """How far below zero the average margin of a class can be where P ≤ level; Σ sᵢ ≤ `high`.
-
-        Its φ is at most level·S/(its weight) on average, and φ(m) ≥ φ(0) − |φ'(0)|m.
-        """
-        if not extent.least > 0:
-            return math.inf  # one class only: every bias is as good as a larger one
-        level = above(level * (high / extent.least), 3)
-        return up(up(max(0.0, level - self.at_zero * (1 - 4 * U))) / self.slope_at_zero)
 
 
 class Hinge(Margin):
@@ -128,9 +118,9 @@ class L2:
         """A bound of ‖θ‖ where Ω ≤ level: √(2·level/λ)."""
         return above(math.sqrt(above(ratio(2 * level, self.lam), 2)), 3)
 
-    def loose(self, *given: Any) -> tuple[float, float]:
-        """What coefficients without a penalty take away, and how long they are: there are none."""
-        return 0.0, 0.0
+    def loose(self, *given: Any) -> float:
+        """What coefficients without a penalty take away: there are none."""
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -212,22 +202,21 @@ def weights_of(given: Any, n: int) -> FloatArray:
 
 
 def clipped(loss: Any, y: FloatArray, c: Any, s: FloatArray) -> FloatArray:
-    """A dual point in its domain, zero where there is no weight; refuses what is none."""
+    """A dual point in its domain; refuses what is none.
+
+    It is zero where there is no weight, and where it would not have all its digits.
+    """
     c = np.asarray(c, dtype=np.float64)
     if c.shape != s.shape or not np.isfinite(c).all():
         raise Objection("dual point")
-    return np.where(s > 0, loss.clip(y, c, s), 0.0)
+    inside: FloatArray = loss.clip(y, c, s)
+    return np.where((s > 0) & (np.abs(inside) >= TINY), inside, 0.0)
 
 
 def feasible(loss: Any, y: FloatArray, c: Any, s: FloatArray, free_bias: bool) -> FloatArray:
-    """Move a dual point into the domain, and where the bias is free, to a sum near zero.
-
-    What has not all its digits becomes zero. What is left of the sum is charged by `lower`.
-    """
+    """Move a dual point into the domain, and where the bias is free, to a sum of zero."""
     c = clipped(loss, y, c, s)
-    if free_bias:
-        c = clipped(loss, y, choices.balanced(loss, c, s), s)
-    return np.where(np.abs(c) < TINY, 0.0, c)
+    return clipped(loss, y, choices.balanced(loss, c, s), s) if free_bias else c
 
 
 def penalty_of(claim: Claim) -> float:
@@ -263,51 +252,6 @@ def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
     return objective(claim, losses, w.low)
 
 
-def least_known(claim: Claim, w: Weights, level: float) -> float:
-    """What the best model does not exceed: a level, and P of θ = 0, b = 0."""
-    loss, y = claim.risk.loss, claim.y
-    if loss.rescaled:
-        return level
-    return level_of(loss, level, total_up(w.s * loss.value(y, np.zeros_like(y), 0.0)), w.low)
-
-
-def level_of(loss: Any, level: float, nothing: float, low: float) -> float:
-    """The smaller one of a level and of P of θ = 0, b = 0, whose losses sum to `nothing`."""
-    return min(level, above(nothing / low, loss.ulps + 4))
-
-
-class Extent(NamedTuple):
-    """How far the data reach: max ‖x − m‖, max |y|, and the weight of the lighter class."""
-
-    longest: float
-    most: float
-    least: float
-
-    @classmethod
-    def of(cls, claim: Claim, rows: Any, w: Weights) -> Extent:
-        """Of data that are in memory."""
-        y, s = claim.y, w.s
-        most = float(np.abs(np.where(s > 0, y, 0.0)).max(initial=0.0))
-        return cls(rows.longest(), most, min(total_down(s[y > 0]), total_down(s[y < 0])))
-
-
-def bias_bound(risk: Risk, extent: Extent, high: float, level: float, loose: float = 0.0) -> float:
-    """B: |b| of a model with P ≤ level is no larger, in the coordinates of the moved rows.
-
-    The coefficients that have no penalty are no longer than `loose` together. Σ sᵢ ≤ `high`.
-    """
-    reach = above(extent.longest * above(risk.regularizer.radius(level) + loose))
-    return up(reach + risk.loss.beyond(extent, high, level))
-
-
-def bias_slip(
-    risk: Risk, extent: Extent, w: Weights, level: float, rest: float, loose: float = 0.0
-) -> float:
-    """What a free bias takes away, at most, where |Σ cᵢ| ≤ `rest`: |δ|B/S, rounded up."""
-    most = bias_bound(risk, extent, w.high, level, loose)
-    return above(above(rest * up(1.0 / w.low)) * most, 2)
-
-
 def lower(
     claim: Claim, rows: Any, w: Weights, pull: Any, level: float
 ) -> tuple[float, float, float]:
@@ -315,13 +259,10 @@ def lower(
     risk, loss = claim.risk, claim.risk.loss
     used = claim.c.nonzero()[0]  # there is no c where s = 0
     y, c, s = claim.y[used], claim.c[used], w.s[used]
-    value, off = sharp_total(c) if risk.free_bias or risk.bias_scale else (0.0, 0.0)
-    rest = up(abs(value) + off) if value or off else 0.0
-    slip, loose = risk.regularizer.loose(claim, rows, w, pull, level)
-    if risk.free_bias and rest > 0:
-        level = least_known(claim, w, level)
-        extent = Extent.of(claim, rows, w)
-        slip = up(slip + bias_slip(risk, extent, w, level, rest, loose))
+    if risk.free_bias and total(c)[0] != 0.0:
+        return 0.0, 0.0, 0.0  # that of c = 0: a bias has no penalty, and its conjugate is infinite
+    rest = max(total_up(c), total_up(-c)) if risk.bias_scale else 0.0
+    slip = risk.regularizer.loose(claim, rows, w, pull, level)
 
     def gain(t: float) -> tuple[float, float]:
         return gain_of(loss, y, c, s, t)
@@ -338,7 +279,7 @@ def gain_of(
 ) -> tuple[float, float]:
     """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows, and how far it is off."""
     values, sizes = loss.gain(y, c, s, t)
-    value, off = sharp_total(values)
+    value, off = total(values)
     return value, up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
 
 
@@ -395,55 +336,42 @@ class Found(NamedTuple):
     t: float = 0.0
 
 
-def objected(call: Any, *given: Any) -> Any:
-    """What a call returns, or its objection."""
-    try:
-        return call(*given)
-    except Objection as objection:
-        return objection
-
-
 @np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
 def all_bounds(rows: Any, claims: Sequence[Claim], weights: Any = None) -> list[Found]:
-    """Both bounds of each model; X is read twice for all of them together."""
-    against = [objected(claim.refuse, rows.n, rows.d) for claim in claims]
-    sound = [claim for claim, known in zip(claims, against, strict=True) if known is None]
-    found = objected(_sound_bounds, rows, sound, weights) if sound else []
-    rest = iter([Found(found)] * len(sound) if isinstance(found, Objection) else found)
-    return [next(rest) if known is None else Found(known) for known in against]
+    """Both bounds of each model; X is read twice for all of them together.
+
+    Where one is refused, each is looked at alone.
+    """
+    try:
+        return _all_proved(rows, claims, weights)
+    except Objection as objection:
+        if len(claims) == 1:
+            return [Found(objection)]
+        return [found for claim in claims for found in all_bounds(rows, [claim], weights)]
 
 
-def _sound_bounds(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found]:
-    """The bounds of models that are points of their problems."""
+def _all_proved(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found]:
+    """The bounds of models of which all have some."""
+    for claim in given:
+        claim.refuse(rows.n, rows.d)
     w = Weights.of(weights, rows.n)
     claims, middles = zip(*(claim.moved(w) for claim in given), strict=True)
     biases = [(claim.bias, -middle) for claim, middle in zip(given, middles, strict=True)]
     z, off, _ = rows.scores(np.array([claim.theta for claim in claims]).T, biases)
 
-    def point(claim: Claim, z: FloatArray, off: FloatArray) -> tuple[float, Claim]:
-        value, loss, c = upper(claim, w, z, off), claim.risk.loss, claim.c
+    def point(claim: Claim, z: FloatArray) -> FloatArray:
+        loss, c = claim.risk.loss, claim.c
         c = choices.slopes(loss, claim.y, z, w.s) if c is None else c
-        return value, claim._replace(c=feasible(loss, claim.y, c, w.s, claim.risk.free_bias))
+        return feasible(loss, claim.y, c, w.s, claim.risk.free_bias)
 
-    def bounded(known: Any, pull: Pull, z: FloatArray, off: FloatArray) -> Found:
-        if isinstance(known, Objection):
-            return Found(known)
-        value, claim = known
+    def bounded(claim: Claim, value: float, pull: Pull, z: FloatArray, off: FloatArray) -> Found:
         best, t, rounding = lower(claim, rows, w, pull, value)
         rounding += choices.blur(claim.risk.regularizer, claim.theta, pull, t, w.low)
-        found = objected(enclosed, claim, w, z, off, best, value, rounding)
-        return Found(found, claim.c, pull, t)
+        charge = choices.charge(rounding + choices.felt(claim, w, z, off), best, value)
+        return Found(Bounds.proved(best, value, charge), claim.c, pull, t)
 
-    points = [objected(point, *one) for one in zip(claims, z.T, off.T, strict=True)]
-    zero = np.zeros(rows.n)
-    duals = [zero if isinstance(known, Objection) else known[1].c for known in points]
-    pulls = rows.pull(np.ascontiguousarray(np.array(duals).T))
-    return [bounded(*one) for one in zip(points, pulls, z.T, off.T, strict=True)]
-
-
-def enclosed(
-    claim: Claim, w: Weights, z: FloatArray, off: FloatArray, best: float, value: float, more: float
-) -> Bounds:
-    """The bounds, with what rounding has cost: what the scores felt of it, and `more`."""
-    felt = float(np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off) / w.low + more
-    return Bounds.proved(best, value, choices.charge(felt, best, value))
+    scored = zip(claims, z.T, strict=True)
+    values = [upper(claim, w, *scores) for claim, *scores in zip(claims, z.T, off.T, strict=True)]
+    claims = [claim._replace(c=point(claim, column)) for claim, column in scored]
+    pulls = rows.pull(np.array([claim.c for claim in claims]).T)
+    return [bounded(*one) for one in zip(claims, values, pulls, z.T, off.T, strict=True)]

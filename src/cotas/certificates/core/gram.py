@@ -11,26 +11,26 @@ K + εI, with the ε of `definite.py`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
-from contextvars import ContextVar
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core import gap, kernels
+from cotas.certificates.core import choices, gap, kernels
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    CHUNK, TINY, FloatArray, U, above, compensated, exact_products, exact_sum, gamma, total,
-    up,
+    TINY, FloatArray, U, above, gamma, total, total_up, up,
 )  # fmt: skip
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 BLOCK = 512
+CHUNK = 64  # products of a partial sum: few enough for a small γ, many enough for speed
 ROUNDINGS = CHUNK + BLOCK // CHUNK + 4  # of a product of one block with a vector
+# KW of formulas that need no K, or nothing: `lines.py` adds that of the linear kernel.
+SHORTER: dict[str, Callable[[Any, FloatArray, Any], tuple[FloatArray, FloatArray] | None]] = {}
 WORTH_FILLING = {"left": 6, "right": 24}  # zeros for each entry that is not
 
 
@@ -83,10 +83,6 @@ class Gram:
             self.squares = np.concatenate([np.zeros(0), *found])
         self.squares = (self.squares + shift) * (1.0 + 4 * U)
 
-    def longest(self) -> float:
-        """max ‖φ(x)‖, rounded up."""
-        return above(math.sqrt(float(self.squares.max(initial=0.0))))
-
     def read(self, rows: Any, side: str = "right") -> Any:
         """Some rows in double precision; those that are not very sparse as an array."""
         A, most = self.X[rows], WORTH_FILLING[side if self.spec[0] == "rbf" else "right"]
@@ -111,10 +107,8 @@ class Gram:
         other once, and a block serves for itself and for its transpose.
         """
         support = np.asarray(W.any(axis=1))
-        if self.spec == ("linear",) and isinstance(self.X, np.ndarray):
-            found = self._linear(W, np.flatnonzero(support), np.flatnonzero(wanted | support))
-            if np.isfinite(found).all():
-                return found[0], found[1]
+        if self.spec[0] in SHORTER and (found := SHORTER[self.spec[0]](self, W, wanted | support)):
+            return found
         basis = pieces_of(support.nonzero()[0], BLOCK)
         parts = [self.read(columns) for columns in basis]
 
@@ -164,36 +158,13 @@ class Gram:
             raise Objection("not finite")
         return out, off * (1.0 + 2.0 * gamma(self.n + len(basis) + 16))
 
-    def _linear(self, W: FloatArray, support: Any, wanted: Any) -> FloatArray:
-        """x·θ for the rows wanted, θ = Σ wⱼxⱼ having been added up in twice the precision."""
-        out = np.zeros((2, *W.shape))
-        with np.errstate(over="ignore", invalid="ignore"):
-            thetas = [_combination(self.read(support), w) for w in W[support].T]
-            theta, off = (np.stack(part, axis=1) for part in zip(*thetas, strict=True))
-            factor, d = gamma(self.X.shape[1] + 4), self.X.shape[1]
-            for rows in pieces_of(wanted, 4 * BLOCK):
-                A = self.read(rows)
-                out[0, rows] = A @ theta
-                out[1, rows] = np.abs(A) @ (factor * np.abs(theta) + off)
-        out[1] = out[1] * (1.0 + 2.0 * factor) + d * TINY
-        return out
-
     def length(self, a: FloatArray, Ka: FloatArray, off: FloatArray) -> Length:
         """‖Σ aᵢφ(xᵢ)‖² from the product Ka and how far that may be off."""
         with np.errstate(over="ignore"):
             terms = a * Ka
             value, error = total(terms)
-            slack = total(np.abs(a) * off + (2 * U) * np.abs(terms))[0]
-        return Length(value, above(error + slack, CHUNK + 4) + self.n * TINY)
-
-
-# Who makes the Gram matrix of a formula: another maker may compute the products elsewhere.
-MAKER: ContextVar[Callable[..., Gram]] = ContextVar("MAKER", default=Gram)
-
-
-def gram_of(spec: Any, X: Any, each: Each = map) -> Gram:
-    """The Gram matrix of a kernel on these rows."""
-    return MAKER.get()(spec, X, each)
+            slack = total_up(np.abs(a) * off + (2 * U) * np.abs(terms))
+        return Length(value, above(error + slack, 4) + self.n * TINY)
 
 
 def pieces_of(rows: Any, size: int) -> list[Any]:
@@ -208,21 +179,6 @@ def chunked_times(K: FloatArray, w: FloatArray) -> FloatArray:
     return np.asarray(sums + K[:, whole:] @ w[whole:])
 
 
-def _combination(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Σ wᵢaᵢ over the rows of A, and how far each number of it may be off.
-
-    Products and additions leave errors that are themselves floating-point numbers (Dekker, Knuth).
-    """
-    products, rests = exact_products(A, w[:, None])
-    padded = np.vstack([products, np.zeros((-len(A) % CHUNK, A.shape[1]))])
-    s, errors = compensated(padded.reshape(CHUNK, len(padded) // CHUNK, A.shape[1]))
-    rest = errors.sum(axis=0) + rests.sum(axis=0)
-    value = np.array([exact_sum(column) for column in np.vstack([s, rest]).T.tolist()])
-    mass = np.abs(products).sum(axis=0)
-    small = 4.0 * gamma(len(A) + CHUNK) * gamma(CHUNK + 2)
-    return value, 2 * U * np.abs(value) + small * mass + 16 * (len(A) + 1) * TINY
-
-
 def bounds(
     claim: gap.Claim, gram: Gram, w: gap.Weights, values: FloatArray, off: FloatArray
 ) -> tuple[Bounds, Length]:
@@ -233,4 +189,5 @@ def bounds(
     value = gap.upper(claim, w, z, off)  # which counts the rounding of z
     best, t, rounding = gap.lower(claim, gram, w, pull, value)
     rounding += lam * theta.off + pull.off * (t / w.low) ** 2 / lam
-    return gap.enclosed(claim, w, z, off, best, value, rounding), theta
+    charge = choices.charge(rounding + choices.felt(claim, w, z, off), best, value)
+    return Bounds.proved(best, value, charge), theta

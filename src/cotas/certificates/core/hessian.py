@@ -15,10 +15,15 @@ from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.choices import CURVATURES, SAMPLE
 from cotas.certificates.core.definite import is_definite
 from cotas.certificates.core.framed import pairwise
+from cotas.certificates.core.rows import flipped, made_of
 
 from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, above, gamma, norm_up, total_up,
 )  # fmt: skip
+
+# A sum of products of stored entries takes as long as so many products of BLAS to begin, and each
+# of them as long as so many.
+BEGINNING, EACH = 1 << 24, 128
 
 
 class Hessian(NamedTuple):
@@ -60,36 +65,74 @@ class Hessian(NamedTuple):
 
 def in_units(rows: Any, span: slice, free_bias: bool, T: FloatArray | None) -> FloatArray:
     """Some rows (x/unit, 1) or (x/unit, 1)T."""
-    A = rows.read(span)
+    return block_in_units(rows, rows.read(span), free_bias, T)
+
+
+def block_in_units(rows: Any, A: Any, free_bias: bool, T: FloatArray | None) -> FloatArray:
+    """The same, of a block that was read, in an array of its own."""
     A = A.toarray() if rows.sparse else A
-    A = np.column_stack([A / rows.unit, np.ones(len(A))]) if free_bias else A / rows.unit
-    return np.asarray(A if T is None else A @ T)
+    whole = np.ones((len(A), rows.d + free_bias))
+    np.multiply(A, 1.0 / rows.unit, out=whole[:, : rows.d])  # as exact as to divide
+    return np.asarray(whole if T is None else whole @ T)
+
+
+def worth_storing(A: Any) -> bool:
+    """Whether the products of the entries that are stored are added up sooner than those of all."""
+    n, d = A.shape
+    return bool(n * d * d > BEGINNING + EACH * A.nnz * (A.nnz / n))
+
+
+def sparse_squares(rows: Any, A: Any, roots: FloatArray, free_bias: bool) -> FloatArray:
+    """Σ sᵢaᵢaᵢᵀ of some sparse rows in their units, from the entries that they store."""
+    d, whole = rows.d, np.empty((rows.d + free_bias, rows.d + free_bias))
+    data = A.data / rows.unit[A.indices] * np.repeat(roots, np.diff(A.indptr))
+    scaled = made_of(type(A), (data, A.indices, A.indptr), A.shape)
+    turned = flipped(scaled)
+    whole[:d, :d] = (turned @ scaled).toarray()
+    if free_bias:
+        whole[d, :d] = whole[:d, d] = turned @ roots
+        whole[d, d] = roots @ roots
+    return whole
 
 
 def squares(
     rows: Any, spans: Any, s: FloatArray, free_bias: bool, T: FloatArray | None = None
 ) -> tuple[FloatArray, int]:
-    """Σ sᵢaᵢaᵢᵀ over these rows in their units, and the additions that it went through."""
-    roots = np.sqrt(s)
+    """Σ sᵢaᵢaᵢᵀ over these rows in their units, and the additions that it went through.
 
-    def read(span: slice) -> FloatArray:
-        A = in_units(rows, span, free_bias, T)
-        A *= roots[span, None]
+    Without spans over all of them, in a pass that measures their lengths if they are not known.
+    """
+    roots, even = np.sqrt(s), bool((s == 1.0).all())
+
+    def square(span: slice, A: Any) -> FloatArray:
+        if rows.sparse and T is None and worth_storing(A):
+            return sparse_squares(rows, A, roots[span], free_bias)
+        A = block_in_units(rows, A, free_bias, T)
+        if not even:
+            A *= roots[span, None]
         return np.asarray(A.T @ A)
 
-    return pairwise(rows.each(read, spans))
+    if spans is None:
+        return pairwise(rows.blocks(square))
+    return pairwise(rows.each(lambda span: square(span, rows.read(span)), spans))
 
 
 def hessian(
-    rows: Any, w: Any, added: FloatArray, free_bias: bool, some: bool, T: FloatArray | None
+    rows: Any,
+    w: Any,
+    added: FloatArray,
+    free_bias: bool,
+    some: bool,
+    T: FloatArray | None,
+    known: tuple[FloatArray, int] | None = None,
 ) -> Hessian:
-    """H from all the rows, or from about four for each column."""
+    """H from all the rows, or from about four for each column; `known` are their squares."""
     spans, count = rows.spans, 4 * rows.d // SAMPLE + 2
     if some and rows.n > SAMPLE * count:
         starts = np.linspace(0, rows.n - SAMPLE, count).astype(int).tolist()
         spans = [slice(start, start + SAMPLE) for start in starts]
     with np.errstate(over="ignore", invalid="ignore"):
-        whole, additions = squares(rows, spans, w.s, free_bias, T)
+        whole, additions = known or squares(rows, spans, w.s, free_bias, T)
         added = np.append(added, [0.0] * free_bias)
         whole = whole / w.high + (np.diag(added) if T is None else T.T @ (added[:, None] * T))
     if not np.isfinite(whole).all():

@@ -77,9 +77,6 @@ def positive(spec: Any) -> bool:
         case ("rbf", g, sigma) if isinstance(g, float) and isinstance(sigma, float):
             if 0.0 < g < math.inf and 0.0 < sigma < math.inf:  # exp(−γ‖x − x′‖²/σ²)
                 return True
-        case ("gaussian", W) if isinstance(W, np.ndarray) and W.dtype == np.float64:
-            if W.ndim == 2 and np.isfinite(W).all():  # exp(−½‖W(x − x′)‖²)
-                return True
         case (str(name), *_) if name in OTHERS:
             return OTHERS[name][0](spec)
     raise Objection("kernel")
@@ -90,13 +87,8 @@ def evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
     match spec:
         case ("linear",):
             return linear(A, B)
-        case ("rbf" | "gaussian", *_) if B is None:
-            return Entries(np.ones(A.shape[0]), (1.0, 0.0), (1.0, 0.0))
         case ("rbf", g, sigma):
-            return _falling(A, B, math.sqrt(g) / sigma, 0.0)
-        case ("gaussian", W):
-            A, B, off = _whitened(A, B, W)
-            return _falling(A, B, math.sqrt(0.5), off)
+            return falling(A, B, math.sqrt(g) / sigma)
         case (str(name), *_) if name in OTHERS:
             return OTHERS[name][1](spec, A, B)
     raise Objection("kernel")
@@ -104,14 +96,14 @@ def evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
 
 def linear(A: Any, B: Any) -> Entries:
     """A·Bᵀ is off by γ‖a‖‖b‖, and by what underflows."""
-    squares, left = _squares(A)
+    squares, left = squared_lengths(A)
     if B is None:
         return Entries(squares, left, left)
     K = A @ B.T
-    return Entries(K.toarray() if hasattr(K, "toarray") else K, left, _squares(B)[1])
+    return Entries(K.toarray() if hasattr(K, "toarray") else K, left, squared_lengths(B)[1])
 
 
-def _squares(A: Any) -> tuple[FloatArray, Side]:
+def squared_lengths(A: Any) -> tuple[FloatArray, Side]:
     """‖a‖² as computed, and its bounds, which are zero for a row of zeros."""
     squares, width = _row_squares(A), A.shape[1]
     if hasattr(A, "multiply"):
@@ -129,7 +121,7 @@ def _row_squares(A: Any) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", A, A))
 
 
-def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
+def falling(A: Any, B: Any, scale: float, off: float = 0.0) -> Entries:
     """exp(−scale²‖a − b‖²), each of the rows being off by `off` at most.
 
     Seen from a centre c, u = (a − c)·scale has a relative error of 6u in each entry, and so the
@@ -138,6 +130,8 @@ def _falling(A: Any, B: Any, scale: float, off: float) -> Entries:
     That takes S²γ ≤ ¼. Pairs of longer rows are computed from their differences: the exponent t
     then has a relative error, and t·exp(−t) ≤ 0.37. Of exp(−r²) the slope is at most 0.86.
     """
+    if B is None:
+        return Entries(np.ones(A.shape[0]), (1.0, 0.0), (1.0, 0.0))
     if not TINY < scale < 1.0 / TINY:
         raise Objection("not finite")
     sparse = hasattr(A, "multiply") or hasattr(B, "multiply")
@@ -181,18 +175,6 @@ def _squared_distances(A: Any, B: Any, i: Any, j: Any, scale: float) -> FloatArr
             raise Objection("not finite")
         out[some] = _row_squares(apart * scale)
     return out
-
-
-def _whitened(A: Any, B: Any, W: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """W(x − c) of both sides, and how far one of them may be off."""
-    A, B = (rows.toarray() if hasattr(rows, "toarray") else rows for rows in (A, B))
-    if A.shape[1] != W.shape[1]:
-        raise Objection("kernel")
-    A, B, off = A - (centre := B.sum(axis=0) / max(1, len(B))), B - centre, 0.0
-    for rows in (A, B):
-        longest = _squares(np.abs(rows) @ np.abs(W).T)[1][0].max(initial=0.0)
-        off = max(off, raised(gamma(2 * A.shape[1] + 4) * math.sqrt(longest) + TINY))
-    return A @ W.T, B @ W.T, off
 
 
 def raised(x: Any) -> Any:

@@ -16,8 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.gap import Extent, Pair
+from cotas.certificates.core.gap import Pair
 from cotas.certificates.core.hessian import hessian
+from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.rounding import FloatArray, U, above, below, ratio, up
 from cotas.certificates.core.rows import Rows
 
@@ -66,13 +67,9 @@ class Squared:
         found = hessian(part, w, np.zeros(len(free)), claim.risk.free_bias, False, None)
         far = above(float(np.abs(np.where(w.s > 0, claim.y, 0.0)).max(initial=0.0)))
         size = up(far + above(math.sqrt(above(2 * level))))
-        size = up(size + above(rows.longest() * regularizer.radius(level)))
+        size = up(size + above(longest(rows) * regularizer.radius(level)))
         reach = above(ratio(size, below(math.sqrt(found.least()))), 2)
         return np.asarray(reach * found.scale[: len(free)] / part.unit * (1 + 4 * U))
-
-    def beyond(self, extent: Extent, high: float, level: float) -> float:
-        """How far from zero the average score can be where P ≤ level."""
-        return up(above(extent.most) + self.spread(level))
 
     def spread(self, level: float) -> float:
         """How large the average |y − z| can be where the average loss is at most `level`."""

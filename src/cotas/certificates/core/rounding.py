@@ -9,7 +9,7 @@ A scalar result is moved outwards by one number (`up`, `down`), which covers its
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -22,8 +22,8 @@ IntArray = NDArray[np.int64]
 U = 2.0**-53
 TINY = 2.0**-1000  # more than one product can lose by underflow
 SMALL = 2.0**-500  # more than the root of what a sum of squares can lose
-CHUNK = 64  # rows of a partial sum: few enough for a small γ, many enough for speed
-FEW, SOME = 256, 8192  # so few numbers are added up by `fsum`, which makes one error, in less time
+FEW = 300  # so few numbers are added up by `fsum` as they are
+PIECE, LARGEST = 4096, 2.0**1000  # numbers that are added up at a time, and what they are below
 
 
 def up(x: float) -> float:
@@ -65,63 +65,47 @@ def ratio(a: float, b: float) -> float:
     return a / b if b > 0 else math.inf
 
 
-def exact_sum(terms: Iterable[float]) -> float:
-    """Σ rounded once, by `fsum`; NaN where it leaves the range of numbers."""
+def leading_sums(a: FloatArray) -> Iterator[float]:
+    """Few numbers with the sum of up to `PIECE`, exactly.
+
+    With n·|a| < σ, a power of two, (σ + a) − σ is a multiple of uσ, and so is every sum of such,
+    none above σ: they are exact in any order. What is left of a, exactly too, is at most uσ, and
+    has its own σ (Rump, Ogita and Oishi 2008, section 3).
+    """
+    while top := float(np.abs(a).max()):
+        if not top < LARGEST:
+            yield math.nan
+            return
+        sigma = math.ldexp(PIECE, math.frexp(top)[1])
+        leading = (sigma + a) - sigma
+        yield float(np.add.reduce(leading))
+        a = a - leading
+
+
+def exact_sum(a: Any) -> float:
+    """Σ aᵢ rounded once, by `fsum`; NaN where it leaves the range of numbers."""
+    a = np.asarray(a, dtype=np.float64).ravel()
+    if len(a) > FEW:
+        pieces = (a[start : start + PIECE] for start in range(0, len(a), PIECE))
+        a = np.array([part for piece in pieces for part in leading_sums(piece)])
     try:
-        return math.fsum(terms)
+        return math.fsum(a.tolist())
     except (OverflowError, ValueError):
         return math.nan
 
 
 def total(a: Any) -> tuple[float, float]:
-    """Σ aᵢ of many numbers and how far it may be off: chunks in any order, and these by `fsum`."""
-    a = np.asarray(a, dtype=np.float64).ravel()
-    if len(a) <= FEW:
-        value = exact_sum(a.tolist())
-        return (value, above(U * abs(value))) if math.isfinite(value) else (math.nan, math.inf)
-    starts = np.arange(0, len(a), CHUNK)
-    value = exact_sum(np.add.reduceat(a, starts))
-    mass = above(exact_sum(np.add.reduceat(np.abs(a), starts)), CHUNK)
-    if not mass < math.inf:
+    """Σ aᵢ, rounded once, and how far it may be off."""
+    value = exact_sum(a)
+    if not math.isfinite(value):
         return math.nan, math.inf
-    # CHUNK − 1 additions of each number, and the rounding of `fsum`.
-    return value, above(gamma(CHUNK) * mass)
-
-
-def compensated(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Σ of the rows, and Σ of the errors of these additions: each is itself a number (Knuth)."""
-    s, errors = rows[0].copy(), np.zeros(rows.shape[1:])
-    for row in rows[1:]:
-        t = s + row
-        back = t - s
-        errors += (s - (t - back)) + (row - back)
-        s = t
-    return s, errors
-
-
-def sharp_parts(a: Any) -> tuple[list[float], float]:
-    """Fewer numbers with Σ aᵢ as if in twice the precision, and how far it is off."""
-    a = np.asarray(a, dtype=np.float64).ravel()
-    if len(a) <= SOME:
-        return a.tolist(), 0.0
-    s, errors = compensated(np.append(a, np.zeros(-len(a) % CHUNK)).reshape(CHUNK, -1))
-    mass = above(float(np.abs(a).sum()), len(a) + 1)
-    return [*s.tolist(), *errors.tolist()], above(2 * gamma(CHUNK) * gamma(CHUNK) * mass, 4)
-
-
-def sharp_total(a: Any) -> tuple[float, float]:
-    """Σ aᵢ as if in twice the precision, and how far it may be off: for sums that nearly vanish."""
-    parts, off = sharp_parts(a)
-    value = exact_sum(parts)
-    if not (math.isfinite(value) and off < math.inf):
-        return 0.0, math.inf
-    return value, up(U * abs(value)) + off if value or off else 0.0
+    return value, up(U * abs(value)) if value else 0.0
 
 
 def total_up(a: Any) -> float:
     """Σ aᵢ of many numbers, rounded up."""
-    value, off = total(a)
-    return up(value + off) if off < math.inf else math.inf
+    value = exact_sum(a)
+    return up(value) if math.isfinite(value) else math.inf
 
 
 def total_down(a: Any) -> float:
@@ -165,6 +149,6 @@ def dot(a: FloatArray, b: FloatArray, more: Iterable[float] = ()) -> tuple[float
     if not (np.isfinite(product).all() and np.isfinite(rest).all()):
         # Beyond 2⁹⁷⁰ the splitting overflows, and a plain sum is all there is.
         value, off = total(np.append(product, list(more)))
-        return value, up(off + above(2 * U * total(np.abs(product))[0]))
-    value = exact_sum([*product.tolist(), *rest.tolist(), *more])
+        return value, up(off + above(2 * U * total_up(np.abs(product))))
+    value = exact_sum(np.concatenate([product, rest, list(more)]))
     return value, up(U * abs(value)) + 8 * (len(product) + 1) * TINY

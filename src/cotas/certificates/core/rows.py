@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ SMALLEST_UNIT, LARGEST_UNIT = 2.0**-20, 2.0**500
 
 def made_of(kind: Any, parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
     """A sparse matrix of these arrays; its class, if given them, checks and copies them."""
-    made = copy(_empty(kind, False))
+    made = kind.__new__(kind)
+    made.__dict__.update(vars(_empty(kind, False)))
     made.data, made.indices, made.indptr = parts
     made._shape = shape
     return made
@@ -81,6 +81,12 @@ class Rows(FramedRows):
         frame = Frame(*choices.frame(X, movable)) if frame is None else frame
         super().__init__(X, frame, each, roundings)
 
+    @cached_property
+    def _safe_units(self) -> FloatArray | None:
+        """1/unit², where neither these nor the squares of entries leave the range of numbers."""
+        safe = ((self.unit >= SMALLEST_UNIT) & (self.unit <= LARGEST_UNIT)).all()
+        return 1.0 / np.square(self.unit) if safe else None
+
     def _entries(self) -> tuple[int, float]:
         if not self.sparse:
             return super()._entries()
@@ -96,15 +102,18 @@ class Rows(FramedRows):
         parts = (data, self.X.indices[begin:end], pointers)
         return made_of(type(self.X), parts, (len(pointers) - 1, self.d))
 
-    def _turned(self, rows: Any) -> Any:
-        return flipped(rows)
+    def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
+        if not self.sparse:
+            return super().combine(rows, factors)
+        turned = flipped(rows)  # to choose some of them takes longer
+        return np.array([turned @ column for column in np.ascontiguousarray(factors.T)]).T
 
     def _squares(self, rows: Any) -> FloatArray:
         """Σ (x/unit)²; where a square may leave the range of numbers, of what was divided."""
         if not self.sparse:
             return super()._squares(rows)
-        if self.plain or ((self.unit >= SMALLEST_UNIT) & (self.unit <= LARGEST_UNIT)).all():
-            sums = row_squares(rows, None if self.plain else 1.0 / np.square(self.unit))
+        if self.plain or self._safe_units is not None:
+            sums = row_squares(rows, None if self.plain else self._safe_units)
             if np.isfinite(sums).all():
                 return sums
         divided = rows.data / self.unit[rows.indices]

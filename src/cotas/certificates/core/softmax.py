@@ -28,6 +28,7 @@ from cotas.certificates.core.blocks import (  # isort: skip
 from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import Weights
+from cotas.certificates.core.imbalance import longest
 
 from cotas.certificates.core.rounding import (  # isort: skip
     FloatArray, U, above, below, down, gamma, ratio, total, total_down, total_up, up,
@@ -187,7 +188,7 @@ class ClassValues(ClassReader):
         whole = Tally(
             rows=len(s),
             weights=Between.sum_of(s),
-            longest=Most(rows.longest()),
+            longest=Most(longest(rows)),
             losses=Up(total_up(s * losses)),
             felt=Up(total_up(s * slack)),
             wanted=Array(s @ truth),

@@ -15,7 +15,8 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.framed import BLOCK_ROWS, pairwise
-from cotas.certificates.core.gap import L2, half_square, least_known
+from cotas.certificates.core.gap import L2, half_square
+from cotas.certificates.core.imbalance import level_of
 
 from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, IntArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up,
@@ -76,15 +77,16 @@ class Sparse:
             return 1.0
         return float(self.penalized(self.weights).min(initial=math.inf))
 
-    def loose(self, claim: Any, rows: Any, w: Any, pull: Pull, level: float) -> tuple[float, float]:
-        """What the coefficients without a penalty take away at most, and how long they are."""
-        free = self.free()
-        if not len(free):
-            return 0.0, 0.0
-        if not hasattr(claim.risk.loss, "limits"):
-            return math.inf, math.inf
-        limits = claim.risk.loss.limits(claim, rows, w, least_known(claim, w, level))
-        return above(up(1.0 / w.low) * self.taken(pull, limits)), norm_up(limits)
+    def loose(self, claim: Any, rows: Any, w: Any, pull: Pull, level: float) -> float:
+        """What the coefficients without a penalty take away at most."""
+        if not len(self.free()):
+            return 0.0
+        loss, y = claim.risk.loss, claim.y
+        if not hasattr(loss, "limits"):
+            return math.inf
+        nothing = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
+        limits = loss.limits(claim, rows, w, level_of(loss, level, nothing, w.low))
+        return above(up(1.0 / w.low) * self.taken(pull, limits))
 
     def taken(self, pull: Pull, limits: FloatArray) -> float:
         """Σ |uⱼ| of these coefficients times bounds of them, rounded up."""

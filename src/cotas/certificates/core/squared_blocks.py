@@ -12,6 +12,7 @@ import numpy as np
 
 from cotas.certificates.core.blocks import (  # isort: skip
     Array, Between, Claims, Down, Most, Pulled, Reader, Tally, Up, counted, kept_frame,
+    objected,
 )  # fmt: skip
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.choices import APART
@@ -19,7 +20,7 @@ from cotas.certificates.core.choices import APART
 from cotas.certificates.core.curvature import (  # isort: skip
     ResidualSums, Slope, SquaredFound, SquaredRisk, residual_sums,
 )  # fmt: skip
-from cotas.certificates.core.gap import Weights, blurred, objected, objective
+from cotas.certificates.core.gap import Weights, blurred, objective
 from cotas.certificates.core.hessian import Hessian, in_scale, squares
 from cotas.certificates.core.rounding import FloatArray, above, total_up
 
