@@ -214,8 +214,14 @@ def _other_duals(case: Case, rows: Rows, value: Any) -> Iterator[str]:
         duals |= {"3c": 3.0 * case.c, "c/3": case.c / 3.0}
     for name, c in duals.items():
         claim = Claim(case.risk, case.y, case.theta, case.bias, c)
-        for words in _tightness(case, bounds(rows, claim, case.weights), value):
+        room = _felt_by_slopes(case) if c is None else 0.0
+        for words in _tightness(case, bounds(rows, claim, case.weights), value, room=room):
             yield f"{name}: {words}"
+
+
+def _felt_by_slopes(case: Case) -> float:
+    """What the bound may lose by slopes at scores that are rounded: residuals of 1 beside 1e7."""
+    return 2.0**-50 * float(_sizes(case).max()) ** 2
 
 
 def _in_another_order(
@@ -236,11 +242,17 @@ def _in_another_order(
         yield f"{found}, and in another order {other}"
 
 
-def _tightness(case: Case, found: Bounds, value: Any, tight: float = TIGHT) -> Iterator[str]:
+def _sizes(case: Case) -> Any:
+    """How large the parts are that a residual is left of."""
+    return np.abs(case.dense) @ np.abs(case.theta) + np.abs(case.y) + abs(case.bias) + 1
+
+
+def _tightness(
+    case: Case, found: Bounds, value: Any, tight: float = TIGHT, room: float = 0.0
+) -> Iterator[str]:
     """No wider than 1e-9 of the value, and of what the scores themselves are rounded by."""
     slope = np.abs(case.c / np.maximum(case.s, 1e-9)).max()
-    sizes = np.abs(case.dense) @ np.abs(case.theta) + np.abs(case.y) + abs(case.bias) + 1
-    room = tight * (found.upper + 1e-3 * (slope + 1) * sizes.max())
+    room += tight * (found.upper + 1e-3 * (slope + 1) * _sizes(case).max())
     if not found.charge <= 10 * room:
         yield f"charge {found.charge:.3g} of {found.upper:.6g}"
     if not found.gap <= room:
