@@ -26,6 +26,7 @@ LONGER = {
     "LeastSquares": {"solver": "gradient", "standardize": True},
     "Ridge": {"solver": "gradient", "standardize": True},
     "KernelRidge": {"cache_mb": 1e-3},
+    "KernelSVM": {"kernel": "linear", "C": 100.0},
     "LSBoost": {"eps": 1e-3, "max_iter": 30_000},
     "ForwardStagewise": {"eps": 1e-3, "max_iter": 30_000},
     "RegularizedForwardStagewise": {"eps": 1e-3, "max_iter": 30_000, "delta": 1e3},

@@ -305,7 +305,7 @@ def turned_slopes(rng: np.random.Generator) -> Iterator[str]:
     wide = math.sqrt(float(p.s @ np.square(p.A @ T).sum(axis=1)) / p.w.low)
     sizes = np.linalg.norm(T.T @ (p.A.T @ (p.s * r))) / p.w.low + np.linalg.norm(T.T @ bent)
     most = (wide + H.spill) * root[1] + H.spill * root[0] + (p.w.high / p.w.low - 1) * sizes
-    if not most <= off <= most * (1 + 1e-7) + 1e-12:
+    if not most <= off <= most * (1 + 1e-6) + 1e-12:
         yield f"a turned slope off by {off}, not {most}"
     if p.risk._seen(slope, H._replace(T=None)) != (slope.g, slope.off):
         yield "a slope that was not turned"
