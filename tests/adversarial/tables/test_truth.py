@@ -256,6 +256,19 @@ def test_rows_without_a_target_do_not_hide_the_error_of_the_others(tmp_path, row
     assert f"{known.height} de estas 200 filas tienen" in cotas(*call, "--lang", "es").err
 
 
+@pytest.mark.parametrize("rows", [7, 100_000])
+def test_an_infinite_target_is_said_to_leave_the_error_unmeasured(tmp_path, rows):
+    lines = ["x,y", *(f"{k % 11},{k % 11 + k % 3 / 7}" for k in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    cotas("fit", tmp_path / "t.csv", "--out", tmp_path / "m.cotas")
+    (tmp_path / "t.csv").write_text("\n".join([*lines, "3,inf"]))
+    call = ("predict", tmp_path / "m.cotas", tmp_path / "t.csv", "--only", "--rows", str(rows))
+    document = cotas(*call, "--json").document
+    assert (document["rows"], document["test_rows"], document["test_error"]) == (41, 0, None)
+    assert "no error is measured" in cotas(*call).err
+    assert "no se mide ningún error" in cotas(*call, "--lang", "es").err
+
+
 def test_of_sparse_rows_in_batches_it_is_said_that_it_cannot_be_told(tmp_path):
     X = sparse.random(60, 5, density=0.4, random_state=0, format="csr")
     dump_svmlight_file(X, np.arange(60) % 2, str(tmp_path / "t.svm"), zero_based=False)
