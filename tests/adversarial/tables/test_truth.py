@@ -256,6 +256,23 @@ def test_rows_without_a_target_do_not_hide_the_error_of_the_others(tmp_path, row
     assert f"{known.height} de estas 200 filas tienen" in cotas(*call, "--lang", "es").err
 
 
+@pytest.mark.parametrize("odd", [{99}, {50, 101}, set(range(0, 300, 100))], ids=str)
+def test_impossible_dates_are_named_by_their_rows_wherever_the_split_puts_them(tmp_path, odd):
+    """Neither the row nor the verdict depends on which rows are held out."""
+    days = ["31/02/2020" if k in odd else f"{13 + k % 14}/{1 + k % 12}/2020" for k in range(300)]
+    lines = ["d,x,y", *(f"{day},{k % 17},{k * k % 23 / 7}" for k, day in enumerate(days))]
+    table, model = tmp_path / "t.csv", tmp_path / "m.cotas"
+    table.write_text("\n".join(lines))
+    rows = "; ".join(f"row {k + 1}: '31/02/2020'" for k in sorted(odd))
+    for seed in ("0", "1"):
+        said = cotas("fit", table, "--out", model, "--seed", seed)
+        assert said.code == 0, said.err
+        note = f"cells that are no dates are taken as missing ({len(odd)} in all; {rows})"
+        assert said.err.count(note) == said.err.count("31/02/2020") / len(odd) == 1
+        assert cotas("certify", model, table).code == 0
+    assert "que no son fechas" in cotas("fit", table, "--lang", "es").err
+
+
 @pytest.mark.parametrize("rows", [7, 100_000])
 def test_an_infinite_target_is_said_to_leave_the_error_unmeasured(tmp_path, rows):
     lines = ["x,y", *(f"{k % 11},{k % 11 + k % 3 / 7}" for k in range(40))]
