@@ -19,7 +19,7 @@ from cotas.datasets import HOUSE_COLUMNS, houses
 from cotas.files.atomic import replacing
 from cotas.files.compression import Limits
 from cotas.files.csv_tables import Wishes
-from cotas.files.dates import without_odd_cells
+from cotas.files.dates import SOME_CELLS, tell_form, without_odd_cells
 from cotas.files.frames import is_text, polars
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, Remark, remark
@@ -249,8 +249,14 @@ def known_equal_rows(session: Session, equal_rows: str, group: str | None) -> No
 
 
 def read_as_classes(y: Any, name: str | None) -> list[Remark]:
-    """What is said where nobody has said that whole numbers, more than two, are classes."""
+    """What is said where nobody has said that dates, or more than two numbers, are classes."""
     values = np.asarray(y)
+    if values.dtype.kind in "OU" and tell_form(polars().Series(values[:SOME_CELLS].astype(str))):
+        words = (
+            "The target {name!r} holds dates, and each is taken as a class; to predict when, write "
+            "a number in its place, such as the days since the first."
+        )
+        return [remark(words, "classes", name)]
     count = len(np.unique(values)) if values.dtype.kind in "fiu" else 0
     words = (
         "The target {name!r} holds {count} different whole numbers, and each is taken as a class; "
