@@ -251,6 +251,9 @@ def _inner(
     elif _is_prepared(model):
         if comes_in_blocks(X):
             raise ValueError("PreparedModel needs X as a table, not a source of row blocks.")
+        X, y, there = model._with_targets(X, y)
+        if there is not None and sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)[there]
         X, y, inner = model.prepare(X), model.target(y), model.estimator_
         note = "It speaks of the columns as they were prepared."
     else:

@@ -213,7 +213,7 @@ def test_predictions_of_rows_that_were_trained_on_say_so(tmp_path):
 def test_coefficients_that_the_gap_does_not_tell_from_zero_are_not_shown(tmp_path):
     held_out(tmp_path, noise())
     said = cotas("explain", tmp_path / "m.cotas")
-    assert "not told from 0" in said.out
+    assert "Not told from 0" in said.out
     every = cotas("explain", tmp_path / "m.cotas", "--json").document["coefficients"]
     shown = [name for name in every[0]["coefficients"] if f"\n{name} " in said.out]
     assert len(shown) < len(every[0]["coefficients"])
