@@ -35,6 +35,7 @@ def test_every_public_name_is_there():
     for name in cotas.__all__:
         assert getattr(cotas, name) is not None
         assert name in dir(cotas)
+    assert not {"Any", "TYPE_CHECKING", "annotations", "import_module"} & set(dir(cotas))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = cotas.nothing
 

@@ -259,6 +259,16 @@ def test_whole_numbers_are_classes_with_a_word_about_it(tmp_path):
     assert "whole numbers" not in two.err
 
 
+def test_dates_are_classes_with_a_word_about_it(tmp_path):
+    lines = ["x,when", *(f"{k * k % 13},2020-01-{10 + k % 3}" for k in range(60))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    call = ("fit", tmp_path / "t.csv")
+    assert "'when' holds dates, and each is taken as a class" in cotas(*call).err
+    assert "«when» tiene fechas, y cada una" in cotas(*call, "--lang", "es").err
+    for told in (("-m", "svm"), ("--task", "classification")):
+        assert "holds dates" not in cotas(*call, *told).err
+
+
 def test_an_infinite_target_is_named_by_its_row(tmp_path):
     cells = ["1.5", "", "inf", *map(str, np.linspace(0.1, 3, 40))]
     lines = ["x,price", *(f"{k},{cell}" for k, cell in enumerate(cells))]

@@ -510,6 +510,7 @@ def test_a_leak_is_found_in_long_tables_and_an_exception_clears_the_column(n):
     assert [r.column for r in inspect_table(mixed) if r.kind == "leak"] == ["x0"]
 
 
+@pytest.mark.filterwarnings("error::polars.exceptions.PerformanceWarning")
 def test_frames_of_every_kind_give_the_same():
     pa = pytest.importorskip("pyarrow")
     frame, y, _ = people(80)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cotas import ForwardStagewise, Lasso, LeastSquares, LSBoost, RegularizedForwardStagewise
+from cotas.certificates.presentation import lines as certificate_lines
 from problems import LAYOUTS, regression, targeted
 
 TALL = regression(50, 7, seed=1)
@@ -436,3 +437,15 @@ def test_what_cannot_be_planned():
         LSBoost("stump").iterations_for(X)
     with pytest.raises(ValueError, match="share"):
         LSBoost().iterations_for(X, share=0.0)
+
+
+@pytest.mark.parametrize("kind", [LSBoost, ForwardStagewise])
+def test_a_figure_is_printed_on_the_side_that_its_name_promises(kind):
+    """What is at most so much is rounded up, and says the same as the statement."""
+    certificate = kind(max_iter=30).fit(*TALL).certificate_
+    printed = dict(certificate_lines(certificate))
+    told = printed["training error above the best, at most"]
+    assert float(told) >= certificate.lower
+    assert f"at most {told} above" in certificate.statement
+    assert float(printed["λ_pmin, at least"]) <= certificate.figures["λ_pmin, at least"]
+    assert float(printed["‖Xβ_LS‖², at most"]) >= certificate.figures["‖Xβ_LS‖², at most"]

@@ -11,9 +11,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import (
+    ElasticNetCV,
+    LassoCV,
     LogisticRegression,
     LogisticRegressionCV,
     Perceptron,
+    RidgeCV,
     SGDClassifier,
 )
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -22,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from cotas import LinearSVM, Pegasos, certify
+from cotas import LinearSVM, Pegasos, certify, lang
 from problems import clouds, three_clouds
 
 X, Y = clouds(150, 4)
@@ -229,6 +232,24 @@ def test_what_cannot_be_certified_says_so(model):
     assert not certificate.holds
     assert not certificate.verify(X, Y)
     assert len(certificate.statement) > 30
+
+
+@pytest.mark.parametrize(
+    ("model", "plain", "chosen"),
+    [
+        (LassoCV(alphas=2, cv=2), "Lasso", "alpha_"),
+        (RidgeCV(cv=2), "Ridge", "alpha_"),
+        (ElasticNetCV(alphas=2, cv=2), "ElasticNet", "alpha_, l1_ratio_"),
+        (LogisticRegressionCV(Cs=2, cv=2, use_legacy_attributes=False), "LogisticRegression", "C_"),
+    ],
+    ids=["LassoCV", "RidgeCV", "ElasticNetCV", "LogisticRegressionCV"],
+)
+def test_who_chooses_the_penalty_is_told_what_to_certify(model, plain, chosen):
+    model.fit(X, Y)
+    assert all(hasattr(model, name) for name in chosen.split(", "))
+    assert f"Fit {plain} with what it chose ({chosen})" in certify(model, X, Y).statement
+    with lang("es"):
+        assert f"ajustar {plain} con lo elegido ({chosen})" in certify(model, X, Y).statement
 
 
 def test_the_reason_names_the_class_and_what_there_is():

@@ -69,7 +69,15 @@ def bounds_in_digits(certificate: Certificate) -> tuple[str, str]:
     """Both bounds as they are printed, each on its safe side; a measurement to nearest."""
     if certificate.kind in OPTIMIZATION:
         return apart(certificate.lower, certificate.upper)
-    return f"{certificate.lower:.6g}", at_most(certificate.upper)
+    below, _ = BOUNDS.get(certificate.kind, ("", ""))
+    return _safe(below, certificate.lower), at_most(certificate.upper)
+
+
+def _safe(name: str, value: float) -> str:
+    """A figure on the side that its name promises, and to nearest if it promises none."""
+    if name.endswith(("at most", "above")):
+        return at_most(value)
+    return at_least(value) if name.endswith("at least") else f"{value:.6g}"
 
 
 def verdict(certificate: Certificate) -> str:
@@ -95,7 +103,7 @@ def lines(certificate: Certificate) -> list[tuple[str, str]]:
     table = [(above, upper), (below, lower)]
     if certificate.kind in OPTIMIZATION:
         table.append((say("gap"), _gap(certificate)))
-    table += [(say(name), f"{value:.6g}") for name, value in certificate.figures.items()]
+    table += [(say(name), _safe(name, value)) for name, value in certificate.figures.items()]
     if certificate.reference:
         table.append((say("proved in"), certificate.reference))
     return table

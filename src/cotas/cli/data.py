@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ from cotas.datasets import HOUSE_COLUMNS, houses
 from cotas.files.atomic import replacing
 from cotas.files.compression import Limits
 from cotas.files.csv_tables import Wishes
-from cotas.files.frames import polars
+from cotas.files.dates import SOME_CELLS, tell_form, without_odd_cells
+from cotas.files.frames import is_text, polars
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, Remark, remark
 from cotas.files.tables import Table, part_of, read_coded
@@ -96,6 +98,7 @@ def open_table(
         table = read_coded(name, Wishes(**given, words=tuple(text)), limits, **options)
         table, target = _with_a_target(table, _by_number(table, target), drop)
         _refuse_infinite(table, target)
+        table = _dates_alone(table, [*text, target])
         table = table.with_target(target, columns.rows_without_target)
     for option in ("category", "keep", "unix_seconds"):
         table.refuse_names(option.replace("_", "-"), getattr(columns, option))
@@ -116,6 +119,23 @@ def _refuse_infinite(table: Table, target: str | None) -> None:
             name=target,
             row=int(infinite.arg_true()[0]) + 1,
         )
+
+
+def _dates_alone(table: Table, others: Collection[str | None]) -> Table:
+    """The table, in whose columns of dates the few cells that are none are missing.
+
+    It is done before rows are told apart: all are held to one measure, in the rows of the file.
+    """
+    remarks, columns = [*table.remarks], []
+    for name in table.names if table.has_names else ():
+        if is_text(table.features[name]) and name not in others:
+            column, odd = without_odd_cells(table.features[name])
+            if odd is not None:
+                columns.append(column)
+                remarks.append(odd)
+    if not columns:
+        return table
+    return replace(table, features=table.features.with_columns(columns), remarks=tuple(remarks))
 
 
 def refuse_reading(name: str, text: TextOptions) -> None:
@@ -229,8 +249,14 @@ def known_equal_rows(session: Session, equal_rows: str, group: str | None) -> No
 
 
 def read_as_classes(y: Any, name: str | None) -> list[Remark]:
-    """What is said where nobody has said that whole numbers, more than two, are classes."""
+    """What is said where nobody has said that dates, or more than two numbers, are classes."""
     values = np.asarray(y)
+    if values.dtype.kind in "OU" and tell_form(polars().Series(values[:SOME_CELLS].astype(str))):
+        words = (
+            "The target {name!r} holds dates, and each is taken as a class; to predict when, write "
+            "a number in its place, such as the days since the first."
+        )
+        return [remark(words, "classes", name)]
     count = len(np.unique(values)) if values.dtype.kind in "fiu" else 0
     words = (
         "The target {name!r} holds {count} different whole numbers, and each is taken as a class; "

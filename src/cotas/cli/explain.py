@@ -64,7 +64,7 @@ def explain(
             more = len(table) - len(shown)
             session.say(say("… and {count} more (--top 0 shows all)", count=more))
         if len(whole) > len(table):
-            words = "{count} more are not told from 0: the gap leaves ±{doubt:.1g} open."
+            words = "Not told from 0: {count} more; the gap leaves ±{doubt:.1g} open."
             session.say(say(words, count=len(whole) - len(table), doubt=doubt))
     importances = importances_of(saved)
     if importances:

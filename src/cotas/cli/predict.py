@@ -178,9 +178,11 @@ def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) ->
             tally.certified += int(found["certified"].sum())
     there = _with_target(saved, table)
     tally.see(X, there)
-    truth = None if there is None or not there.any() else _truth(saved, table)
-    if there is not None and truth is not None:
-        tally.judge(labels[there], truth)
+    if there is not None and there.any():
+        truth = _truth(saved, table)
+        tally.not_compared |= truth is None
+        if truth is not None:
+            tally.judge(labels[there], truth)
     if only or not table.has_names:
         return Answers(None, pl.DataFrame(found), table.source)
     given = table.given or AsGiven(table.features)

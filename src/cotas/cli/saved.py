@@ -30,7 +30,7 @@ class PredictionTally:
     def __init__(self, saved: Saved) -> None:
         self.rows = self.certified = self.judged = self.wrong = 0
         self.squares = 0.0
-        self.certifies = self.classifies = False
+        self.certifies = self.classifies = self.not_compared = False
         self.odd: list[str] = []
         # Of all rows, and of those with a target: a fit leaves the others out.
         self._all, self._with_target = saved.seen_before(), saved.seen_before()
@@ -54,7 +54,7 @@ class PredictionTally:
             "rows": self.rows,
             "certified": self.certified if self.certifies else None,
             "test_error": self.error,  # "error" is what went wrong, in every document
-            "test_rows": self.judged,
+            "test_rows": 0 if self.not_compared else self.judged,
             "odd_cells": self.odd,
             "rows_trained_on": None if self.trained is None else self.trained.count,
             "rows_trained_on_told": self.trained is not None and self.trained.told,
@@ -63,7 +63,7 @@ class PredictionTally:
     @property
     def error(self) -> float | None:
         """The share of wrong rows, or the root mean square; None without the truth."""
-        if not self.judged:
+        if self.not_compared or not self.judged:
             return None
         if self.classifies:
             return self.wrong / self.judged
@@ -92,7 +92,10 @@ class PredictionTally:
         if self.certifies and self.rows:
             words = "Certified: {count} of {rows} predictions."
             lines.append(say(words, count=self.certified, rows=self.rows))
-        if self.error is not None:
+        if self.not_compared:
+            words = "The target of this table holds what is no finite number: no error is measured."
+            lines.append(f"{say('Note')}: {say(words)}")
+        elif self.error is not None:
             lines.append(self._told_error())
         count = None if self.trained is None else self.trained.count
         if count:

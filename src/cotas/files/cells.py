@@ -327,12 +327,9 @@ def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark
 
 def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[Any, list[Remark]]:
     name, count, there = column.name, int(odd.sum()), len(column) - column.null_count()
-    rows = odd.arg_true()
-    shown = rows[:SHOWN].to_list()
-    cells = [say("row {row}: {value!r}", row=row + 1, value=column[row][:40]) for row in shown]
-    some = in_one(cells, "; ")
+    some = shown_cells(column, odd)
     if few_enough(count, there):
-        return numbers, [Remark("cells", name, cells_in_words(name, count, some))]
+        return numbers, [Remark("cells", name, cells_in_words(column, odd, say("numbers")))]
     if numbers.n_unique() <= FEW_WORDS or column.filter(odd).n_unique() > FEW_WORDS:
         words = "Column {name!r} holds numbers and words ({some}): taken as categories."
         return column, [remark(words, "mixed", name, some=some)] if 2 * count < there else []
@@ -347,7 +344,7 @@ def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[A
         "Correct them, name the words that mean a missing value ({missing}), take the column as "
         "categories ({category}), or leave it out{drop}.",
         drop=leaving_out(name),
-        missing=asked("missing", column[shown[0]][:40]),
+        missing=asked("missing", column.filter(odd)[0][:40]),
         category=asked("category", name),
     )
     if not source:  # a frame, which is not read
@@ -363,13 +360,20 @@ def few_enough(count: int, there: int) -> bool:
     return count <= FEW_CELLS * there or (count == 1 and there >= 10)
 
 
-def cells_in_words(name: str, count: int, some: str) -> str:
-    """What is said of cells that were taken as missing."""
+def shown_cells(column: Any, odd: Any) -> str:
+    """The first odd cells, each with its row."""
+    rows = odd.arg_true()[:SHOWN].to_list()
+    cells = [say("row {row}: {value!r}", row=row + 1, value=column[row][:40]) for row in rows]
+    return in_one(cells, "; ")
+
+
+def cells_in_words(column: Any, odd: Any, expected: str) -> str:
+    """What is said of cells that are taken as missing, not being what the column holds."""
     return say(
-        "Column {name!r}: {count} cells that are no numbers are taken as missing ({some})."
-        if count != 1
-        else "Column {name!r}: {count} cell that is no number is taken as missing ({some}).",
-        name=name,
-        count=count,
-        some=some,
+        "Column {name!r}: cells that are no {expected} are taken as missing ({count} in all; "
+        "{some}).",
+        name=column.name,
+        expected=expected,
+        count=int(odd.sum()),
+        some=shown_cells(column, odd),
     )

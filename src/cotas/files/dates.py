@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from cotas.files.cells import few_enough
+from cotas.files.cells import cells_in_words, few_enough
 from cotas.files.frames import different_words, for_each_word, is_category, polars
+from cotas.files.problems import Remark
+from cotas.words import say
 
 FORMS = ("ymd", "dmy", "mdy", "time")
 # How a column of dates may be read: in one of these forms, or as seconds since 1970.
@@ -52,7 +54,7 @@ def tell_form(words: Any) -> str | None:
     then the one with the day first.
     """
     words = words.drop_nulls()
-    if len(words) == 0 or not any(map(looks_like_a_date, words.head(10).to_list())):
+    if not _begins_with_dates(words):
         return None
     some = words.head(SOME_CELLS)
     if 2 * _misses(some, "time") < len(some):
@@ -74,6 +76,30 @@ def order_is_open(words: Any) -> bool:
     words = words.drop_nulls()
     swapped = parsed(words, "dmy") != parsed(words, "mdy")
     return bool(swapped.any()) and _misses(words, "dmy") == _misses(words, "mdy")
+
+
+def without_odd_cells(words: Any) -> tuple[Any, Remark | None]:
+    """A column whose few cells that are no dates, if it holds dates, are missing; and a remark."""
+    if not _begins_with_dates(words.drop_nulls()) or _all_are_dates(words.drop_nulls()):
+        return words, None
+    form = tell_form(words)
+    if form is None:
+        return words, None
+    odd = parsed(words, form).is_null() & words.is_not_null()
+    said = cells_in_words(words, odd, say("times" if form == "time" else "dates"))
+    pl = polars()
+    kept = pl.select(pl.when(~odd).then(words).alias(words.name)).to_series()
+    return kept, Remark("cells", words.name, said)
+
+
+def _begins_with_dates(words: Any) -> bool:
+    return any(map(looks_like_a_date, words.head(10).to_list()))
+
+
+def _all_are_dates(words: Any) -> bool:
+    """Whether every word is written in one form; the first of them tell which may be it."""
+    forms = [form for form in ("dmy", "mdy", "time") if not _misses(words.head(SOME_CELLS), form)]
+    return any(not _misses(words, form) for form in forms)
 
 
 def parsed(words: Any, form: str) -> Any:

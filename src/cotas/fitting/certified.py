@@ -32,7 +32,7 @@ from cotas.fitting.from_source import nameless, of_source
 from cotas.fitting.parameters import check_parameters
 from cotas.source import Source
 from cotas.stops import InterruptedWarning, Reason, Stop
-from cotas.words import say, spoken
+from cotas.words import in_one, say, spoken
 
 # What no prediction depends on: how the fit went, and what a next one would go on from.
 NOT_PREDICTING = frozenset(
@@ -71,14 +71,20 @@ def outside() -> int:
 
 
 def shortfall(gap: float, tol: float, reason: Reason, advice: str) -> str:
-    """The warning of a fit that could not prove what was asked for."""
-    return say(
-        "The relative gap proved is {gap:.2g}, and tol={tol:g} was asked for ({reason}). {advice}",
+    """The warning of a fit that could not prove what was asked for.
+
+    Who ended the fit, by a callback or Ctrl-C, need not be told how to make it longer.
+    """
+    found = say(
+        "The relative gap proved is {gap:.2g}, and tol={tol:g} was asked for ({reason}).",
         gap=gap,
         tol=tol,
         reason=str(reason),
-        advice=say(OF_ROUNDING if reason.stop is Stop.ROUNDING else advice),
     )
+    if reason.stop in (Stop.CALLBACK, Stop.INTERRUPTED):
+        return found
+    advice = say(OF_ROUNDING if reason.stop is Stop.ROUNDING else advice)
+    return in_one([found, advice])
 
 
 def same_region(kept: Any, again: Any) -> bool:

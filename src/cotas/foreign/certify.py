@@ -80,10 +80,14 @@ REASONS = {
         "CalibratedClassifierCV joins several models, each fitted on a part of the data, and bends "
         "their scores: it minimizes no single objective. Certify the estimator before calibration."
     ),
-    "sklearn.LogisticRegressionCV": (
-        "LogisticRegressionCV chooses its penalty by cross-validation. Fit LogisticRegression "
-        "with the chosen C_ and certify that."
-    ),
+}
+
+# Those that choose their penalty, and where they keep the choice.
+CHOOSING = {
+    "sklearn.ElasticNetCV": "alpha_, l1_ratio_",
+    "sklearn.LassoCV": "alpha_",
+    "sklearn.LogisticRegressionCV": "C_",
+    "sklearn.RidgeCV": "alpha_",
 }
 
 
@@ -200,6 +204,15 @@ def _name(model: Any) -> str:
 def _reason(name: str) -> str:
     if name in REASONS:
         return REASONS[name]
+    if name in CHOOSING:
+        model = name.removeprefix("sklearn.")
+        return say(
+            "{model} chooses its penalty by cross-validation. Fit {plain} with what it chose "
+            "({chosen}) and certify that.",
+            model=model,
+            plain=model.removesuffix("CV"),
+            chosen=CHOOSING[name],
+        )
     if name in READERS or name.startswith("cotas."):
         words = '{name} is measured by the problem that it states; ask with problem="own".'
         return say(words, name=name)
@@ -238,6 +251,9 @@ def _inner(
     elif _is_prepared(model):
         if comes_in_blocks(X):
             raise ValueError("PreparedModel needs X as a table, not a source of row blocks.")
+        X, y, there = model._with_targets(X, y)
+        if there is not None and sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)[there]
         X, y, inner = model.prepare(X), model.target(y), model.estimator_
         note = "It speaks of the columns as they were prepared."
     else:

@@ -18,12 +18,13 @@ from cotas.files.cells import (
     cells_in_words,
     few_enough,
     numbers_of_words,
+    shown_cells,
 )
 from cotas.files.dates import order_is_open, tell_form
 from cotas.files.frames import different_words, is_category, is_text, polars, uncoded
 from cotas.files.problems import DataFileError, Remark, asked, remark
 from cotas.fitting.certified import outside
-from cotas.words import in_one, say
+from cotas.words import say
 
 # Words with more distinct values than FEW_WORDS, in more than half of the rows, are free text.
 FREE_TEXT_SHARE = 0.5
@@ -273,21 +274,19 @@ def refuse_odd_cells(column: Any, found: Any, name: str, expected: str) -> None:
     count, there = int(odd.sum()), len(column) - column.null_count()
     if count == 0:
         return
-    rows = odd.arg_true()[:5].to_list()
-    cells = [say("row {row}: {value!r}", row=row + 1, value=column[row][:40]) for row in rows]
-    some = in_one(cells, "; ")
     if few_enough(count, there):
-        warnings.warn(cells_in_words(name, count, some), ColumnWarning, stacklevel=outside())
+        told = cells_in_words(column.rename(name), odd, expected)
+        warnings.warn(told, ColumnWarning, stacklevel=outside())
         return
     raise ColumnError(
         "column {name!r} holds {value}, where the model expects {expected} "
         "({count} of {there} cells; {some}).",
         name=name,
-        value=repr(column[rows[0]]),
+        value=repr(column.filter(odd)[0]),
         expected=expected,
         count=count,
         there=there,
-        some=some,
+        some=shown_cells(column, odd),
     )
 
 

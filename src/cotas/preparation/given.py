@@ -52,7 +52,7 @@ def _names(X: Any) -> list[str] | None:
     """The names of the columns of pandas and pyarrow, as words; None for anything else."""
     if hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
         return [str(name) for name in X.column_names]
-    if hasattr(X, "columns") and hasattr(X, "iloc"):
+    if hasattr(X, "iloc") and hasattr(X, "columns"):  # a lazy frame warns of being asked
         return [str(name) for name in X.columns]
     return None
 

@@ -119,6 +119,17 @@ def test_rows_without_a_target_are_left_out(kind, given):
         assert model.score(given(table), y) == other.score(given(rest), labels[2:])
     with pytest.warns(ColumnWarning, match="missing in 2"):
         assert model.certify(given(table), y).kind == "duality"
+    with pytest.warns(ColumnWarning, match="missing in 2"):
+        assert cotas.certify(model, given(table), y, np.arange(1.0, N + 1)).kind == "duality"
+
+
+def test_certify_leaves_out_the_rows_that_the_fit_left_out():
+    y = np.where(np.arange(N) < 2, np.nan, X)
+    model, _ = fitted({"x": X}, y, cotas.Ridge(lam=1e-3))
+    with pytest.warns(ColumnWarning, match="missing in 2"):
+        again = cotas.certify(model, {"x": X}, y)
+    assert again.holds
+    assert again.upper == model.certificate_.upper
 
 
 def test_numbers_without_a_target_are_left_out_too():

@@ -126,7 +126,7 @@ def test_a_few_cells_that_are_no_numbers_are_said_with_their_row(tmp_path, bad, 
     assert column.null_count() == bad
     (remark,) = table.remarks
     assert remark.kind == "cells"
-    assert f"{bad} cell" in str(remark)
+    assert f"({bad} in all;" in str(remark)
     assert f"row 4: {word!r}" in str(remark)
 
 

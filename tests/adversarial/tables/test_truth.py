@@ -213,7 +213,7 @@ def test_predictions_of_rows_that_were_trained_on_say_so(tmp_path):
 def test_coefficients_that_the_gap_does_not_tell_from_zero_are_not_shown(tmp_path):
     held_out(tmp_path, noise())
     said = cotas("explain", tmp_path / "m.cotas")
-    assert "not told from 0" in said.out
+    assert "Not told from 0" in said.out
     every = cotas("explain", tmp_path / "m.cotas", "--json").document["coefficients"]
     shown = [name for name in every[0]["coefficients"] if f"\n{name} " in said.out]
     assert len(shown) < len(every[0]["coefficients"])
@@ -254,6 +254,36 @@ def test_rows_without_a_target_do_not_hide_the_error_of_the_others(tmp_path, row
     assert document["rows_trained_on"] == len(model.recipe_.rows)
     assert f"{known.height} of these 200 rows have the target" in cotas(*call).err
     assert f"{known.height} de estas 200 filas tienen" in cotas(*call, "--lang", "es").err
+
+
+@pytest.mark.parametrize("odd", [{99}, {50, 101}, set(range(0, 300, 100))], ids=str)
+def test_impossible_dates_are_named_by_their_rows_wherever_the_split_puts_them(tmp_path, odd):
+    """Neither the row nor the verdict depends on which rows are held out."""
+    days = ["31/02/2020" if k in odd else f"{13 + k % 14}/{1 + k % 12}/2020" for k in range(300)]
+    lines = ["d,x,y", *(f"{day},{k % 17},{k * k % 23 / 7}" for k, day in enumerate(days))]
+    table, model = tmp_path / "t.csv", tmp_path / "m.cotas"
+    table.write_text("\n".join(lines))
+    rows = "; ".join(f"row {k + 1}: '31/02/2020'" for k in sorted(odd))
+    for seed in ("0", "1"):
+        said = cotas("fit", table, "--out", model, "--seed", seed)
+        assert said.code == 0, said.err
+        note = f"cells that are no dates are taken as missing ({len(odd)} in all; {rows})"
+        assert said.err.count(note) == said.err.count("31/02/2020") / len(odd) == 1
+        assert cotas("certify", model, table).code == 0
+    assert "que no son fechas" in cotas("fit", table, "--lang", "es").err
+
+
+@pytest.mark.parametrize("rows", [7, 100_000])
+def test_an_infinite_target_is_said_to_leave_the_error_unmeasured(tmp_path, rows):
+    lines = ["x,y", *(f"{k % 11},{k % 11 + k % 3 / 7}" for k in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    cotas("fit", tmp_path / "t.csv", "--out", tmp_path / "m.cotas")
+    (tmp_path / "t.csv").write_text("\n".join([*lines, "3,inf"]))
+    call = ("predict", tmp_path / "m.cotas", tmp_path / "t.csv", "--only", "--rows", str(rows))
+    document = cotas(*call, "--json").document
+    assert (document["rows"], document["test_rows"], document["test_error"]) == (41, 0, None)
+    assert "no error is measured" in cotas(*call).err
+    assert "no se mide ningún error" in cotas(*call, "--lang", "es").err
 
 
 def test_of_sparse_rows_in_batches_it_is_said_that_it_cannot_be_told(tmp_path):
