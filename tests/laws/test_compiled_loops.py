@@ -180,6 +180,48 @@ def test_no_loop_asks_for_python_or_for_itself():
             assert all(isinstance(value, ast.Constant) for value in values), written.name
 
 
+SOLVERS = Path(cotas.__file__).parent / "solvers"
+NUMBERS = {"np.uint8", "np.uint64"}
+
+
+def written_with(path):
+    """The functions of a module of solvers and of those that it imports, by what calls them."""
+    defined, ahead, seen = {}, [path.stem], set()
+    while ahead:
+        seen.add(name := ahead.pop())
+        for node in ast.parse((SOLVERS / f"{name}.py").read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("cotas.solvers."):
+                ahead += {node.module.rpartition(".")[2]} - seen
+            if isinstance(node, ast.FunctionDef):
+                # Of an operation each implementation is called by its name.
+                names = {ast.unparse(one).partition(".when(")[0] for one in node.decorator_list}
+                for called in names | {node.name}:
+                    defined.setdefault(called, []).append(node)
+    return defined
+
+
+def called_in(function):
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return {ast.unparse(node.func) for node in calls}
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in SOLVERS.glob("*.py") if "@loop_in" in p.read_text("utf-8")]
+)
+def test_no_loop_in_place_makes_an_array_or_is_given_one(path):
+    """It would not be freed: a loop in place counts no references, nor does what it calls."""
+    defined = written_with(path)
+    ahead, seen = ["loop_in_place"], set()
+    while ahead:
+        seen.add(name := ahead.pop())
+        for function in defined[name]:
+            called = called_in(function)
+            assert "Array" not in ast.unparse(function.returns), function.name
+            assert not {one for one in called - NUMBERS if one.startswith("np.")}, function.name
+            ahead += called & defined.keys() - seen - {*ahead}
+    assert len(seen) > 20
+
+
 AFTER_WARMUP = """
 import gc, warnings
 import numpy as np

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import cotas
 from cotas import LeastSquares, Ridge, schedules, stops
@@ -270,3 +271,16 @@ def test_numbers_whose_squares_overflow():
     X, y = plane(60, 3)
     with pytest.raises(ValueError, match="Rescale"):
         LeastSquares().fit(X * 1e200, y)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.1])
+@pytest.mark.parametrize("free_bias", [True, False])
+def test_no_digit_depends_on_how_many_threads_there_are(lam, free_bias):
+    """Each part of the rows is added up by itself, and the parts depend on the data alone."""
+    random = np.random.default_rng(5)
+    X = random.normal(1.0, 2.0, (40_000, 7))
+    y = X @ random.normal(size=7) + random.normal(size=len(X))
+    kind = Ridge(lam=lam, fit_intercept=free_bias) if lam else LeastSquares(fit_intercept=free_bias)
+    one, two = (clone(kind).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    assert one.certificate_ == two.certificate_

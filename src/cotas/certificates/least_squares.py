@@ -134,6 +134,12 @@ class SquaredSurvey:
         except Objection as objection:
             self.risk = objection
 
+    def few_rows_show_curvature(self) -> bool:
+        """Whether the proof is likely to need the curvature of no more than some of the rows."""
+        if isinstance(self.risk, Objection):
+            raise self.risk
+        return self.rows.d <= LARGEST_HESSIAN and self.risk.curvature(True, 0)[1] > 0
+
     def products(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Σ sᵢaᵢaᵢᵀ with a = (x − m, 1), m being the shift of the rows, and Σ fᵢ(xᵢ − m).
 

@@ -35,7 +35,8 @@ def loop_in_place(function: Function) -> Function:
     """Compile a loop that makes no array, and calls none that does.
 
     It counts no references to the arrays it is given: where these are dozens, in tuples, that is
-    half of the code, and a fifth of the time to compile it.
+    half of the code, and a fifth of the time to compile it. An array that it makes, or that another
+    loop gives back to it, would never be freed.
     """
     return _compiled(function, _nrt=False)
 

@@ -316,11 +316,11 @@ def words_of(column: Any, name: str) -> Any:
     return column if is_category(column) else written(column)
 
 
-def warn_of_new(words: Any, codes: Any, name: str) -> None:
+def warn_of_new(cells: Any, codes: Any, name: str) -> None:
     """Warn of values that no row trained on had, where nothing else stands for them."""
-    if codes.null_count() == words.null_count():
+    if codes.null_count() == cells.null_count():
         return
-    new = words.filter(codes.is_null() & words.is_not_null())
+    new = cells.filter(codes.is_null() & cells.is_not_null())
     some = ", ".join(repr(value[:40]) for value in new.unique(maintain_order=True)[:3].to_list())
     words = (
         "Column {name!r}: {count} cells hold values that no row trained on had, such as {some}; "

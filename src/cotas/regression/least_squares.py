@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -31,7 +30,7 @@ from cotas.regression.solving import (
 )
 from cotas.regression.stochastic import one_pass
 from cotas.regression.task import Outcome, Task
-from cotas.running import blocks_in_threads, rows_in_threads, thread_count
+from cotas.running import blocks_in_threads, rows_in_threads
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
 from cotas.source import Source, source_of
@@ -86,8 +85,8 @@ class SquaredLossRegressor(LinearRegressor):
             return self._fit_in_blocks(source)
         data = read_observations(self, X, y, sample_weight, finite=False)
         self._forget()
-        with self._threads(data) as (each, threads):
-            task = Task(self, data, self._lam(), each, threads)
+        with self._threads(data) as each:
+            task = Task(self, data, self._lam(), each)
             task.began = began
             self.solver_, why = choose(task)
             outcome = solve(task, self.solver_)
@@ -164,8 +163,8 @@ class SquaredLossRegressor(LinearRegressor):
                 f"partial_fit keeps a matrix of the size of θ, and {d} features are too many: use "
                 'solver="stochastic".'
             )
-        with self._threads(data) as (each, threads):
-            task = Task(self, data, lam, each, threads)
+        with self._threads(data) as each:
+            task = Task(self, data, lam, each)
             moments = task.moments if before is None else before[0].merge(task.moments)
             scale = moments.deviation(self.fit_intercept) if self.standardize and lam else None
             penalty = np.full(d, lam) if scale is None else lam * scale**2
@@ -193,8 +192,8 @@ class SquaredLossRegressor(LinearRegressor):
                 "partial_fit cannot take stochastic steps on standardized columns: the deviations "
                 "of later batches are not known. Scale the data and set standardize=False."
             )
-        with self._threads(data) as (each, threads):
-            task = Task(self, data, self._lam(), each, threads)
+        with self._threads(data) as each:
+            task = Task(self, data, self._lam(), each)
             outcome = one_pass(task, before)
             points = task.points(outcome.theta, outcome.theta0)
             certificates = task.certificates(points)
@@ -218,11 +217,9 @@ class SquaredLossRegressor(LinearRegressor):
         if outcome.trail is not None:
             self.history_ = outcome.trail.arrays(single)
 
-    @contextmanager
-    def _threads(self, data: Observations) -> Iterator[tuple[Each, int]]:
-        """A map that works in threads where the data are large enough, and how many there are."""
-        with rows_in_threads(data.X, self.n_jobs, WORTH_A_THREAD) as each:
-            yield each, 1 if each is map else thread_count(self.n_jobs)
+    def _threads(self, data: Observations) -> AbstractContextManager[Each]:
+        """A map that works in threads where the data are large enough."""
+        return rows_in_threads(data.X, self.n_jobs, WORTH_A_THREAD)
 
     def _check_parameters(self) -> None:
         check_parameters(self, solver=("auto", *SOLVERS))

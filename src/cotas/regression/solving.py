@@ -191,7 +191,6 @@ def _refined(task: Task) -> Outcome | None:
             task.penalty,
             task.free_bias,
             task.each,
-            task.threads,
         )
     if found is None or not np.isfinite(found.theta).all():
         return None

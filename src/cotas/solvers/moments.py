@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from cotas.source import Block
 # Rows in double precision that stay in the cache of a core while they are added up, but not
 # fewer than it takes for the product of a block to outweigh the start of it.
 BLOCK_BYTES, FEWEST_ROWS = 1 << 20, 1024
+# Parts of the rows that are added up by themselves, and rows of the smallest.
+PARTS, FEWEST_IN_PART = 16, 4096
 EPS = float(np.finfo(np.float64).eps)
 # So many vectors are multiplied one by one.
 FEW_VECTORS = 3
@@ -83,26 +86,31 @@ def gather_moments(
     Y: FloatArray,
     weights: FloatArray | None,
     each: Each = map,
-    threads: int = 1,
     rough: bool = False,
 ) -> Moments:
     """The moments of all rows; X is read once, in blocks, and no copy of it is made.
 
-    `each` may work in threads; every thread adds up its own part of the rows. Where `rough`, the
-    rows of a dense X are multiplied in single precision, and the blocks added up in double.
+    `each` may work in threads; the parts that it is given depend on the data alone, and so do all
+    digits of the moments. Where `rough`, the rows of a dense X are multiplied in single precision,
+    and the blocks added up in double.
     """
     n = X.shape[0]
     shift = rough_centre(X)
-    near, count = rough_target(Y), max(1, min(threads, n // 4096))
+    near, count = rough_target(Y), max(1, min(PARTS, n // max(FEWEST_IN_PART, X.shape[1])))
     Y = Y - near
     parts = [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
-    found = list(each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts))
-    sums = found[0] if count == 1 else [np.asarray(sum(some)) for some in zip(*found, strict=True)]
-    gram, first, cross, y_first, y_second = sums
+    found = each(lambda part: _add_up(X, Y, weights, shift, part, rough), parts)
+    gram, first, cross, y_first, y_second = reduce(_both, found)
     total = float(n if weights is None else weights.sum())
     gram = gram + gram.T  # of which the lower half was added up
     gram.flat[:: len(gram) + 1] *= 0.5
     return centred_moments(total, shift, near, (gram, first, cross, y_first, y_second))
+
+
+def _both(some: list[FloatArray], more: list[FloatArray]) -> list[FloatArray]:
+    for one, other in zip(some, more, strict=True):
+        one += other
+    return some
 
 
 def centred_moments(

@@ -48,7 +48,6 @@ def refined_equations(
     penalty: FloatArray,
     free_bias: bool,
     each: Each = map,
-    threads: int = 1,
 ) -> Refined | None:
     """The solution of the normal equations, or None where single precision is too rough for it.
 
@@ -58,7 +57,7 @@ def refined_equations(
     data for the exact gradient, O(nd), leaves the part ‖1 − Ã⁻¹A‖ of the error. Departures: none.
     Invariant: what is left of the error is at most its last reduction times the last step.
     """
-    rough = gather_moments(X, Y, weights, each, threads, rough=True)
+    rough = gather_moments(X, Y, weights, each, rough=True)
     if not np.isfinite(rough.scatter).all() or not np.isfinite(rough.target_scatter).all():
         return None
     if free_bias and rough.centring_loss.max() > LARGEST_LOSS:

@@ -132,7 +132,7 @@ def _concluded(p: _Case, slope: Slope, given: Any, close: float, near: float) ->
         asked["worth"].append(given)
         return bool(worth[len(asked["worth"]) - 1])
 
-    told = {"_by_penalty": lambda slope: penalty, "_curvature": curved, "_seen": lambda *g: (0, 0)}
+    told = {"_by_penalty": lambda slope: penalty, "curvature": curved, "_seen": lambda *g: (0, 0)}
     told |= {"_within": lambda slope: (77.0, Fall(0.5, 0.125))}
     p.risk.__dict__ |= told
 
@@ -193,7 +193,7 @@ def curvatures_asked(rng: np.random.Generator) -> Iterator[str]:
 
     with put(curvature, hessian=hessian):
         for some, turns in ((False, 2), (False, 2), (True, 0), (False, 0)):
-            p.risk._curvature(some, turns)
+            p.risk.curvature(some, turns)
     first = "basis True None"
     if asked != [(True, None), (True, first), (False, f"basis True {first}"), (False, None)]:
         yield f"curvatures of {asked}"

@@ -320,7 +320,7 @@ def ways(rng: np.random.Generator) -> Iterator[str]:
     kept, curvature.WITHIN = curvature.WITHIN, 2.0  # so that the way to zero counts
     try:
         rho, found = p.risk._within(Slope(1.0, 0.0, g, off, place, float(rng.random()), None))
-        scale = p.risk._curvature(False, 0)[0].scale if p.risk.largest else np.ones(m)
+        scale = p.risk.curvature(False, 0)[0].scale if p.risk.largest else np.ones(m)
     finally:
         curvature.WITHIN = kept
     length = float(np.linalg.norm(place / scale))

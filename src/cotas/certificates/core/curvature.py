@@ -260,7 +260,7 @@ class SquaredRisk:
                 break
             if not choices.worth(best, how, enough, some, turns, self.rows.d):
                 break
-            H, mu = self._curvature(some, turns)
+            H, mu = self.curvature(some, turns)
             found = fall(H, mu, *self._seen(slope, H)) if mu > 0 else Fall()
             if found.most < best.most:
                 best, how = found, "turned" if turns else "few rows" if some else "rows"
@@ -292,10 +292,10 @@ class SquaredRisk:
         """Σ sᵢ‖xᵢ‖/S, rounded up."""
         return above(total_up(self.w.s * self.rows.lengths) / self.w.low, 4)
 
-    def _curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
+    def curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
         """H and a proved lower bound of its eigenvalues, computed once."""
         if (some, turns) not in self._known:
-            T = self._curvature(True, turns - 1)[0].basis() if turns else None
+            T = self.curvature(True, turns - 1)[0].basis() if turns else None
             known = None if some or turns else self.squares()
             H = hessian(self.rows, self.w, self.added, self.risk.free_bias, some, T, known)
             self._known[some, turns] = (H, H.least())
@@ -340,7 +340,7 @@ class SquaredRisk:
 
     def _within(self, slope: Slope) -> tuple[float, Fall]:
         """ρ, and how far P falls at most on the way to a model within ρ."""
-        H = self._curvature(False, 0)[0] if self.rows.d <= self.largest else None
+        H = self.curvature(False, 0)[0] if self.rows.d <= self.largest else None
         scale = np.ones(len(slope.g)) if H is None else H.scale
         length, off = norm_up(slope.model / scale), above(slope.off * float(scale.max()))
         rho = above(WITHIN * max(length, slope.reach))
