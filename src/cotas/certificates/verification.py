@@ -252,7 +252,7 @@ def _figures(claimed: Certificate, fresh: Certificate) -> list[str]:
     return [
         _differs(say(name), f"{right:.9g}", f"{claimed.figures[name]:.9g}")
         for name, right in fresh.figures.items()
-        if not _near(claimed.figures[name], right, _scale(name, fresh))
+        if not _near(claimed.figures[name], right, _scale(name, fresh), fresh.room.get(name, 0.0))
     ]
 
 
@@ -260,23 +260,18 @@ def _scale(name: str, fresh: Certificate) -> float:
     """What a figure is small beside.
 
     ‖θ‖² of a kernel machine is a sum over pairs of support vectors: where it nearly vanishes it is
-    all rounding. That of a linear model is a sum of squares, and needs no allowance. A margin is a
-    sum over the entries of a row, and small beside the longest; a hinge loss is small beside 1.
+    all rounding. That of a linear model is a sum of squares, and needs no allowance.
     """
-    if name.startswith(("γ (", "D (")):
-        return abs(fresh.figures.get("R (longest row)", 0.0))
-    if name.startswith("ΣH ("):
-        return 1.0
     lam = fresh.figures.get("λ", 0.0)
     of_pairs = name == "‖θ‖" and "support vectors" in fresh.figures
     return math.sqrt(2.0 * fresh.upper / lam) if of_pairs and lam > 0 < fresh.upper else 0.0
 
 
-def _near(said: Any, right: Any, scale: float = 0.0) -> bool:
+def _near(said: Any, right: Any, scale: float = 0.0, room: float = 0.0) -> bool:
     if said is None or right is None:
         return said is right
     both_nan = math.isnan(said) and math.isnan(right)
-    near = SAME * max(abs(right), scale, VANISHED)
+    near = SAME * max(abs(right), scale, VANISHED) + room
     return said == right or both_nan or abs(said - right) <= near
 
 
