@@ -175,7 +175,9 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
     if NUMBER.sub("#", said) != NUMBER.sub("#", right):
         return False
     lower, upper = bounds_in_digits(fresh)
-    slack = 0.0 if fresh.kind in OPTIMIZATION else _allowances(fresh)[1]
+    slack, share = (0.0 if fresh.kind in OPTIMIZATION else _allowances(fresh)[1]), 0.0
+    if fresh.kind in ("mistakes", "separation"):  # beside which other numbers may be small
+        slack, share = 0.0, slack / abs(fresh.upper) if fresh.upper else 0.0
     for a, b in zip(NUMBER.findall(said), NUMBER.findall(right), strict=True):
         if a == b:
             continue
@@ -183,17 +185,23 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
             continue
         if b == upper and a == bounds_in_digits(claimed)[1]:
             continue
-        if not _prints_alike(a, b, slack):
+        if not _prints_alike(a, b, slack, share):
             return False
     return True
 
 
-def _prints_alike(a: str, b: str, slack: float) -> bool:
-    """Whether two printed numbers differ by no more than the last digit of the longer one."""
+def _prints_alike(a: str, b: str, slack: float, share: float) -> bool:
+    """Whether two printed numbers differ by no more than the last digit of the longer one.
+
+    Besides, by `slack` and this share of them; but a whole number may be a count, which does not
+    depend on rounding.
+    """
+    a, b = (text.replace(",", "").replace("−", "-") for text in (a, b))
+    x, y = float(a), float(b)
     if a.isdigit() and b.isdigit():
-        return False
-    x, y = (float(text.replace(",", "").replace("−", "-")) for text in (a, b))
-    return bool(abs(x - y) <= 1.5 * min(_last_digit(a), _last_digit(b)) + slack)
+        return x == y
+    room = 0.0 if a.isdigit() or b.isdigit() else slack + share * abs(y)
+    return bool(abs(x - y) <= 1.5 * min(_last_digit(a), _last_digit(b)) + room)
 
 
 def _last_digit(text: str) -> float:

@@ -390,6 +390,21 @@ def test_rounding_is_no_excuse_for_another_figure() -> None:
             assert not forged.verify(rows, labels), (name, factor)
 
 
+def test_rounding_is_no_excuse_for_another_count() -> None:
+    rows, labels, honest, _ = next(figures_near_zero())
+    made, shown = f"made {honest.lower:.0f} mistakes", f"in {honest.figures['presentations']:.0f} "
+    others = {
+        made: ("made 0.0 mistakes", "made -4 mistakes", "made 4.9 mistakes"),
+        shown: ("in 8,000 ", "in 8e5 ", "in 8000000.5 "),
+    }
+    for text, forgeries in others.items():
+        assert text in honest.statement
+        for other in forgeries:
+            words = honest.statement.replace(text, other)
+            forged = replace(honest, statement=words, predictor=None)
+            assert not forged.verify(rows, labels), words
+
+
 def test_rounding_is_no_excuse_for_a_better_bound() -> None:
     for rows, labels, honest in theorems_on_bad_data():
         assert honest.holds
