@@ -143,6 +143,31 @@ def test_more_columns_than_rows():
     assert found.certificate_.upper < 1e-6
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("power", [-300, -111, -60, 60, 300])
+def test_the_solution_of_smallest_norm_has_the_units_of_the_columns(power, free):
+    """Beside a column of zeros, which has none."""
+    random = np.random.default_rng(5194)
+    rows = random.integers(-4, 5, size=(60, 2)) @ random.integers(-2, 3, size=(2, 5)).astype(float)
+    rows[:, 1] = 0.0
+    y = random.normal(size=60)
+    one = LeastSquares(fit_intercept=free).fit(rows, y)
+    other = LeastSquares(fit_intercept=free).fit(rows * 2.0**power, y)
+    np.testing.assert_allclose(other.coef_ * 2.0**power, one.coef_, rtol=1e-9, atol=1e-12)
+    assert other.certificate_.relative_gap <= 1e-6
+
+
+@pytest.mark.filterwarnings("error:.*singular")
+def test_columns_that_are_nearly_collinear_are_not_said_to_be():
+    random = np.random.default_rng(0)
+    rows = random.integers(-4, 5, size=(60, 2)) @ np.array([[1.0, -2.0, 0.0, 1.0], [0, 0, 1, -1]])
+    apart, y = random.integers(-1, 2, size=(60, 4)), random.normal(size=60)
+    for far in 2.0 ** np.arange(-13.0, -7.0, 0.25):
+        model = LeastSquares().fit(rows + far * apart, y)
+        assert not any("singular" in note for note in model.certificate_.notes), far
+
+
 @pytest.mark.parametrize("lam", [1e-3, 0.2, 10.0])
 @pytest.mark.parametrize("repeated", [False, True])
 def test_with_a_penalty_nothing_is_singular(lam, repeated):

@@ -237,3 +237,21 @@ def test_nearly_collinear_columns_are_not_taken_for_flat(power, bias, layout):
     found = SquaredLossPoint(np.zeros(3), 0.0, 0.0, bias).check(layout(X), y)
     assert found.lower <= best + found.charge
     assert found.lower == pytest.approx(best, rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("power", [-4, -6, -8])
+def test_the_objective_does_not_feel_how_far_the_best_may_be(power):
+    """Where columns leave the best open, what the model itself has is still known."""
+    random = np.random.default_rng(1)
+    few, mixed = random.integers(-3, 4, size=(40, 2)), random.integers(-2, 3, size=(2, 5))
+    rows = np.hstack([few, few @ mixed])
+    null = random.normal(size=5) @ np.linalg.svd(rows)[2][2:]  # along it they are nearly zero
+    X = np.vstack([rows, 10.0**power * null])
+    y = np.append(random.normal(size=40), 1.0)
+    model = LeastSquares(fit_intercept=False).fit(X, y)
+    objective = 0.5 * np.mean(np.square(y - X @ model.coef_))
+    certificate = model.certificate_
+    assert objective * (1 - 1e-6) <= certificate.upper <= objective * (1 + 1e-4)
+    assert certificate.verify(X, y)
+    assert certificate.verify(sparse.csr_matrix(X), y)

@@ -140,6 +140,10 @@ class Certificate:
     moved: tuple[float, float] = field(
         default=(0.0, 0.0), repr=False, compare=False, metadata={"stored": False}
     )
+    # How far single figures were moved to the safe side, where that is more than a part of them.
+    room: Mapping[str, float] = field(
+        default_factory=dict, repr=False, compare=False, metadata={"stored": False}
+    )
     witness: Witness | None = field(default=None, repr=False)
     sketch: Sketch | None = field(default=None, repr=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False, metadata={"stored": False})
@@ -394,12 +398,14 @@ def conclude(
     vacuous: bool = False,
     charge: float = 0.0,
     moved: tuple[float, float] = (0.0, 0.0),
+    room: Mapping[str, float] | None = None,
     scale: float | None = None,
 ) -> Certificate:
     """The certificate of what a checker found: the one door through which all of them come.
 
     It holds if there is no objection and the bounds are finite and in order. `scale` is the
-    objective of the zero model, and `charge` what rounding cost the two bounds. The statement may
+    objective of the zero model, `charge` what rounding cost the two bounds, and `room` how far
+    figures were moved so that the same sums in another order prove them too. The statement may
     come as a function that makes it: to write it down takes longer than to prove a small one. So
     does the label, which nobody reads while a model is fitted.
     """
@@ -429,6 +435,7 @@ def conclude(
         member="",
         charge=float(charge) if math.isfinite(charge) else 0.0,
         moved=moved,
+        room=dict(room or {}),
         witness=witness,
         sketch=sketch,
         parts=(),

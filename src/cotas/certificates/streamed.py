@@ -176,7 +176,8 @@ class Stream:
         lower = max(0.0, down(least - drop.most))
         # The rows themselves may prove a little less: the bounds leave room for that.
         lower, most = lower * (1 - 2e-10), most * (1 + 2e-10)
-        return Bounds.proved(lower, most, 2 * (most - least) + min(drop.blur, least))
+        own = 2 * (most - least)
+        return Bounds.proved(lower, most, own + min(drop.blur, least), 0.0, own)
 
     def _certificate(self, c: int, point: SquaredLossPoint) -> Certificate:
         try:

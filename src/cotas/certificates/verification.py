@@ -175,7 +175,9 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
     if NUMBER.sub("#", said) != NUMBER.sub("#", right):
         return False
     lower, upper = bounds_in_digits(fresh)
-    slack = 0.0 if fresh.kind in OPTIMIZATION else _allowances(fresh)[1]
+    slack, share = (0.0 if fresh.kind in OPTIMIZATION else _allowances(fresh)[1]), 0.0
+    if fresh.kind in ("mistakes", "separation"):  # beside which other numbers may be small
+        slack, share = 0.0, slack / abs(fresh.upper) if fresh.upper else 0.0
     for a, b in zip(NUMBER.findall(said), NUMBER.findall(right), strict=True):
         if a == b:
             continue
@@ -183,17 +185,23 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
             continue
         if b == upper and a == bounds_in_digits(claimed)[1]:
             continue
-        if not _prints_alike(a, b, slack):
+        if not _prints_alike(a, b, slack, share):
             return False
     return True
 
 
-def _prints_alike(a: str, b: str, slack: float) -> bool:
-    """Whether two printed numbers differ by no more than the last digit of the longer one."""
+def _prints_alike(a: str, b: str, slack: float, share: float) -> bool:
+    """Whether two printed numbers differ by no more than the last digit of the longer one.
+
+    Besides, by `slack` and this share of them; but a whole number may be a count, which does not
+    depend on rounding.
+    """
+    a, b = (text.replace(",", "").replace("−", "-") for text in (a, b))
+    x, y = float(a), float(b)
     if a.isdigit() and b.isdigit():
-        return False
-    x, y = (float(text.replace(",", "").replace("−", "-")) for text in (a, b))
-    return bool(abs(x - y) <= 1.5 * min(_last_digit(a), _last_digit(b)) + slack)
+        return x == y
+    room = 0.0 if a.isdigit() or b.isdigit() else slack + share * abs(y)
+    return bool(abs(x - y) <= 1.5 * min(_last_digit(a), _last_digit(b)) + room)
 
 
 def _last_digit(text: str) -> float:
@@ -252,7 +260,7 @@ def _figures(claimed: Certificate, fresh: Certificate) -> list[str]:
     return [
         _differs(say(name), f"{right:.9g}", f"{claimed.figures[name]:.9g}")
         for name, right in fresh.figures.items()
-        if not _near(claimed.figures[name], right, _scale(name, fresh))
+        if not _near(claimed.figures[name], right, _scale(name, fresh), fresh.room.get(name, 0.0))
     ]
 
 
@@ -260,23 +268,18 @@ def _scale(name: str, fresh: Certificate) -> float:
     """What a figure is small beside.
 
     ‖θ‖² of a kernel machine is a sum over pairs of support vectors: where it nearly vanishes it is
-    all rounding. That of a linear model is a sum of squares, and needs no allowance. A margin is a
-    sum over the entries of a row, and small beside the longest; a hinge loss is small beside 1.
+    all rounding. That of a linear model is a sum of squares, and needs no allowance.
     """
-    if name.startswith(("γ (", "D (")):
-        return abs(fresh.figures.get("R (longest row)", 0.0))
-    if name.startswith("ΣH ("):
-        return 1.0
     lam = fresh.figures.get("λ", 0.0)
     of_pairs = name == "‖θ‖" and "support vectors" in fresh.figures
     return math.sqrt(2.0 * fresh.upper / lam) if of_pairs and lam > 0 < fresh.upper else 0.0
 
 
-def _near(said: Any, right: Any, scale: float = 0.0) -> bool:
+def _near(said: Any, right: Any, scale: float = 0.0, room: float = 0.0) -> bool:
     if said is None or right is None:
         return said is right
     both_nan = math.isnan(said) and math.isnan(right)
-    near = SAME * max(abs(right), scale, VANISHED)
+    near = SAME * max(abs(right), scale, VANISHED) + room
     return said == right or both_nan or abs(said - right) <= near
 
 

@@ -42,6 +42,7 @@ class Path:
         computed with `standardize`.
     exact : bool
         Whether the λ are the breakpoints of the Lasso, so that between two of them β is linear.
+        The solver says so: what is proved, and what `verify` looks at, are the models at these λ.
     validation_errors : array of shape (n_lams,), or None without validation data
         The fraction of the validation examples that each model gets wrong.
     validation_bound : ValidationBound or None

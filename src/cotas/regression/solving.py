@@ -146,7 +146,7 @@ def _without_full_rank(task: Task) -> Outcome:
     if factor.clear and _is_constant_along(task, factor.null):
         outcome, accurate = _solved(task, factor)
         if accurate:
-            outcome.singular = task.lam == 0
+            outcome.singular = task.lam == 0 and bool(factor.null.size)
             outcome.remarks = (SINGULAR,) if outcome.singular else ()
             return outcome
     outcome = by_triangle(task, (moments.mean, moments.target_mean))

@@ -122,6 +122,7 @@ def pseudo_factorize(moments: Moments, penalty: FloatArray, free_bias: bool) -> 
         used &= ~moments.constant()
     root = np.sqrt(np.where(used, np.diag(A), 1.0))
     values, vectors = eigh(np.where(np.outer(used, used), A, 0.0) / np.outer(root, root))
+    vectors[~used] = 0.0  # what rounding leaves there would count: those columns have no unit
     largest = max(values.max(initial=0.0), 1e-300)
     kept = values > len(A) * 1e-12 * largest
     least = float(values[kept][0]) if kept.any() else largest

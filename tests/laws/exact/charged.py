@@ -171,7 +171,8 @@ def conclusions(rng: np.random.Generator) -> Iterator[str]:
     best, how = (Fall(0.5, 0.125), "within") if math.isinf(best.most) else (best, how)
     within = 77.0 if how == "within" else math.inf
     charge = choices.squared_charge(2.0, 1.5, best.blur, p.risk.room)
-    expected = Bounds.proved(max(0.0, 1.5 - best.most), 2.0, charge)
+    own = choices.squared_charge(2.0, 1.5, 0.0, p.risk.room)
+    expected = Bounds.proved(max(0.0, 1.5 - best.most), 2.0, charge, 0.0, own)
     if (found.bounds, found.how, found.within) != (expected, how, within):
         yield f"{found}, not {expected} by {how} within {within}"
     if p.d > 1:

@@ -234,7 +234,7 @@ def _softmax_fit(X: Any, s: Any, truth: Any, penalty: Any, free: bool) -> Any:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = np.zeros(d * k + k)
-        v = minimize(lambda v: both(v)[:2], start, jac=True, options={"maxiter": 60}).x
+        v = minimize(lambda v: both(v)[:2], start, jac=True, options={"maxiter": 300}).x
         v = v if np.isfinite(v).all() else start
         W, b, p = v[: d * k].reshape(d, k), v[d * k :] * free, both(v)[2]
     return W, b, p

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 import cotas
@@ -367,6 +368,41 @@ def theorems_on_bad_data() -> Iterator[tuple[Any, Any, Certificate]]:
     yield rows, side, passive.fit(rows, side).certificate_
     yield rows, side, passive.fit(Arrays(rows, side, block_rows=100)).certificate_
     yield rows + 1e9, side, cotas.separability(rows + 1e9, side).certificate
+
+
+def figures_near_zero() -> Iterator[tuple[Any, Any, Certificate, str]]:
+    """A margin far smaller than the rows are long, and losses far below one."""
+    labels = np.array([1, 1, -1, -1])
+    rows = np.c_[[1.0, -1.0, 1.0, -1.0], 3e-9 * labels]
+    name = "γ (margin of u), at least"
+    yield rows, labels, cotas.Perceptron().fit(rows, labels).certificate_, name
+    passive = cotas.PassiveAggressive().fit(X, Y, sample_weight=np.full(len(Y), 1e-13))
+    yield X, Y, passive.certificate_, "ΣH (hinge losses of u)"
+
+
+def test_rounding_is_no_excuse_for_another_figure() -> None:
+    for rows, labels, honest, name in figures_near_zero():
+        for layout in (np.asarray, csr_matrix):
+            assert honest.verify(layout(rows), labels)
+        for factor in (0.0, 0.8, 0.999, 1.001, 1.2):
+            figures = {**honest.figures, name: factor * honest.figures[name]}
+            forged = replace(honest, figures=figures, room={name: 1.0}, predictor=None)
+            assert not forged.verify(rows, labels), (name, factor)
+
+
+def test_rounding_is_no_excuse_for_another_count() -> None:
+    rows, labels, honest, _ = next(figures_near_zero())
+    made, shown = f"made {honest.lower:.0f} mistakes", f"in {honest.figures['presentations']:.0f} "
+    others = {
+        made: ("made 0.0 mistakes", "made -4 mistakes", "made 4.9 mistakes"),
+        shown: ("in 8,000 ", "in 8e5 ", "in 8000000.5 "),
+    }
+    for text, forgeries in others.items():
+        assert text in honest.statement
+        for other in forgeries:
+            words = honest.statement.replace(text, other)
+            forged = replace(honest, statement=words, predictor=None)
+            assert not forged.verify(rows, labels), words
 
 
 def test_rounding_is_no_excuse_for_a_better_bound() -> None:

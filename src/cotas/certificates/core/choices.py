@@ -234,13 +234,15 @@ def squared_charge(upper: float, least: float, blur: float, room: float) -> floa
     return 2 * (upper - least) + room * upper + min(blur, least)
 
 
-def apart(lower: float, upper: float, charge: float, room: float) -> tuple[float, float]:
+def apart(
+    lower: float, upper: float, charge: float, room: float, own: float
+) -> tuple[float, float]:
     """How far the bounds of an objective ≥ 0 are moved apart: by less than rounding cost.
 
-    The lower one by as much as `room`, if that is more.
+    The lower one by as much as `room`, if that is more. Of the charge, `own` is that of the upper.
     """
     # Rounding may be as large as an objective that is nearly zero.
-    near = charge if upper <= charge else max(FELT * charge, APART * upper)
+    near = own if upper <= own else max(FELT * own, APART * upper)
     # That of a model far from the best one is felt by its own objective alone.
     felt = FELT * charge if upper <= NEAR * lower else 0.0
     below = min(charge, max(room, felt, APART * abs(lower)))

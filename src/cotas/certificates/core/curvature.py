@@ -269,7 +269,9 @@ class SquaredRisk:
             how = "within"
         lower = max(0.0, down(slope.least - best.most))
         charge = choices.squared_charge(slope.upper, slope.least, best.blur, self.room)
-        return SquaredFound(Bounds.proved(lower, slope.upper, charge), how, within)
+        # The objective of the model does not feel what blurs the fall from it.
+        own = choices.squared_charge(slope.upper, slope.least, 0.0, self.room)
+        return SquaredFound(Bounds.proved(lower, slope.upper, charge, 0.0, own), how, within)
 
     def _by_penalty(self, slope: Slope) -> Fall:
         """½gᵀH⁻¹g with the curvature of the penalty alone.

@@ -57,6 +57,8 @@ TOLD = "The number of presentations, and that each entry of the ledger was earne
 TOLD_STEPS = "The number of presentations and that of mistakes, which the steps only limit."
 OVERFLOW = "The scores of the model overflow on these rows: rescale the columns."
 WITHOUT_SHORTFALL = "(R/γ)² of Theorem 3.1"
+MARGIN, SOUGHT = "γ (margin of u), at least", "γ (margin sought)"
+LACKING, LOSSES = "D (shortfall from γ)", "ΣH (hinge losses of u)"
 OTHER_COUNT = "The ledger holds another number of mistakes."
 RUN = (
     "The run made {k} mistakes in {shown} presentations; the theorem allows any number.",
@@ -151,6 +153,7 @@ class Allowed(NamedTuple):
     objection: str
     charge: float
     figures: dict[str, float]
+    room: dict[str, float]
     remarks: list[str]
 
     def against(
@@ -180,6 +183,7 @@ class Allowed(NamedTuple):
             reference=self.reference,
             objection=objection,
             figures={**self.figures, **figures},
+            room=self.room,
             remarks=(*self.remarks, NOT_ABOUT_NEW_DATA),
             trusted=(self.trusted,),
             vacuous=not allowed < possible,
@@ -410,11 +414,12 @@ class PerceptronLedger(Ledger):
         missing = sought - margins[margins < sought]
         lacking = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
         given = (survey.radius, size, float(survey.off[c]), least, sought, lacking)
+        terms = float(len(missing) * passes)
         entries = np.asarray(self.updates, dtype=np.float64)
         counts = bool((entries == np.floor(entries)).all() and (entries <= passes).all())
         objection = "" if counts and entries.sum() == self.mistakes else OTHER_COUNT
         remarks = self._remarks(0 < least < math.inf)
-        return novikoff(*given, *start)._replace(objection=objection, remarks=remarks)
+        return novikoff(*given, terms, *start)._replace(objection=objection, remarks=remarks)
 
     def _remarks(self, separates: bool) -> list[str]:
         whose = say("the model itself" if self.separator is None else "the tightest separator")
@@ -430,17 +435,22 @@ class PerceptronLedger(Ledger):
 
 def novikoff(
     radius: float, size: float, off: float, least: float, sought: float, shortfall: float,
-    aligned: float = 0.0, length: float = 0.0,
+    terms: float, aligned: float = 0.0, length: float = 0.0,
 ) -> Allowed:  # fmt: skip
     """What Theorem 3.1 allows, or its extension to data that are not separable if that is less.
 
     u is of the length `size`, its smallest margin is `least`, up to `off`, and `shortfall` is what
-    margins lack to the one sought: a larger γ that some fall short of may allow fewer mistakes.
+    margins lack to the one sought, the root of so many `terms`: a larger γ that some fall short of
+    may allow fewer mistakes. Of the figures γ and D, which may be as small as `off`, each is moved
+    to its safe side by what sums in another order can change it by: margins by 2·`off`.
     """
     reach, figures = up(radius * size), {"R (longest row)": radius}
+    room, blur = dict[str, float](), above(2.0 * off / size, 4) if size > 0 else math.inf
     reference, formula, allowed = THEOREM, "(R/γ)²", math.inf
     if 0 < least < math.inf:
-        figures["γ (margin of u), at least"] = below(least / size, 2)
+        margin = below(least / size, 2)
+        figures[MARGIN] = max(0.0, down(margin - blur))
+        room[MARGIN] = margin - figures[MARGIN]
         allowed = mistakes_allowed(reach, least, 0.0, aligned, length)
     with_shortfall = mistakes_allowed(reach, sought, shortfall, aligned, length)
     if with_shortfall < allowed:
@@ -448,10 +458,12 @@ def novikoff(
             figures[WITHOUT_SHORTFALL] = allowed
         reference, formula = SHORTFALL_THEOREM, "((R + D)/γ)²"
         allowed, least = with_shortfall, sought
-        figures["γ (margin sought)"] = sought / size
-        figures["D (shortfall from γ)"] = above(shortfall / size, 2)
+        figures[SOUGHT], room[SOUGHT] = sought / size, blur
+        # By that of the margins, and by that of the γ beside it, besides its own.
+        room[LACKING] = above(2.0 * blur * math.sqrt(terms), 4)
+        figures[LACKING] = above(shortfall / size + 1.5 * room[LACKING], 4)
     charge = allowed * 8.0 * off / least if least > 0 else 0.0
-    return Allowed(allowed, formula, reference, TOLD, "", charge, figures, [])
+    return Allowed(allowed, formula, reference, TOLD, "", charge, figures, room, [])
 
 
 def least_step(radius: float, lam: float, lightest: float) -> float:
@@ -514,9 +526,11 @@ class PassiveAggressiveLedger(Ledger):
         if self.mistakes * least > steps * (1.0 + 2.0 * (passes + 4) * _precision(self.updates)):
             objection = "The ledger is too small for that many mistakes."
         figures = {"R (longest row)": radius, "‖u − θ⁰‖²": above(away * away)}
-        figures["ΣH (hinge losses of u)"] = total
         off = float(survey.off[c])
+        # The same losses in another order of sums, on the safe side: each is off twice at most.
+        room = {LOSSES: above(2.0 * passes * off * total_up(weights), 4)}
+        figures[LOSSES] = above(total + room[LOSSES])
         charge = allowed * gamma(64) + 8.0 * passes * off * weights.sum() / lam / least
         formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else say("the PA-I bound")
-        said = (PA_THEOREM, TOLD_STEPS, objection, charge, figures, ["u is the model itself."])
-        return Allowed(allowed, formula, *said)
+        said = (PA_THEOREM, TOLD_STEPS, objection, charge, figures, room)
+        return Allowed(allowed, formula, *said, ["u is the model itself."])

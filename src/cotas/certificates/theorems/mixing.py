@@ -309,7 +309,8 @@ class PerceptronMixture(MixtureLedger):
         size, least = norm_up(np.append(self.coef, self.intercept)), survey.least[c]
         rounds = int(self.rounds) if whole(self.rounds) else 0
         shortfall = above(math.sqrt(above(lack * rounds, 2)), 2) if lack < math.inf else math.inf
-        found = novikoff(survey.radius, size, survey.off, least, sought, shortfall)
+        given = (survey.radius, size, survey.off, least, sought, shortfall)
+        found = novikoff(*given, rounds * survey.most)
         found.figures.pop(WITHOUT_SHORTFALL, None)
         text = "u is {whose}, with the bias as a coordinate." if self.bias else "u is {whose}."
         remarks = [say(text, whose=say("the model itself"))]
@@ -358,4 +359,4 @@ class PassiveAggressiveMixture(MixtureLedger):
         plain = survey.least_weight == 1.0 and self.factors is None
         formula = "max(R², λ)(‖u‖² + (2/λ)ΣμH)" if plain else say("the PA-I bound")
         reference, remarks = say(MIXED, theorem=say(PA_THEOREM)), ["u is the model itself."]
-        return Allowed(allowed, formula, reference, TOLD, objection, charge, figures, remarks)
+        return Allowed(allowed, formula, reference, TOLD, objection, charge, figures, {}, remarks)
