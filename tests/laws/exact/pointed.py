@@ -212,7 +212,7 @@ def _bounds_are_proved() -> Iterator[str]:
         yield "gap"
     sizes = (0.0, 1e-320, 1e-12, 1.0, 3.0, 1e300)
     for lower, upper, charge, room in product(sizes, repeat=4):
-        for own in (None, 0.0, 1e-12, charge) if lower <= upper else ():
+        for own in (math.inf, 0.0, 1e-12, charge) if lower <= upper else ():
             found = Bounds.proved(lower, upper, charge, room, own)
             # What whoever compares allows for is no more than was proved.
             inner = Rational(found.lower) + Rational(found.moved[0])
@@ -221,7 +221,7 @@ def _bounds_are_proved() -> Iterator[str]:
                 yield f"moved {found}"
             # By what rounding cost, but for less than a sixteenth of that, 1e-10 of the objective,
             # or the room asked.
-            felt = charge if own is None else own
+            felt = min(charge, own)
             near = felt if upper <= felt else max(felt / 16, 1e-10 * upper)
             felt = charge / 16 if upper <= 64 * lower else 0.0
             below = max(room, felt, 1e-10 * lower)

@@ -28,16 +28,13 @@ class Objection(ValueError):
 
 
 def moved_apart(
-    lower: float, upper: float, charge: float, room: float = 0.0, own: float | None = None
+    lower: float, upper: float, charge: float, room: float = 0.0, own: float = math.inf
 ) -> tuple[float, float, Sides]:
-    """Both bounds of an objective ≥ 0 a little apart, outwards, and by how much.
-
-    `own` is what rounding has cost the upper one, if that is not all of the charge.
-    """
+    """Both bounds of an objective ≥ 0 a little outwards, and how far; `own`: the upper's charge."""
     if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
         return lower, upper, (0.0, 0.0)
     lower, upper = float(lower), float(upper)
-    moved = choices.apart(lower, upper, charge, room, charge if own is None else own)
+    moved = choices.apart(lower, upper, charge, room, min(charge, own))
     if not (moved[0] >= 0.0 and moved[1] >= 0.0):
         raise Objection("not finite")
     low = math.nextafter(lower - moved[0], -math.inf)
@@ -59,21 +56,16 @@ class Bounds:
     moved: Sides = (0.0, 0.0)
 
     @classmethod
-    def proved(
-        cls, lower: float, upper: float, charge: float = 0.0, room: float = 0.0,
-        own: float | None = None,
-    ) -> Bounds:  # fmt: skip
+    def proved(cls, lower: float, upper: float, charge: float = 0.0, *more: float) -> Bounds:
         """The one door: what is not finite is refused, and so are bounds that contradict.
 
-        Another evaluation may prove a lower bound that is less by `room`. The upper one is charged
-        with `own` alone, if given.
+        `more`: by how much less another evaluation may prove the lower bound, the upper's charge.
         """
         if not (math.isfinite(lower) and math.isfinite(upper) and charge >= 0.0):
             raise Objection("not finite")
         if lower > upper:
             raise Objection("contradiction")
-        ends = float(lower), float(upper)
-        low, high, moved = moved_apart(*ends, float(charge), float(room), own)
+        low, high, moved = moved_apart(float(lower), float(upper), float(charge), *more)
         return cls(low, high, float(charge) + sum(moved), moved)
 
     @property
