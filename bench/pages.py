@@ -104,10 +104,11 @@ def merged(old: list[str], new: list[str]) -> list[str]:
 
 
 def put(page: str, mark: str, rows: list[str]) -> str:
-    """The page with the rows of one table replaced; a table without a mark is not for the page."""
+    """The page with the rows of one table replaced, if it has a place for it."""
     table = re.compile(rf"(<!-- bench: {mark} -->\n\n)((?:\|.*\n)+)")
     found = table.search(page)
     if found is None:
+        print(f"The page has no place for a table “{mark}”.", file=sys.stderr)
         return page
     head, old = found[2].splitlines()[:2], found[2].splitlines()[2:]
     if any(row.count(" | ") != head[0].count(" | ") for row in rows):
