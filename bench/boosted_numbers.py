@@ -7,19 +7,16 @@ import warnings
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 from sklearn.datasets import make_friedman1
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.model_selection import train_test_split
 
 import cotas
-from bench.boosting import fits
+from bench.boosting import ROUNDS, fits, peers
 from bench.data import load
 from bench.side_by_side import conditions, interleaved
 
-ROUNDS = 100
-PEERS = ("sklearn", "LightGBM", "XGBoost")
+PEERS = ("sklearn hist", "LightGBM", "XGBoost")
 CASES = ((1, "squared"), (3, "squared"), (6, "squared"), (3, "absolute"))
 
 
@@ -31,47 +28,15 @@ def data(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X, np.asarray(y, dtype=np.float64)
 
 
-def peers(depth: int, loss: str) -> dict[str, Any]:
-    """Those that are installed, with the same rounds, depth and learning rate."""
-    shared = {"learning_rate": 0.1, "max_depth": depth}
-    found: dict[str, Any] = {
-        "sklearn": HistGradientBoostingRegressor(
-            loss=f"{loss}_error",
-            max_iter=ROUNDS,
-            max_leaf_nodes=2**depth,
-            min_samples_leaf=1,
-            early_stopping=False,
-            **shared,
-        )
+def of_loss(loss: str) -> dict[str, dict[str, Any]]:
+    """How each peer is told the loss; all have the learning rate of cotas."""
+    squared = loss == "squared"
+    told = {
+        "sklearn hist": {"loss": f"{loss}_error"},
+        "LightGBM": {"objective": "l2" if squared else "l1"},
+        "XGBoost": {"objective": "reg:squarederror" if squared else "reg:absoluteerror"},
     }
-    try:
-        from lightgbm import LGBMRegressor
-
-        found["LightGBM"] = LGBMRegressor(
-            objective="l2" if loss == "squared" else "l1",
-            n_estimators=ROUNDS,
-            num_leaves=2**depth,
-            min_child_samples=1,
-            n_jobs=cpu_count(),
-            verbose=-1,
-            **shared,
-        )
-    except ImportError:
-        pass
-    try:
-        from xgboost import XGBRegressor
-
-        objective = "reg:squarederror" if loss == "squared" else "reg:absoluteerror"
-        found["XGBoost"] = XGBRegressor(
-            objective=objective,
-            n_estimators=ROUNDS,
-            tree_method="hist",
-            n_jobs=cpu_count(),
-            **shared,
-        )
-    except ImportError:
-        pass
-    return found
+    return {name: {"learning_rate": 0.1, **options} for name, options in told.items()}
 
 
 def row(name: str, depth: int, loss: str, repeats: int) -> None:
@@ -82,7 +47,7 @@ def row(name: str, depth: int, loss: str, repeats: int) -> None:
     models: dict[str, Any] = {
         "cotas": ours,
         "unproved": cotas.LSBoost(learner, ROUNDS, loss=loss, certify=False),
-        **peers(depth, loss),
+        **peers(depth, "Regressor", of_loss(loss)),
     }
     times = interleaved(fits(models, X, y), repeats)
 

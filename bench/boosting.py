@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count
-from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
@@ -47,38 +50,29 @@ def ours(depth: int, boosted: str, certify: bool = True) -> Any:
     return OURS[boosted](learner, n_estimators=ROUNDS, certify=certify)
 
 
-def peers(depth: int) -> dict[str, Any]:
-    """Those that are installed, with the same rounds and depth and no other limit on a tree."""
-    found: dict[str, Any] = {
-        "sklearn hist": HistGradientBoostingClassifier(
-            max_iter=ROUNDS,
-            max_depth=depth,
-            max_leaf_nodes=2**depth,
-            min_samples_leaf=1,
-            early_stopping=False,
-        )
+def peers(
+    depth: int,
+    kind: str = "Classifier",
+    besides: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Those that are installed, with the same rounds and depth and no other limit on a tree.
+
+    `kind` is what their names end with, `besides` what each of them gets besides.
+    """
+    leaves, cores = 2**depth, cpu_count()
+    of_lightgbm = {"num_leaves": leaves, "min_child_samples": 1, "n_jobs": cores, "verbose": -1}
+    of_sklearn = {"max_leaf_nodes": leaves, "min_samples_leaf": 1, "early_stopping": False}
+    known = {
+        "sklearn hist": ("sklearn.ensemble", "HistGradientBoosting", "max_iter", of_sklearn),
+        "LightGBM": ("lightgbm", "LGBM", "n_estimators", of_lightgbm),
+        "XGBoost": ("xgboost", "XGB", "n_estimators", {"tree_method": "hist", "n_jobs": cores}),
     }
-    try:
-        from lightgbm import LGBMClassifier
-
-        found["LightGBM"] = LGBMClassifier(
-            n_estimators=ROUNDS,
-            max_depth=depth,
-            num_leaves=2**depth,
-            min_child_samples=1,
-            n_jobs=cpu_count(),
-            verbose=-1,
-        )
-    except ImportError:
-        pass
-    try:
-        from xgboost import XGBClassifier
-
-        found["XGBoost"] = XGBClassifier(
-            n_estimators=ROUNDS, max_depth=depth, tree_method="hist", n_jobs=cpu_count()
-        )
-    except ImportError:
-        pass
+    found: dict[str, Any] = {}
+    for name, (module, model, rounds, options) in known.items():
+        with suppress(ImportError):
+            make = getattr(import_module(module), model + kind)
+            given = {rounds: ROUNDS, "max_depth": depth, **options, **besides.get(name, {})}
+            found[name] = make(**given)
     return found
 
 
