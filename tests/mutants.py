@@ -91,13 +91,6 @@ class Mutant(NamedTuple):
         """The module, the change, and the text of the line, which a new line elsewhere spares."""
         return self.module, self.words, text_of(self.module)[self.line - 1].strip()
 
-    @property
-    def home(self) -> tuple[str, str, str]:
-        """The module and the first line of the function, as the list of harmless ones has it."""
-        text = text_of(self.module)[self.function - 1 :] if self.function else [""]
-        definition = next((line for line in text if "def " in line), "")
-        return self.module, "all", definition.strip().removeprefix("def ").split("(")[0]
-
 
 def changes(node: ast.AST) -> Iterator[Change]:
     """The ways to change one node of the tree."""
@@ -291,7 +284,7 @@ def judge(mutant: Mutant) -> str:
 
     What is listed counts as listed, whether or not a law would notice it by now.
     """
-    if listed := REASONS.get(mutant.place) or REASONS.get(mutant.home):
+    if listed := REASONS.get(mutant.place):
         return "equal" if listed.startswith("equal:") else "harmless"
     calls, seconds = REACHED.get((mutant.module, mutant.function), []), LIMIT[0]
     child = os.fork()
@@ -333,7 +326,7 @@ def of_last_digits(mutant: Mutant) -> bool:
 
 def stale(modules: list[str]) -> list[str]:
     """What is listed and is no mutant any more, since its line was changed."""
-    known = {place for m in modules for one in mutants(m) for place in (one.place, one.home)}
+    known = {one.place for m in modules for one in mutants(m)}
     return [" | ".join(place) for place in REASONS if place[0] in modules and place not in known]
 
 
