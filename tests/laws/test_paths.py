@@ -55,6 +55,8 @@ def forged_models(path):
     yield {"intercepts": nudged(path.intercepts, 1)}
     yield {"certificates": path.certificates[1:]}
     yield {"certificates": path.certificates[::-1]}
+    fields = ("lams", "coefs", "intercepts", "certificates")
+    yield {name: getattr(path, name)[:0] for name in fields}
 
 
 def forged_errors(path, n_rows):

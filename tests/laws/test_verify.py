@@ -430,6 +430,19 @@ def test_a_fingerprint_grants_itself_no_room():
     assert not replace(certificate, sketch=wide).verify(X, y)
 
 
+def test_other_data_are_refused_in_one_layout(monkeypatch):
+    certificate = cotas.Lasso(lam=0.05).fit(X, TARGET).certificate_
+    looked, check = [], type(certificate.witness).check
+    counted = lambda self, rows, y: looked.append(type(rows)) or check(self, rows, y)  # noqa: E731
+    monkeypatch.setattr(type(certificate.witness), "check", counted)
+    for rows, y in ((X[::-1], TARGET), (X, TARGET[::-1]), (X[1:], TARGET[1:])):
+        assert len(certificate.discrepancies(rows, y)) == 1
+    assert len(looked) == 3
+    # What is false of the same data might be true of another layout, where sums are others.
+    assert not replace(certificate, upper=0.5 * certificate.upper).verify(X, TARGET)
+    assert len(looked) == 5
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_classes_far_from_zero_are_verified_as_they_were_proved(seed):
     """One class after another gives the bits of all at once."""

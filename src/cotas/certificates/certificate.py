@@ -23,6 +23,7 @@ from cotas.certificates.presentation import (
 from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import (
     UNCHECKED,
+    OtherData,
     as_meant,
     contradictions,
     in_the_other_layout,
@@ -239,13 +240,16 @@ class Certificate:
             # Its bounds of rounding can be wider: what it does not confirm, the processor decides.
             return found and self.discrepancies(X, y)
         source = source_of(X, y)
-        if source is not None:
-            return self._discrepancies(source, None)
-        rows, labels = read_rows(X), read_labels(y)
-        found = self._discrepancies(rows, labels)
-        # What was proved of sparse rows may just not be of dense ones, and the reverse.
-        other = in_the_other_layout(rows) if found else None
-        return found if other is None or self._discrepancies(other, labels) else []
+        try:
+            if source is not None:
+                return self._discrepancies(source, None)
+            rows, labels = read_rows(X), read_labels(y)
+            found = self._discrepancies(rows, labels)
+            # What was proved of sparse rows may just not be of dense ones, and the reverse.
+            other = in_the_other_layout(rows) if found else None
+            return found if other is None or self._discrepancies(other, labels) else []
+        except OtherData as error:
+            return [str(error)]
 
     def _discrepancies(self, rows: Any, labels: Any) -> list[str]:
         """Those with rows of this layout, or with a source of blocks, which has the labels."""

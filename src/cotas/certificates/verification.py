@@ -114,8 +114,12 @@ def refuse_no_numbers(witness: Any) -> None:
             refuse_no_numbers(value)
 
 
+class OtherData(ValueError):
+    """The data are not those of a certificate, and no other layout of them is."""
+
+
 def contradictions(claimed: Certificate, fresh: Certificate) -> list[str]:
-    """In words, all that is claimed and does not come out again."""
+    """In words, all that is claimed and does not come out again; raises `OtherData`."""
     found = [*_data(claimed, fresh)]
     if not fresh.holds:
         found.append(fresh.objection)
@@ -132,7 +136,8 @@ def _data(claimed: Certificate, fresh: Certificate) -> list[str]:
         return [say("The certificate has no fingerprint of the data that it speaks of.")]
     if claimed.sketch.matches(fresh.sketch):
         return []
-    return [say("These are not the data that the certificate speaks of, or not in that order.")]
+    said = "These are not the data that the certificate speaks of, or not in that order."
+    raise OtherData(say(said))
 
 
 def _words(claimed: Certificate, fresh: Certificate) -> list[str]:

@@ -125,8 +125,9 @@ class Path:
         X, y : the training data
         validation : the validation data, for the bound on the validation error
         """
-        if not all(certificate.verify(X, y) for certificate in self.certificates):
-            return False
+        known = self.certificates
+        if not (known and all(certificate.verify(X, y) for certificate in known)):
+            return False  # of no models nothing is proved
         if validation is None and self.validation_bound is not None:
             raise ValueError("The bound on the validation error needs validation=(X_val, y_val).")
         try:
