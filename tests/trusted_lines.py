@@ -31,7 +31,7 @@ ON_REQUEST = {
 }
 IN_BLOCKS = ["cotas.source", "cotas.certificates.blocks"]
 KINDS = {
-    "core only: a linear SVM's bounds": [f"cotas.certificates.core.{m}" for m in ("gap", "framed")],
+    "core only: a linear SVM's bounds": [f"cotas.certificates.core.{m}" for m in ("gap", "rows")],
     "core only: a kernel machine's bounds": ["cotas.certificates.core.gram"],
     "linear SVM, logistic, hard margin": ["cotas.certificates.duality"],
     "softmax": ["cotas.certificates.softmax"],

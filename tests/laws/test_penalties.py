@@ -10,7 +10,7 @@ from sklearn.linear_model import ElasticNet as Peer
 from cotas import ElasticNet, Lasso, LeastSquares
 from cotas.certificates.core.gap import Claim, Risk, Weights, all_bounds
 from cotas.certificates.core.residuals import Squared
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.sparsity import Ball
 from cotas.certificates.core.sparsity import ElasticNet as CoreNet
 from cotas.design.centred import CentredColumns
@@ -214,7 +214,7 @@ def test_bounds_with_weights_of_zero_hold_in_exact_arithmetic(data, seed):
     theta, bias = models[rng.choice([0, 1, len(models) - 1])]
     c = None if rng.random() < 0.6 else rng.normal(size=len(data.y))
     claim = Claim(risk, data.y, theta, bias, c)
-    found = all_bounds(Rows(data.X, risk.free_bias), [claim])[0].bounds
+    found = all_bounds(rows_in(data.X, risk.free_bias), [claim])[0].bounds
     for other in models:
         assert at_most(found.lower, exact.value(rational(other[0]), *rational([other[1]])))
 
@@ -241,7 +241,7 @@ def test_coefficients_without_a_penalty_are_within_their_limits(data, seed, bala
         weights = Weights.of(None, len(y))
         claim = Claim(risk, y, theta, 0.0).moved(weights)[0]
         level = float(value) * (1 + 1e-12)
-        limits = risk.loss.limits(claim, Rows(rows, bias), weights, level)
+        limits = risk.loss.limits(claim, rows_in(rows, bias), weights, level)
         assert (np.abs(theta[w == 0]) <= limits).all()
 
 

@@ -14,9 +14,9 @@ from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
-from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import Claim, all_bounds
-from cotas.certificates.core.rows import flipped
+from cotas.certificates.core.rows import pairwise
+from cotas.certificates.core.sparse_rows import flipped
 from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
 from cotas.certificates.sweep import EPS, Sketch, refuse_other_rows, rows_of

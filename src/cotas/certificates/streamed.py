@@ -20,7 +20,6 @@ from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.choices import SAMPLE
 from cotas.certificates.core.curvature import SquaredFound, fall
-from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.hessian import Hessian
 from cotas.certificates.core.rounding import (
     SMALL,
@@ -35,6 +34,7 @@ from cotas.certificates.core.rounding import (
     total,
     up,
 )
+from cotas.certificates.core.rows import pairwise
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.presentation import in_words
 from cotas.certificates.sweep import Sketch, rows_of

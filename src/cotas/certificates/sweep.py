@@ -18,7 +18,8 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
-from cotas.certificates.core.rows import Rows, flipped, made_of, row_squares
+from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import flipped, made_of, row_squares, rows_in
 from cotas.certificates.presentation import other_rows
 
 # A block in double precision already is a view; others have to be converted. What SciPy does for
@@ -332,7 +333,7 @@ def rows_of(X: Matrix, movable: bool, facts: Facts | None = None, each: Each = m
     known = None if facts is None else facts.rows
     if known is not None and known.movable == movable:
         return known
-    return Rows(as_rows(X), movable, each)
+    return rows_in(as_rows(X), movable, each)
 
 
 def spans_of(X: Matrix) -> list[slice]:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, DualPoint, HardMarginPoint
 from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.sweep import Facts, Sketch, class_sketches
 from cotas.design import as_design
 from cotas.design.blocks import times, times_transposed
@@ -103,7 +104,7 @@ def _parts(
     labels = examples.classes[-len(starts) :]  # of two the second
     used = None if shares.all() else np.flatnonzero(shares)
     X, free = examples.X, problem.free_bias
-    rows = Rows(X, free, each)
+    rows = rows_in(X, free, each)
     # What is not far for the core, which moves columns sooner, is not for a solver.
     near = Moved(X) if rows.shift is None else Moved.near_zero(X, free)
     sketches = class_sketches(X, examples.y, list(labels), each)

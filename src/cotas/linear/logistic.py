@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.sweep import Facts, class_sketches
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, read_examples
@@ -270,7 +270,7 @@ class LogisticRegression(RiskMinimizer):
     def _parts(self, examples: Examples, each: Each) -> list[Part]:
         ratio, free, X = self._ratio(), bool(self.fit_intercept), examples.X
         labels = list(self.classes_[examples.positives()])
-        sketches, rows = class_sketches(X, examples.y, labels, each), Rows(X, free, each)
+        sketches, rows = class_sketches(X, examples.y, labels, each), rows_in(X, free, each)
         given = (examples, Moved.near_zero(X, free))
         if self.multiclass_ == "softmax":
             together = SoftmaxRisk(self.lam_, free, ratio)

@@ -15,7 +15,7 @@ import numpy as np
 
 from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection, moved_apart
-from cotas.certificates.core.framed import Frame
+from cotas.certificates.core.rows import Frame
 from laws.exact.claims import failures
 from laws.exact.more_claims import softmax_failures, squares_failures
 

@@ -20,7 +20,6 @@ from scipy.sparse import csr_matrix
 from cotas.certificates.core import (
     choices,
     curvature,
-    framed,
     gap,
     hessian,
     imbalance,
@@ -29,10 +28,13 @@ from cotas.certificates.core import (
     rounding,
     sparsity,
 )
+from cotas.certificates.core import (
+    rows as framed,
+)
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.imbalance import Extent, beyond, longest
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.oracle import Rational
 
 U, TINY, SMALL = 2.0**-10, 2.0**-30, 2.0**-20
@@ -175,7 +177,7 @@ def columns_as_written(rng: np.random.Generator) -> Iterator[str]:
     """How long columns are."""
     n, d, low = 5, 2, 1.5
     X, s = rng.normal(size=(n, d)), rng.random(n)
-    rows = Rows(csr_matrix(X) if rng.random() < 0.5 else X, False)
+    rows = rows_in(csr_matrix(X) if rng.random() < 0.5 else X, False)
     with as_written(sparsity):
         found, centre = sparsity.column_lengths(rows, s, low)
     middle = np.zeros(d) if rows.sparse else s @ X / low
@@ -196,7 +198,7 @@ def rows_as_written(rng: np.random.Generator) -> Iterator[str]:
     least, theta, bias = int(rng.choice([0, 40])), rng.normal(size=d), float(rng.normal())
     c = rng.normal(size=n)
     with as_written(framed, imbalance):
-        rows: Any = Rows(given, True, map, frame, least)
+        rows: Any = rows_in(given, True, map, frame, least)
         lengths = rows.lengths
         z, off, _ = rows.scores(theta[:, None], [(bias, 0.25)])
         known = rows.moved_bias(theta, (bias, 0.25))[0]
@@ -227,7 +229,7 @@ def read_as_written(rng: np.random.Generator) -> Iterator[str]:
     framed.BLOCK_BYTES, framed.BLOCK_ROWS = (int(v) for v in rng.integers(1, (400, 9)))
     most = framed.BLOCK_BYTES, framed.BLOCK_ROWS
     try:
-        spans = Rows(np.ones((n, d)), False).spans
+        spans = rows_in(np.ones((n, d)), False).spans
     finally:
         framed.BLOCK_BYTES, framed.BLOCK_ROWS = kept
     if [i for span in spans for i in range(n)[span]] != list(range(n)):
@@ -236,7 +238,7 @@ def read_as_written(rng: np.random.Generator) -> Iterator[str]:
     if max(tall) != min(n, most[1], max(1, most[0] // (8 * d))):
         yield f"blocks of {tall} rows, of {d} entries: {most}"
     tiny = framed.Frame(None, np.full(2, 2.0**-800))
-    [pull] = Rows(np.full((3, 2), 2.0**-400), False, map, tiny).pull(np.zeros((3, 1)))
+    [pull] = rows_in(np.full((3, 2), 2.0**-400), False, map, tiny).pull(np.zeros((3, 1)))
     if not 1.0 <= pull.off / (3 * 2 * 2.0**-1074 / 2.0**-800) <= 1.001:
         yield f"products that underflow are off by {pull.off}"
 
@@ -289,7 +291,7 @@ def edges(rng: np.random.Generator) -> Iterator[str]:
     penalty = sparsity.ElasticNet(0.5, 0.0, False, np.array([1.0, 0.0, 0.0]))
     free = bool(rng.random() < 0.5)
     claim = Claim(Risk(residuals.Squared(), penalty, free), y, theta, 0.0)
-    rows, whole = Rows(X, free), float(s[1:].sum())
+    rows, whole = rows_in(X, free), float(s[1:].sum())
     y[0], w = 9.0, Weights(np.append(0.0, s[1:]), whole, 1.001 * whole)
     with as_written(residuals, sparsity):
         clip = residuals.Huber(k).clip(y, c, s)
@@ -301,7 +303,7 @@ def edges(rng: np.random.Generator) -> Iterator[str]:
         yield from differ("squared", residuals.Squared().spread(level), math.sqrt(2 * level))
         yield from differ("insensitive", residuals.EpsilonInsensitive(k).spread(level), level + k)
         limits = residuals.Squared().limits(claim, rows, w, level)
-        part = Rows(X[:, 1:], free)
+        part = rows_in(X[:, 1:], free)
         H = hessian.hessian(part, w, np.zeros(2), free, False, None)
         size = np.abs(y[1:]).max() + math.sqrt(2 * level) + longest(rows) * level / 0.5
         reach = size / math.sqrt(H.least()) if H.least() else math.inf
@@ -335,7 +337,7 @@ def small_units(rng: np.random.Generator) -> Iterator[str]:
     X = rng.uniform(1.0, 2.0, size=(6, 2)) * np.array([2.0**-530, 0.0])
     frame = framed.Frame(None, np.array([2.0**-500, 1.0]))
     for given in (X, csr_matrix(X)):
-        lengths = Rows(given, False, map, frame).lengths
+        lengths = rows_in(given, False, map, frame).lengths
         exact = [Rational(v) * 2**500 for v in X[:, 0].tolist()]
         if not all(w <= Rational(v) for v, w in zip(lengths.tolist(), exact, strict=True)):
             yield f"lengths {lengths} of {X[:, 0]}"

@@ -19,7 +19,6 @@ from cotas.certificates.core import (
     blocks,
     choices,
     curvature,
-    framed,
     gap,
     gram,
     margins,
@@ -28,11 +27,14 @@ from cotas.certificates.core import (
     softmax,
 )
 from cotas.certificates.core import hessian as hessian_module
+from cotas.certificates.core import (
+    rows as framed,
+)
 from cotas.certificates.core.blocks import Claims, Whole
 from cotas.certificates.core.bounds import Bounds, Pull
 from cotas.certificates.core.curvature import Fall, Slope
 from cotas.certificates.core.gap import L2, Claim, Margin, Risk, Weights
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.as_written import as_written, differ
 from laws.exact.curved_as_written import _Case, _some_hessian
 from laws.exact.guesses import _Parts, put
@@ -47,7 +49,7 @@ def felt(rng: np.random.Generator) -> Iterator[str]:
     w = Weights(s, 0.9 * s.sum(), 1.3 * s.sum())
     found = choices.felt(claim, w, z, off)
     yield from differ("felt", found, s * np.abs(z - claim.y) @ off / w.low)
-    rows = Rows(rng.normal(size=(n, 2)), False)
+    rows = rows_in(rng.normal(size=(n, 2)), False)
     claim = claim._replace(theta=rng.normal(size=2))
     with put(choices, blur=lambda *given: asked.append(given) or 0.0):
         [known] = gap.all_bounds(rows, [claim], w)
@@ -99,7 +101,7 @@ def classes_told(rng: np.random.Generator) -> Iterator[str]:
         asked.append(given[-1])
         return made(*given)
 
-    whole, W = Whole(Rows(X, False), truth, s), rng.normal(size=(d, k))
+    whole, W = Whole(rows_in(X, False), truth, s), rng.normal(size=(d, k))
     told = {"ClassPulls": pulls, "Bounds": SimpleNamespace(proved=lambda *given: given)}
     for source in (whole, _Parts(rng, X, truth, s, -1)):
         risk, read = Risk(Margin(), L2(1.0), True), lambda b: (b.y, b.s)
@@ -270,10 +272,10 @@ def as_given(rng: np.random.Generator) -> Iterator[str]:
     """Sparse rows that need no change are not copied, and a linear kernel may have them."""
     n, d = int(rng.integers(3, 9)), 90
     X = csr_matrix((rng.normal(size=n), (np.arange(n), rng.integers(d, size=n))), shape=(n, d))
-    if Rows(X, False).X is not X:
+    if rows_in(X, False).X is not X:
         yield "sparse rows were copied"
     for given in (X, X.toarray()):
-        rows = Rows(given, False)
+        rows = rows_in(given, False)
         part, whole = (getattr(a, "data", a) for a in (rows.read(slice(0, 2)), given))
         if not np.shares_memory(np.asarray(part), np.asarray(whole)):
             yield f"entries of {type(given)} were copied"
@@ -289,7 +291,7 @@ def as_given(rng: np.random.Generator) -> Iterator[str]:
     kinds = (residuals.Huber(), residuals.EpsilonInsensitive())
     plain = [float(loss.value(one, away, 0.0)[0]) for loss in kinds]
     yield from differ("losses without a number", plain, (1.5, 1.9))
-    kept = Rows(X, False, map, framed.Frame(None, np.ones(d)))
+    kept = rows_in(X, False, map, framed.Frame(None, np.ones(d)))
     if not kept.sparse:
         yield "sparse rows in a given frame, which does not move them, were filled up"
 

@@ -16,6 +16,7 @@ from cotas.certificates.core.blocks import Claims, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Weights, all_bounds
 from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.source import Arrays
 from laws.exact.cases import Case, draw
 from laws.exact.oracle import Exact, Rational, at_least, at_most, near, rational
@@ -41,7 +42,7 @@ def _claims(case: Case, rng: np.random.Generator) -> Iterator[str]:
     models = [(case.theta, case.bias), *case.others]
     values = [exact.value(rational(theta), Rational(bias)) for theta, bias in models]
     best = _least([*values, *_line_values(exact, case, rng)])
-    rows = Rows(case.X, case.risk.free_bias)
+    rows = rows_in(case.X, case.risk.free_bias)
     asked = [
         Claim(case.risk, case.y, *models[0], case.c),
         Claim(case.risk, case.y, *models[1], None),
@@ -232,7 +233,7 @@ def _in_another_order(
     weights = None if case.weights is None else case.weights[order]
     turned = claim._replace(y=case.y[order], c=case.c[order])
     try:
-        other = bounds(Rows(case.X[order], case.risk.free_bias), turned, weights)
+        other = bounds(rows_in(case.X[order], case.risk.free_bias), turned, weights)
     except Objection:
         return
     room = [8 * max(pair) for pair in zip(other.moved, found.moved, strict=True)]

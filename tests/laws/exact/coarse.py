@@ -23,6 +23,7 @@ from cotas.certificates.core.gap import L2, Claim, Margin, Risk, Weights
 from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.source import Arrays
 from laws.exact.claims import Targets
@@ -60,14 +61,23 @@ class Coarse(Rows):
         return found
 
 
+def coarse(X: Any, movable: bool, each: Any = map, frame: Any = None, roundings: int = 0) -> Coarse:
+    """Coarse rows in a frame of their own, or in a given one."""
+    frame = rows_in(X, movable).frame if frame is None else frame
+    X = X.toarray() if hasattr(X, "toarray") else X
+    rows = Coarse(X, frame, each, roundings)
+    rows.movable = movable
+    return rows
+
+
 @contextmanager
 def coarsely(rng: np.random.Generator, sums: tuple[float, float] = SUMS) -> Iterator[None]:
     """Rows of blocks are coarse, weights sum up to something else, no dual point is balanced."""
     Coarse.by = (float(rng.choice([0.0, 0.03, 0.3])), float(rng.choice([0.0, 0.01, 0.1])))
     Coarse.by = Coarse.by if sums is SUMS and rng.random() < 0.7 else (0.0, 0.0)
     Coarse.seed = int(rng.integers(2**31))
-    before = blocks.Rows, Between.sum_of, choices.shares, choices.balance
-    blocks.Rows = Coarse
+    before = blocks.rows_in, Between.sum_of, choices.shares, choices.balance
+    blocks.rows_in = coarse
     if sums is SUMS:
         Between.sum_of = classmethod(lambda cls, a: cls(*(part * math.fsum(a) for part in SUMS)))
     if rng.random() < 0.5:
@@ -77,7 +87,7 @@ def coarsely(rng: np.random.Generator, sums: tuple[float, float] = SUMS) -> Iter
         with np.errstate(all="ignore"):
             yield
     finally:
-        blocks.Rows, Between.sum_of, choices.shares, choices.balance = before
+        blocks.rows_in, Between.sum_of, choices.shares, choices.balance = before
 
 
 def coarse_bounds(rng: np.random.Generator) -> Iterator[str]:
@@ -100,7 +110,7 @@ def coarse_bounds(rng: np.random.Generator) -> Iterator[str]:
     upper = max(found[0] for found in values)
     given = c if rng.random() < 0.7 else None
     with coarsely(rng, sums):
-        rows = Coarse(case.X, case.risk.free_bias)
+        rows = coarse(case.X, case.risk.free_bias)
         total, known = math.fsum(case.s), Weights.of(case.s, len(case.s))
         w = Weights(case.s, *(part * total for part in sums)) if sums is SUMS else known
         claim = Claim(case.risk, case.y, *models[0], given)
@@ -164,7 +174,7 @@ def coarse_squares(rng: np.random.Generator) -> Iterator[str]:
         lowers.append(exact.value(best[:d], best[d]))
     with coarsely(rng):
         w = Weights(s, *(part * math.fsum(s) for part in SUMS))
-        in_memory = SquaredRisk(lam, None, Coarse(X, free), free, w, 2000)
+        in_memory = SquaredRisk(lam, None, coarse(X, free), free, w, 2000)
         source = Arrays(X, y, s, block_rows=int(rng.integers(1, n + 1)))
         claims = Claims(risk, theta[:d, None], (bias,), Targets(True), (None,), n, d)
         in_blocks = BlockSquaredRisk(source, claims, 2000)
@@ -199,7 +209,7 @@ def coarse_classes(rng: np.random.Generator) -> Iterator[str]:
     risks = [near(value) - more for value, more in zip(values, bent, strict=True)]
     best = min(risk / max(SUMS) + more for risk, more in zip(risks, bent, strict=True))
     with coarsely(rng):
-        rows = Whole(Coarse(X, free), 2.0 * truth - 1.0, s)
+        rows = Whole(coarse(X, free), 2.0 * truth - 1.0, s)
         given = (W, tuple(b.tolist()), rows.read, (None,) * k, n, d)
         try:
             found = softmax.softmax_bounds(rows, Claims(Risk(Margin(), penalty, free), *given))
@@ -217,7 +227,7 @@ def tallies(rng: np.random.Generator) -> Iterator[str]:
     X, s = rng.normal(size=(n, d)), rng.random(n) * (rng.random(n) < 0.8) + 1e-3
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     risk, theta = Risk(gap.Hinge(), L2(1.0), free), rng.normal(size=(d, 1))
-    rows = Whole(Rows(X, free), y[:, None], s)
+    rows = Whole(rows_in(X, free), y[:, None], s)
     claims = Claims(risk, theta, (0.2 * free,), rows.read, (None,), n, d)
     frame = rows.frame(claims)
     first = blocks.Values(claims, *frame)(rows)
@@ -245,7 +255,7 @@ def tallies(rng: np.random.Generator) -> Iterator[str]:
         yield f"rest {second['rest 0']}, not {c.sum()}"
     k = 3
     truth, p = np.eye(k)[rng.integers(k, size=n)], rng.dirichlet(np.ones(k), size=n)
-    rows = Whole(Rows(X, free), 2.0 * truth - 1.0, s, p)
+    rows = Whole(rows_in(X, free), 2.0 * truth - 1.0, s, p)
     claims = Claims(
         Risk(Margin(), L2(1.0), free),
         rng.normal(size=(d, k)),

@@ -17,7 +17,6 @@ from scipy.sparse import csr_matrix
 
 from cotas.certificates.core import gap, margins, residuals
 from cotas.certificates.core.bounds import Pull
-from cotas.certificates.core.framed import Frame
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.imbalance import (
     Extent,
@@ -27,7 +26,8 @@ from cotas.certificates.core.imbalance import (
     level_of,
     longest,
 )
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.rows import Frame
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.sparsity import Ball, ElasticNet
 from laws.exact.cases import draw
 from laws.exact.oracle import (
@@ -265,7 +265,7 @@ def _rows(rng: np.random.Generator) -> Iterator[str]:
         X = X + 2.0 ** rng.integers(10, 40, size=d) * rng.choice([0, 1], size=d)
     if rng.random() < 0.3:
         X[rng.random((n, d)) < 0.5] = 0.0
-    rows = Rows(csr_matrix(X) if rng.random() < 0.3 else X, bool(rng.random() < 0.6))
+    rows = rows_in(csr_matrix(X) if rng.random() < 0.3 else X, bool(rng.random() < 0.6))
     shift = np.zeros(d) if rows.shift is None else rows.shift
     exact = [[a - m for a, m in zip(rational(row), rational(shift), strict=True)] for row in X]
     unit = rational(rows.unit)
@@ -323,7 +323,7 @@ def _lengths(rng: np.random.Generator) -> Iterator[str]:
     unit = np.exp2(np.clip(powers + rng.integers(-20, 20, size=d), -1022, 1000))
     for A in (X, csr_matrix(X)):
         try:
-            found = Rows(A, False, frame=Frame(None, unit)).lengths
+            found = rows_in(A, False, frame=Frame(None, unit)).lengths
         except gap.Objection:
             continue
         for row, length in zip(X, rational(found), strict=True):
@@ -387,7 +387,7 @@ def _lowers(rng: np.random.Generator) -> Iterator[str]:
     """D of any dual point in the domain, balanced or not, and any sum of weights."""
     case = _plain_case(rng)
     w, sums = _loose_weights(case)
-    rows = Rows(case.X, case.risk.free_bias)
+    rows = rows_in(case.X, case.risk.free_bias)
     claim, _ = Claim(case.risk, case.y, case.theta, case.bias).moved(w)
     y = claim.y
     c = np.where(
@@ -415,7 +415,7 @@ def _biases(rng: np.random.Generator) -> Iterator[str]:
     case = _plain_case(rng)
     if not case.risk.free_bias or isinstance(case.risk.loss, margins.HardMargin):
         return
-    rows, w = Rows(case.X, True), Weights.of(case.weights, len(case.y))
+    rows, w = rows_in(case.X, True), Weights.of(case.weights, len(case.y))
     claim, middle = Claim(case.risk, case.y, case.theta, case.bias).moved(w)
     exact = Exact(case.risk, case.X, case.y, case.weights)
     nothing = exact.value([Rational(0)] * len(case.theta), Rational(middle))
@@ -494,7 +494,7 @@ def _free_coefficients(rng: np.random.Generator) -> Iterator[str]:
         sigma = np.abs(pull)
     y = X @ theta + bias - c / s
     risk = Risk(residuals.Squared(), reg, free)
-    exact, rows, w = Exact(risk, X, y, s), Rows(X, free), Weights.of(s, n)
+    exact, rows, w = Exact(risk, X, y, s), rows_in(X, free), Weights.of(s, n)
     [found] = gap.all_bounds(rows, [Claim(risk, y, theta, bias, c)], s)
     value = exact.value(rational(theta), Rational(bias))
     others = [theta * 0.5, np.append(theta[:d], theta[d:] * 1.2), 0 * theta]

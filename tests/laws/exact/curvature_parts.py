@@ -15,7 +15,7 @@ from cotas.certificates.core import hessian as curved
 from cotas.certificates.core.bounds import Pull
 from cotas.certificates.core.curvature import ResidualSums, Slope, fall, residual_sums
 from cotas.certificates.core.gap import Claim, Weights
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.oracle import Rational, near, rational
 
 
@@ -41,7 +41,7 @@ def hessians(rng: np.random.Generator) -> Iterator[str]:
     X = rng.normal(size=(n, d)) * 2.0 ** rng.integers(-20, 20, size=d)
     if d > 1 and rng.random() < 0.5:  # nearly collinear
         X[:, 1] = X[:, 0] * (1 + 10.0 ** rng.uniform(-9, -1) * rng.normal(size=n))
-    rows = Rows(csr_matrix(X) if rng.random() < 0.3 else X, free)
+    rows = rows_in(csr_matrix(X) if rng.random() < 0.3 else X, free)
     s, added = rng.random(n) + 0.1, rng.choice([0.0, 0.1, 1.0], size=d)
     w, shift = Weights.of(s, n), np.zeros(d) if rows.shift is None else rows.shift
     A = (_fractions(X) - _fractions(shift)) / _fractions(rows.unit)
@@ -182,7 +182,7 @@ class _Problem:
         self.s = rng.random(self.n) + 0.1
         if rng.random() < 0.5:  # a short row that weighs much: its columns have another scale
             X[0], self.s[0] = X[0] / 16, 500.0
-        self.rows = Rows(X, self.free)
+        self.rows = rows_in(X, self.free)
         whole = float(self.s.sum())
         ends = (0.8, 1.3) if rng.random() < 0.6 else (1.0, 1.0)
         self.w = Weights(self.s, ends[0] * whole, ends[1] * whole)

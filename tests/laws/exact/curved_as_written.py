@@ -14,7 +14,7 @@ from cotas.certificates.core.blocks import Array
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import Fall, ResidualSums, Slope
 from cotas.certificates.core.gap import Claim, Weights
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from laws.exact.as_written import SMALL, TINY, U, as_written, differ
 
@@ -56,7 +56,7 @@ def hessians_as_written(rng: np.random.Generator) -> Iterator[str]:
     """H, in its own basis and in another, with the errors of its sums, of its basis and of S."""
     n, d, free = int(rng.integers(4, 9)), int(rng.integers(1, 4)), bool(rng.random() < 0.5)
     X, s = rng.normal(size=(n, d)), rng.random(n) + 0.1
-    rows, added = Rows(X, False), rng.random(d)
+    rows, added = rows_in(X, False), rng.random(d)
     w, m = Weights(s, 0.9 * float(s.sum()), 1.2 * float(s.sum())), d + free
     T = np.eye(m) + 0.3 * rng.normal(size=(m, m))
     lengths, rows.spans = rows.lengths, [slice(0, 1), slice(1, n)]
@@ -115,7 +115,7 @@ def _some_rows(rng: np.random.Generator) -> Iterator[str]:
 
     hessian.squares = squares
     try:
-        rows, w = Rows(rng.normal(size=(n, d)), False), Weights(np.ones(n), n, n)
+        rows, w = rows_in(rng.normal(size=(n, d)), False), Weights(np.ones(n), n, n)
         for some in (True, False):
             asked.clear()
             hessian.hessian(rows, w, np.ones(d), False, some, None)
@@ -133,7 +133,7 @@ class _Case:
     def __init__(self, rng: np.random.Generator) -> None:
         self.n, self.d, self.free = 6, int(rng.integers(1, 4)), bool(rng.random() < 0.6)
         self.X, self.s = rng.normal(size=(self.n, self.d)), rng.random(self.n) + 0.1
-        self.rows = Rows(self.X, False)
+        self.rows = rows_in(self.X, False)
         self.w = Weights(self.s, 0.8 * float(self.s.sum()), 1.3 * float(self.s.sum()))
         self.lam, self.sigma = float(rng.uniform(0.3, 2.0)), rng.uniform(0.5, 2.0, size=self.d)
         with as_written(curvature):
@@ -293,7 +293,7 @@ def blocks_of_squares(rng: np.random.Generator) -> Iterator[str]:
 def refused_curvature(rng: np.random.Generator) -> Iterator[str]:
     """What is not finite is no curvature, and no slope."""
     p = _Case(rng)
-    rows = Rows(p.X, False, map, p.rows.frame._replace(unit=np.full(p.d, 2.0**-600)))
+    rows = rows_in(p.X, False, map, p.rows.frame._replace(unit=np.full(p.d, 2.0**-600)))
     try:
         yield f"a Hessian of {hessian.hessian(rows, p.w, p.added, False, False, None)}"
     except Objection as objection:

@@ -18,7 +18,6 @@ from cotas.certificates.core import (
     composites,
     curvature,
     definite,
-    framed,
     gap,
     gram,
     hessian,
@@ -28,11 +27,14 @@ from cotas.certificates.core import (
     softmax,
     sparsity,
 )
+from cotas.certificates.core import (
+    rows as framed,
+)
 from cotas.certificates.core.blocks import Claims, Pulled, Sharp, Whole
 from cotas.certificates.core.bounds import Bounds, Objection, Pull, moved_apart
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.imbalance import longest
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.as_written import U, as_written, differ
 from laws.exact.guesses import LOSSES, put
 from laws.exact.oracle import Rational
@@ -47,7 +49,7 @@ def large_units(rng: np.random.Generator) -> Iterator[str]:
         X *= 2.0 ** rng.integers(-3, 4, size=(4, 2))
         frame = framed.Frame(None, np.full(2, 2.0**power))
         for given in (X, csr_matrix(X)):
-            found = Rows(given, False, map, frame).lengths
+            found = rows_in(given, False, map, frame).lengths
             for length, row in zip(found.tolist(), X.tolist(), strict=True):
                 square = sum(Rational(v) ** 2 for v in row) / Rational(2) ** (2 * power)
                 least = max(0, Rational(length) - 2 * Rational(rounding.SMALL)) ** 2
@@ -95,7 +97,7 @@ def no_numbers(rng: np.random.Generator) -> Iterator[str]:
         if found.off != math.inf or found.u.any():
             yield f"a pull that is off by {off}: {found}"
     X, c = np.array([[1.0, 0.5], [1.0, 0.25], [0.5, 1.0]]), np.array([1e308, -1e308, 1e300])
-    [pull] = Rows(X, False, map, framed.Frame(None, unit)).pull(c[:, None])
+    [pull] = rows_in(X, False, map, framed.Frame(None, unit)).pull(c[:, None])
     if pull.off != math.inf or pull.u.any():
         yield f"a pull of {c}: {pull}"
     a, b = np.array([2.0**1000, 2.0**999, 1.0]), np.append(2.0 ** rng.integers(1, 9, size=2), 3.0)
@@ -203,9 +205,9 @@ def small_targets(rng: np.random.Generator) -> Iterator[str]:
     s[0], y[0] = 0.0, 9.0  # without a weight, it is none of them
     penalty = sparsity.ElasticNet(0.5, 0.0, False, np.array([1.0, 0.0]))
     claim = Claim(Risk(residuals.Squared(), penalty, False), y, np.ones(2), 0.0)
-    rows, w = Rows(X, False), Weights.of(s, n)
+    rows, w = rows_in(X, False), Weights.of(s, n)
     found = residuals.Squared().limits(claim, rows, w, level)
-    part = Rows(X[:, 1:], False)
+    part = rows_in(X[:, 1:], False)
     H = hessian.hessian(part, w, np.zeros(1), False, False, None)
     most = np.abs(y[1:]).max() + math.sqrt(2 * level) + longest(rows) * level / 0.5
     yield from differ("limits", found, most / math.sqrt(H.least()) * H.scale / part.unit)
@@ -219,7 +221,7 @@ def nothing_known(rng: np.random.Generator) -> Iterator[str]:
         y = signs if isinstance(loss, gap.Margin) else rng.normal(size=n)
         if loss.rescaled:
             continue
-        rows = Whole(Rows(X, False), y[:, None], s)
+        rows = Whole(rows_in(X, False), y[:, None], s)
         risk, theta = Risk(loss, L2(1.0), False), np.zeros((2, 1))
         claims = Claims(risk, theta, (0.0,), rows.read, (None,), n, 2)
         found = blocks.Values(claims, *rows.frame(claims))(rows)
@@ -252,13 +254,13 @@ def nothing_given(rng: np.random.Generator) -> Iterator[str]:
     X, c = np.full((9, 2), math.nan), np.zeros((9, 1))
     used = rng.permutation(9)[:2]
     X[used], c[used] = rng.normal(size=(2, 2)), 1.0
-    rows = Rows(np.ones((9, 2)), False)
+    rows = rows_in(np.ones((9, 2)), False)
     yield from differ("combined", rows.combine(X, c)[:, 0] + 9.0, X[used].sum(axis=0) + 9.0)
     apart = np.zeros((9, 2))  # of each column another row
     apart[used, [0, 1]] = 1.0
     yield from differ("combined", rows.combine(X, apart) + 9.0, X[used].T + 9.0)
     for theta, bias in ((1e308, 0.0), (0.0, math.inf)):
-        rows, given = Rows(X[used] + 99.0, False), np.array([[theta, 1.0], [1.0, 1.0]])
+        rows, given = rows_in(X[used] + 99.0, False), np.array([[theta, 1.0], [1.0, 1.0]])
         try:
             with np.errstate(all="ignore"):
                 yield f"scores {rows.scores(given, [(bias,), (0.0,)])}"

@@ -20,7 +20,6 @@ from cotas.certificates.core import (
     blocks,
     choices,
     composites,
-    framed,
     gap,
     gram,
     hessian,
@@ -30,11 +29,14 @@ from cotas.certificates.core import (
     softmax,
     sparsity,
 )
+from cotas.certificates.core import (
+    rows as framed,
+)
 from cotas.certificates.core.blocks import Claims
 from cotas.certificates.core.bounds import Pull
 from cotas.certificates.core.gap import L2, Margin, Risk
 from cotas.certificates.core.gram import CHUNK
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.as_written import U, as_written, differ
 from laws.exact.summed_as_written import _passes
 
@@ -183,7 +185,7 @@ def _framed(rng: np.random.Generator) -> Iterator[str]:
     with put(choices, SAMPLE=sample, LARGEST_SAMPLE=many), np.errstate(all="ignore"):
         frame, middles = blocks.frame_of(source, claims)
         mixed = sparse and dense == 0  # sparse rows beside dense ones are moved too
-        own = Rows(X if mixed else given, free).frame
+        own = rows_in(X if mixed else given, free).frame
     if not (mixed and len(source.parts) > 1):
         same = np.array_equal(frame.unit, own.unit)
         moved = (frame.shift is None) == (own.shift is None)
@@ -203,7 +205,7 @@ def pieces(rng: np.random.Generator) -> Iterator[str]:
     X = csr_matrix(rng.random((n, d)) * (rng.random((n, d)) < rng.choice([0.0, 0.05, 0.5])))
     most = [int(v) for v in rng.integers(1, (400, 9))]
     with put(framed, BLOCK_BYTES=most[0], BLOCK_ROWS=most[1]):
-        spans = Rows(X, False).spans
+        spans = rows_in(X, False).spans
     tall = max(span.stop - span.start for span in spans)
     entries = max(1.0, 2 * X.nnz / n)
     if tall != min(n, most[1], max(1, int(most[0] // (8 * entries)))):

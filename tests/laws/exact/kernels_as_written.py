@@ -23,7 +23,7 @@ from cotas.certificates.core import (
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.imbalance import longest
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.as_written import TINY, U, as_written, differ
 
 RAISED = 1 + 64 * U
@@ -294,12 +294,12 @@ def products_refused(rng: np.random.Generator) -> Iterator[str]:
             yield f"bounds that are not moved: {bounds.moved_apart(*ends)}"
     for spoiled in (math.nan, math.inf):
         try:
-            yield f"lengths {Rows(np.array([[1.0], [spoiled], [2.0]]), False).lengths}"
+            yield f"lengths {rows_in(np.array([[1.0], [spoiled], [2.0]]), False).lengths}"
         except Objection as objection:
             if objection.code != "rows":
                 yield f"a row that is none: {objection.code}"
     twice = csr_matrix((np.array([1.0, 1.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
-    if not longest(Rows(twice, False)) >= 2.0:
+    if not longest(rows_in(twice, False)) >= 2.0:
         yield "an entry that is stored twice"
 
 

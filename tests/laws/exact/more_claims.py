@@ -18,6 +18,7 @@ from cotas.certificates.core.gap import L2, Claim, Margin, Risk
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from laws.exact.cases import SHARES, STYLES, _layout, _rows, _weights
@@ -53,7 +54,7 @@ def _of_squares(rng: np.random.Generator) -> Iterator[str]:
     value = exact.value(rational(theta), Rational(bias))
     least = exact.value(best[:d], best[d])
     layout, block_rows = _layout(rng, X), int(rng.integers(1, n + 1))
-    rows = Rows(layout, free)
+    rows = rows_in(layout, free)
 
     def in_memory() -> Any:
         risk = SquaredRisk(lam, sigma, rows, free, s, 2000)
@@ -177,7 +178,7 @@ def _of_softmax(rng: np.random.Generator) -> Iterator[str]:
     values = [softmax_value(X, s, truth, *model, penalty) for model in models]
     model = models[int(rng.integers(2))]
     try:
-        rows = Whole(Rows(_layout(rng, X), free), 2.0 * truth - 1.0, s, p)
+        rows = Whole(rows_in(_layout(rng, X), free), 2.0 * truth - 1.0, s, p)
         risk = Risk(Margin(), penalty, free)
         given = (model[0], tuple(model[1].tolist()), rows.read, (None,) * k, *X.shape)
         found = softmax_bounds(rows, Claims(risk, *given))

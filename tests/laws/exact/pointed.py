@@ -22,7 +22,7 @@ from cotas.certificates.core.margins import (
     SquaredHinge,
 )
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber, Squared
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.sparsity import Ball, ElasticNet
 from laws.exact.claims import bounds
 from laws.exact.oracle import Exact, Rational, at_least, at_most, rational
@@ -50,7 +50,7 @@ def _asked(risk: Risk, X: Any, y: Any, theta: Any, bias: float, c: Any, w: Any, 
     """The bounds, and what is false of them; `more` are other models, with the bias last."""
     y, theta = np.asarray(y, float), np.asarray(theta, float)
     try:
-        found = bounds(Rows(X, risk.free_bias), Claim(risk, y, theta, bias, c), w)
+        found = bounds(rows_in(X, risk.free_bias), Claim(risk, y, theta, bias, c), w)
     except Objection as objection:
         return objection.code, []
     exact = Exact(risk, X, y, w)
@@ -149,7 +149,7 @@ def _refused() -> Iterator[str]:
     ]
     for code, risk, labels, theta, bias, c, w in cases:
         w = None if w is None else np.array(w)
-        rows = Rows(X, risk.free_bias)
+        rows = rows_in(X, risk.free_bias)
         [found] = all_bounds(rows, [Claim(risk, labels, np.array(theta), bias, c)], w)
         if getattr(found.bounds, "code", "") != code:
             yield f"{code}: {found.bounds}"
@@ -157,11 +157,11 @@ def _refused() -> Iterator[str]:
     risk = Risk(Hinge(), Ball(1.0), True)
     fine, bad = Claim(risk, y, np.array([1.0]), 0.0), Claim(risk, y, np.array([2.0]), 0.0)
     huge = Claim(risk, y, np.array([1.0]), 0.0, [1e308] * 3)
-    kinds = [type(f.bounds) for f in all_bounds(Rows(X, True), [bad, fine, huge, bad])]
+    kinds = [type(f.bounds) for f in all_bounds(rows_in(X, True), [bad, fine, huge, bad])]
     if kinds != [Objection, Bounds, Bounds, Objection]:
         yield f"several claims: {kinds}"
     for spoiled in (math.nan, math.inf, 1e308):
-        rows = Rows(np.array([[1.0], [spoiled], [-1.0]]), True)
+        rows = rows_in(np.array([[1.0], [spoiled], [-1.0]]), True)
         if isinstance(all_bounds(rows, [fine])[0].bounds, Bounds) and spoiled != 1e308:
             yield f"rows with {spoiled}"
 
@@ -181,7 +181,7 @@ def _bad_parameters() -> Iterator[str]:
     risks += [Risk(EpsilonInsensitive(e), L2(1.0), False) for e in (-1.0, math.nan, math.inf)]
     for risk in risks:
         try:
-            yield f"{risk}: {bounds(Rows(X, False), Claim(risk, y, np.array([0.0]), 0.0))}"
+            yield f"{risk}: {bounds(rows_in(X, False), Claim(risk, y, np.array([0.0]), 0.0))}"
         except Objection as objection:
             if objection.code != "parameters":
                 yield f"{risk}: {objection.code}"

@@ -16,8 +16,8 @@ from cotas.certificates.core.curvature import SquaredRisk
 from cotas.certificates.core.gap import L2, Claim, Hinge, Margin, Risk
 from cotas.certificates.core.margins import HardMargin, Logistic
 from cotas.certificates.core.residuals import Squared
-from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.source import Arrays
@@ -110,7 +110,7 @@ def _classes(change: dict[str, Any]) -> Any:
         "y": 2.0 * np.eye(3)[[0, 1, 2, 0, 1]] - 1.0, "W": np.full((2, 3), 0.1), "free": True,
         "b": (0.1, 0.0, -0.1), "penalty": L2(1.0), "reference": None, "s": None, "X": X,
     } | change  # fmt: skip
-    rows = Whole(Rows(given["X"], given["free"]), given["y"], given["s"])
+    rows = Whole(rows_in(given["X"], given["free"]), given["y"], given["s"])
     risk, k = Risk(Margin(), given["penalty"], given["free"]), len(given["b"])
     claims = Claims(risk, given["W"], given["b"], rows.read, (None,) * k, 5, 2)
     return softmax_bounds(rows, claims, given["reference"])
@@ -158,7 +158,7 @@ def refused_squares() -> Iterator[str]:
     theta = np.array([0.1, 0.2])
 
     def asked(lam: float = 0.1, sigma: Any = None, theta: Any = theta, bias: float = 0.0) -> Any:
-        risk = SquaredRisk(lam, sigma, Rows(X, False), False, None, 10)
+        risk = SquaredRisk(lam, sigma, rows_in(X, False), False, None, 10)
         return risk.bounds([Claim(risk.risk, SIGNS, theta, bias)], 1e-9)
 
     cases: list[tuple[str, dict[str, Any]]] = [

@@ -11,9 +11,9 @@ from scipy.sparse import csr_matrix
 
 from cotas.certificates.core.blocks import Array, Between, Down, Least, Most, Pulled, Sharp, Up
 from cotas.certificates.core.bounds import Pull
-from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import Margin, gain_of
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.rows import pairwise
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.sparsity import column_lengths
 from laws.exact.contracts import SLIGHTLY, TINY, U, _some_loss, gain_at
 from laws.exact.oracle import Rational, near, rational
@@ -166,7 +166,7 @@ def columns(rng: np.random.Generator) -> Iterator[str]:
     X = rng.normal(size=(n, d)) * 2.0 ** rng.integers(-20, 20, size=d)
     X += rng.choice([0.0, 0.0, 1e3, 2.0**30], size=d)
     s = rng.random(n) * (rng.random(n) < 0.8) + 1e-3
-    rows = Rows(csr_matrix(X) if rng.random() < 0.3 else X, bool(rng.random() < 0.6))
+    rows = rows_in(csr_matrix(X) if rng.random() < 0.3 else X, bool(rng.random() < 0.6))
     whole = sum(rational(s))
     low = 0.75 * near(whole)
     found, centre = column_lengths(rows, s, low)
@@ -196,7 +196,7 @@ def measures(rng: np.random.Generator) -> Iterator[str]:
     X = size * (rng.uniform(-1, 1, size=(n, d)) + far)
     X[0], X[-1] = size * (far - 1), size * (far + 1)
     movable = bool(rng.random() < 0.7)
-    rows = Rows(X if rng.random() < 0.7 else csr_matrix(X), movable)
+    rows = rows_in(X if rng.random() < 0.7 else csr_matrix(X), movable)
     moved = movable and not rows.sparse
     if (rows.shift is not None) != (moved and far.any()):
         yield f"moved by {rows.shift}"

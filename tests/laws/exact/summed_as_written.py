@@ -13,7 +13,7 @@ from cotas.certificates.core import blocks, choices, gap, imbalance, margins, re
 from cotas.certificates.core.blocks import Between, Claims, Pulled, Sharp, Tally, Whole
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import L2, Margin, Risk, Weights
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.squared_blocks import Squares
 from laws.exact.as_written import U, as_written, differ
 
@@ -118,7 +118,7 @@ def tallies_as_written(rng: np.random.Generator) -> Iterator[str]:
     y, theta, middles = rng.normal(size=(n, k)) + 3.0, rng.normal(size=(d, k)), np.array([3.0, 2.5])
     biases, k_huber = (0.25, -0.5), float(rng.uniform(0.3, 2.0))
     for loss in (residuals.Huber(k_huber), residuals.Squared()):
-        rows = Whole(Rows(X, False), y, s)
+        rows = Whole(rows_in(X, False), y, s)
         claims = Claims(Risk(loss, L2(1.0), True), theta, biases, rows.read, (None,) * k, n, d)
         given = (claims, rows.rows.frame, middles)
         first = blocks.Values(*given)(rows)
@@ -251,7 +251,7 @@ def class_passes(rng: np.random.Generator) -> Iterator[str]:
     W, b = rng.normal(size=(d, k)), rng.normal(size=k)
     other = (rng.normal(size=(d, k)), rng.normal(size=k))
     p = rng.dirichlet(np.ones(k), size=n)
-    rows = Whole(Rows(X, False), 2.0 * truth - 1.0, s, p if given == 0 else None)
+    rows = Whole(rows_in(X, False), 2.0 * truth - 1.0, s, p if given == 0 else None)
     claims = Claims(Risk(Margin(), L2(1.0), True), W, tuple(b), rows.read, (None,) * k, n, d)
     known = (claims, *rows.frame(claims), other if given == 1 else None)
     first = softmax.ClassValues(*known)(rows)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from cotas.certificates.core import gap, margins, residuals, sparsity
 from cotas.certificates.core.gap import Claim, Risk
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.any_choice import choice_failures
 from laws.exact.cases import FAMILIES, draw
 from laws.exact.claims import bounds, failures
@@ -57,7 +57,7 @@ def test_no_bound_is_false_with_many_rows(loss: object, free_bias: bool) -> None
     risk = Risk(loss, gap.L2(1.0), free_bias)
     exact = Exact(risk, X, y, None)
     theta, bias = np.array([0.0, 0.25]), 0.125 * free_bias
-    found = bounds(Rows(X, free_bias), Claim(risk, y, theta, bias))
+    found = bounds(rows_in(X, free_bias), Claim(risk, y, theta, bias))
     value = exact.value(rational(theta), Rational(bias))
     assert at_least(found.upper, value), SEED
     assert at_most(found.lower, value), SEED
@@ -94,7 +94,7 @@ def test_sparse_rows_are_measured_as_dense_ones() -> None:
     X = sparse.random(900, 40, density=0.1, format="csr", random_state=0)
     X = X @ sparse.diags(10.0 ** random.integers(-160, 160, 40))
     X = sparse.vstack([X, sparse.csr_matrix((3, 40))], format="csr")
-    dense, rows = Rows(X.toarray(), False), Rows(X, False)
+    dense, rows = rows_in(X.toarray(), False), rows_in(X, False)
     assert (rows.unit == dense.unit).all()
     assert rows.plain == dense.plain
 

@@ -21,7 +21,7 @@ from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.margins import Logistic, SquaredHinge
 from cotas.certificates.core.residuals import Huber, Squared
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from laws.exact.as_written import as_written, differ
@@ -39,7 +39,7 @@ def squares_in_blocks(rng: np.random.Generator) -> Iterator[str]:
     )
     blocks = BlockSquaredRisk(_Parts(rng, X, y, s, -1), claims, 10)
     [found] = blocks.all_bounds(1e-9, [0.0])
-    risk = SquaredRisk(lam, None, Rows(X, free), free, s, 10)
+    risk = SquaredRisk(lam, None, rows_in(X, free), free, s, 10)
     [other] = risk.bounds([Claim(claims.risk, y[:, 0], theta, bias)], 1e-9)
     if found.how != "rows" or other.how not in ("rows", "few rows", "turned"):
         yield f"least squares by {found.how} and by {other.how}"
@@ -73,7 +73,7 @@ def risks_in_blocks(rng: np.random.Generator) -> Iterator[str]:
             )  # fmt: skip
             [found] = block_bounds(_Parts(rng, X, y[:, None], s, -1), claims)
             claim = Claim(claims.risk, y, theta, 0.0)
-            [other] = gap.all_bounds(Rows(X, free), [claim], s)
+            [other] = gap.all_bounds(rows_in(X, free), [claim], s)
             one, two = found.bounds, other.bounds
             if not np.allclose((one.lower, one.upper), (two.lower, two.upper), rtol=1e-6):
                 yield f"{claims.risk}: {one} in blocks, and {two}"
@@ -90,7 +90,7 @@ def scaled(rng: np.random.Generator) -> Iterator[str]:
     pulled = Pulled.of(Pull(a[:3] * unit, unit, 0.5))
     yield from differ("mass", (pulled.mass, pulled.off), (np.linalg.norm(a[:3]), 0.5))
     X = rng.normal(size=(4, 2))
-    lengths = [longest(Rows(X * 2.0**k, False)) * 2.0**-k for k in (0, -9, 9)]
+    lengths = [longest(rows_in(X * 2.0**k, False)) * 2.0**-k for k in (0, -9, 9)]
     yield from differ("longest", lengths, [lengths[0]] * 3)
     if not lengths[0] >= np.linalg.norm(X, axis=1).max():
         yield f"rows no longer than {lengths[0]}"

@@ -34,6 +34,7 @@ from cotas.certificates.core.bounds import Bounds
 from cotas.certificates.core.gap import Weights, all_bounds
 from cotas.certificates.core.rounding import U, above, below, dot, gamma, norm_up, total_up, up
 from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.duality import DualPoint
 from cotas.certificates.sweep import (
     MORE,
@@ -219,7 +220,7 @@ def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix) -> Outlook
     rows, claim = rows_of(X, free), point._claim(np.asarray(y))
     centre = centre_of(rows.X) if free else None
     if centre is not None:
-        rows = Rows(rows.X, free, frame=rows.frame._replace(shift=centre))
+        rows = rows_in(rows.X, free, frame=rows.frame._replace(shift=centre))
     bounds, c, pull, _ = all_bounds(rows, [claim], point.weights)[0]
     risk, total, v, off, slip = math.inf, 0.0, np.zeros(len(theta)), math.inf, 0.0
     if isinstance(bounds, Bounds) and c is not None and pull is not None:
@@ -233,7 +234,7 @@ def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix) -> Outlook
         off = above(float(pull.unit.max()) * pull.off / w.low + loose, 8)
         value, slack = rounding.total(c)
         slip = above((abs(value) + slack) / w.low, 4) if free else 0.0
-    other = Rows(as_rows(X_val), free, frame=rows.frame)
+    other = rows_in(as_rows(X_val), free, frame=rows.frame)
     seen = (_seen(part, np.stack([theta, v], axis=1)) for part in (rows, other))
     signs = claim.y > 0
     return Outlook(risk, total, theta, v, off, slip, free, signs, point.weights, *seen)

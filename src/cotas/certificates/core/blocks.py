@@ -23,8 +23,9 @@ import numpy as np
 
 from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
-from cotas.certificates.core.framed import BLOCK_ROWS, Frame
 from cotas.certificates.core.imbalance import Extent, bias_slip, level_of, longest
+from cotas.certificates.core.rows import BLOCK_ROWS, Frame
+from cotas.certificates.core.sparse_rows import rows_in
 
 from cotas.certificates.core.gap import (  # isort: skip
     Claim, Found, Risk, Weights, best_multiple, blurred, clipped, gain_of, objective, weights_of,
@@ -266,7 +267,7 @@ class Reader:
         if isinstance(block, Whole):
             return block.rows
         given = (self.frame, self.claims.roundings)
-        return Rows(block.X, self.claims.risk.free_bias, map, *given)
+        return rows_in(block.X, self.claims.risk.free_bias, map, *given)
 
 
 @dataclass(frozen=True)
@@ -381,7 +382,7 @@ def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
         middles = np.where(np.isfinite(middles), middles, 0.0)
     some = np.concatenate(found["X"])
     movable = claims.risk.free_bias and not found["sparse"]
-    return Rows(some if len(some) else np.zeros((1, claims.d)), movable).frame, middles
+    return rows_in(some if len(some) else np.zeros((1, claims.d)), movable).frame, middles
 
 
 def kept_frame(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:

@@ -27,10 +27,10 @@ import numpy as np
 
 from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
-from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights, upper
 from cotas.certificates.core.hessian import Hessian, hessian, in_units, squares
 from cotas.certificates.core.residuals import Squared
+from cotas.certificates.core.rows import pairwise
 
 from cotas.certificates.core.rounding import (  # isort: skip
     TINY, FloatArray, U, above, below, down, gamma, norm_up, ratio, total,

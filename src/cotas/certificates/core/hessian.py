@@ -14,8 +14,8 @@ import numpy as np
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.choices import CURVATURES, SAMPLE
 from cotas.certificates.core.definite import is_definite
-from cotas.certificates.core.framed import pairwise
-from cotas.certificates.core.rows import flipped, made_of
+from cotas.certificates.core.rows import pairwise
+from cotas.certificates.core.sparse_rows import flipped, made_of
 
 from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, above, gamma, norm_up, total_up,

@@ -20,7 +20,7 @@ from cotas.certificates.core.gap import Pair
 from cotas.certificates.core.hessian import hessian
 from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.rounding import FloatArray, U, above, below, ratio, up
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.sparse_rows import rows_in
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Squared:
         free = regularizer.free()
         if type(self) is not Squared:
             return np.full(len(free), math.inf)
-        part = Rows(rows.X[:, free], rows.movable, rows.each)
+        part = rows_in(rows.X[:, free], rows.movable, rows.each)
         found = hessian(part, w, np.zeros(len(free)), claim.risk.free_bias, False, None)
         far = above(float(np.abs(np.where(w.s > 0, claim.y, 0.0)).max(initial=0.0)))
         size = up(far + above(math.sqrt(above(2 * level))))

@@ -1,120 +1,176 @@
-"""The data as rows of numbers, dense or sparse, in the frame that is chosen for them."""
+"""The data as rows of numbers: scores Xθ + b and combinations Xᵀc, with what rounding left open.
+
+With a free bias every column may be moved by any number: (x − m)·θ + (b + m·θ) is the same score,
+and columns far from zero then lose no digits. Columns are measured in units of about their own
+size, powers of two, so that one bound serves large and small ones:
+
+    |Σ xⱼθⱼ − computed| ≤ γ Σ|xⱼθⱼ| ≤ γ ‖x/unit‖ ‖unit·θ‖        (Cauchy and Schwarz)
+
+Any m and any units, the frame of the rows, give valid bounds. `sparse_rows.py` reads sparse rows.
+"""
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cotas.certificates.core import choices
-from cotas.certificates.core.framed import Each, Frame, FramedRows
-from cotas.certificates.core.rounding import FloatArray
+from cotas.certificates.core.bounds import Objection, Pull
 
-# The squares of 2³¹ entries that underflow, measured in this unit, come to less than SMALL²; and
-# one over the square of a larger unit would underflow itself, and with it entries of that size.
-SMALLEST_UNIT, LARGEST_UNIT = 2.0**-20, 2.0**500
+from cotas.certificates.core.rounding import (  # isort: skip
+    SMALL, TINY, FloatArray, U, above, dot, gamma, norm_up, total, up,
+)  # fmt: skip
 
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
-def made_of(kind: Any, parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
-    """A sparse matrix of these arrays; its class, if given them, checks and copies them."""
-    made = kind.__new__(kind)
-    made.__dict__.update(vars(_empty(kind, False)))
-    made.data, made.indices, made.indptr = parts
-    made._shape = shape
-    return made
+# Bytes of a block, which should stay in the cache, and its rows, which rounding counts.
+BLOCK_BYTES, BLOCK_ROWS = 1 << 20, 1024
 
 
-@lru_cache(maxsize=8)
-def _empty(kind: Any, turned: bool) -> Any:
-    """A sparse matrix of zeros, or its transpose, which takes longer to make than to copy."""
-    return kind((1, 1)).T if turned else kind((1, 1))
+def pairwise(parts: Iterable[Any]) -> tuple[Any, int]:
+    """Σ of arrays, added up two by two, and the number of additions that each went through."""
+    stack: list[Any] = []
+    count = 0
+    for count, part in enumerate(parts, start=1):
+        stack.append(part)
+        for _ in range((count & -count).bit_length() - 1):
+            last = stack.pop()
+            stack[-1] = stack[-1] + last
+    whole = stack.pop()
+    while stack:
+        whole = stack.pop() + whole
+    return whole, 2 * count.bit_length()
 
 
-def flipped(rows: Any) -> Any:
-    """The transpose of some rows, of which no entry is copied."""
-    if not hasattr(rows, "indptr"):
-        return rows.T
-    parts = (rows.data, rows.indices, rows.indptr)
-    kind: Any = type(rows)
-    return made_of(type(_empty(kind, True)), parts, rows.shape[::-1])
+class Frame(NamedTuple):
+    """How rows are measured: what they are moved by, and the units of columns."""
+
+    shift: FloatArray | None
+    unit: FloatArray
+
+    def refuse(self) -> None:
+        """Refuse units that are no powers of two, and a shift that is no number."""
+        sound = (self.unit > 0) & (self.unit < math.inf) & (np.frexp(self.unit)[0] == 0.5)
+        if not sound.all() or (self.shift is not None and not np.isfinite(self.shift).all()):
+            raise Objection("rows")
 
 
-@lru_cache(maxsize=2)
-def _counting(n: int, kind: Any) -> Any:
-    """0, 1, 2, …, which every block needs."""
-    return np.arange(n, dtype=kind)
+class Rows:
+    """X, of the shape n × d, in blocks of double precision, moved by the shift of a frame.
 
-
-def row_squares(rows: Any, factors: FloatArray | None = None) -> FloatArray:
-    """Σ x² over the entries of each sparse row, times the factors of their columns, if any.
-
-    As one product of a sparse matrix and a vector, which without factors are the same numbers.
+    `width` is the number of products in a score, at most, and `spans` are the blocks, which depend
+    on nothing but the shape of X. No fewer than `roundings` are charged for a sum of rows.
     """
-    data, places, vector = rows.data, rows.indices, factors
-    if vector is None:
-        places, vector = _counting(1 << len(data).bit_length(), places.dtype)[: len(data)], data
-    else:
-        data = np.square(data)
-    parts = (data, places, rows.indptr)
-    return np.asarray(made_of(type(rows), parts, (rows.shape[0], len(vector))) @ vector)
 
+    sparse = movable = False
 
-class Rows(FramedRows):
-    """X, dense or sparse, in a frame of its own, or that of rows which it is a part of."""
-
-    def __init__(
-        self,
-        X: Any,
-        movable: bool,
-        each: Each = map,
-        frame: Frame | None = None,
-        roundings: int = 0,
-    ) -> None:
-        if hasattr(X, "tocsr"):  # rows that others have moved can be moved only if they are dense
-            moved = frame is not None and frame.shift is not None
-            X = X.toarray() if moved else X.tocsr()
-        self.sparse, self.movable = hasattr(X, "indptr"), movable
-        if self.sparse and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()  # an entry that is stored twice would be counted once in a length
-        frame = Frame(*choices.frame(X, movable)) if frame is None else frame
-        super().__init__(X, frame, each, roundings)
-
-    @cached_property
-    def _safe_units(self) -> FloatArray | None:
-        """1/unit², where neither these nor the squares of entries leave the range of numbers."""
-        safe = ((self.unit >= SMALLEST_UNIT) & (self.unit <= LARGEST_UNIT)).all()
-        return 1.0 / np.square(self.unit) if safe else None
+    def __init__(self, X: Any, frame: Frame, each: Each = map, roundings: int = 0) -> None:
+        frame.refuse()
+        self.X, self.frame, self.each, self.roundings = X, frame, each, roundings
+        self.shift, self.unit = frame
+        # Columns of about the size one need no unit: that saves a product of each entry.
+        self.plain = bool((self.unit == 1.0).all())
+        self.n, self.d = int(X.shape[0]), int(X.shape[1])
+        self.width, entries = self._entries()
+        step = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), BLOCK_ROWS))
+        self.spans = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
+        self._lengths: FloatArray | None = None
+        self.also: Callable[[slice, Any], Any] | None = None  # is called with each block once
 
     def _entries(self) -> tuple[int, float]:
-        if not self.sparse:
-            return super()._entries()
-        most = int(np.diff(self.X.indptr).max(initial=0))
-        return most, 2 * self.X.nnz / max(1, self.n)  # which have an index besides
+        """Those of a row, at most and on average."""
+        return self.d, self.d
 
     def read(self, span: slice) -> Any:
-        if not self.sparse:
-            return super().read(span)
-        begin, end = self.X.indptr[span.start], self.X.indptr[span.stop]
-        data = self.X.data[begin:end].astype(np.float64, copy=False)
-        pointers = self.X.indptr[span.start : span.stop + 1] - begin
-        parts = (data, self.X.indices[begin:end], pointers)
-        return made_of(type(self.X), parts, (len(pointers) - 1, self.d))
-
-    def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
-        if not self.sparse:
-            return super().combine(rows, factors)
-        turned = flipped(rows)  # to choose some of them takes longer
-        return np.array([turned @ column for column in np.ascontiguousarray(factors.T)]).T
+        """Some rows in double precision; no entry is copied unless it has to be changed."""
+        rows = np.asarray(self.X[span]).astype(np.float64, copy=False)
+        return rows if self.shift is None else rows - self.shift
 
     def _squares(self, rows: Any) -> FloatArray:
-        """Σ (x/unit)²; where a square may leave the range of numbers, of what was divided."""
-        if not self.sparse:
-            return super()._squares(rows)
-        if self.plain or self._safe_units is not None:
-            sums = row_squares(rows, None if self.plain else self._safe_units)
-            if np.isfinite(sums).all():
-                return sums
-        divided = rows.data / self.unit[rows.indices]
-        return row_squares(made_of(type(rows), (divided, rows.indices, rows.indptr), rows.shape))
+        """‖(x − m)/unit‖² of each row, up to one rounding for each entry and two more."""
+        scaled = rows if self.plain else rows * (1.0 / self.unit)
+        return np.asarray(np.einsum("ij,ij->i", scaled, scaled))
+
+    @property
+    def lengths(self) -> FloatArray:
+        """‖(x − m)/unit‖ of each row, rounded up; computed once."""
+        if self._lengths is None:
+            list(self.blocks(lambda span, rows: None))
+        assert self._lengths is not None
+        return self._lengths
+
+    def blocks(self, use: Callable[[slice, Any], Any]) -> Iterator[Any]:
+        """What `use` finds in each block; the first pass measures the lengths besides."""
+        first = self._lengths is None
+        lengths = np.empty(self.n) if self._lengths is None else self._lengths
+        # One rounding of x − m, one of the square, those of the sum, and that of the root.
+        factor = 1.0 + gamma(self.width + 8)
+
+        def read(span: slice) -> Any:
+            with np.errstate(all="ignore"):
+                rows = self.read(span)
+                if first:
+                    lengths[span] = np.sqrt(self._squares(rows)) * factor + SMALL
+                    if self.also is not None:
+                        self.also(span, rows)
+                return use(span, rows)
+
+        yield from self.each(read, self.spans)
+        if first and not np.isfinite(lengths).all():
+            raise Objection("rows")
+        self._lengths = lengths
+
+    def scores(
+        self, thetas: FloatArray, biases: Sequence[Sequence[float]], use: Any = None
+    ) -> tuple[FloatArray, FloatArray, tuple[Any, int]]:
+        """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers.
+
+        Also the sum of what `use` makes of each block and its scores, while they are at hand.
+        """
+        moved = [self.moved_bias(theta, b) for theta, b in zip(thetas.T, biases, strict=True)]
+        offsets = np.array([value for value, _ in moved])
+        sizes = np.array([up(norm_up(theta * self.unit) + TINY) for theta in thetas.T])
+        if not (np.isfinite(offsets).all() and np.isfinite(sizes).all()):
+            raise Objection("not finite")
+        directions = np.ascontiguousarray(thetas.T)
+        z = np.empty((self.n, thetas.shape[1]))
+
+        def read(span: slice, rows: Any) -> Any:
+            for k, direction in enumerate(directions):  # the bits of one depend on no other
+                z[span, k] = np.asarray(rows @ direction) + offsets[k]
+            return use(span, rows, z[span]) if use else 0.0
+
+        whole = pairwise(self.blocks(read))
+        factor = gamma(self.width + 6) * (1.0 + 16 * U)
+        slack = np.array([up(off + factor * abs(value)) + TINY for value, off in moved])
+        return z, self.lengths[:, None] * (factor * sizes) + slack, whole
+
+    def moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> tuple[float, float]:
+        """b + m·θ and how far it is off."""
+        return total(biases) if self.shift is None else dot(self.shift, theta, biases)
+
+    def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
+        """Xᵀc of one block; rows with no factor at all are not read."""
+        used = np.asarray(factors.any(axis=1)).nonzero()[0]
+        if 4 * len(used) < len(factors):
+            rows, factors = rows[used], factors[used]
+        return np.array([rows.T @ column for column in np.ascontiguousarray(factors.T)]).T
+
+    @np.errstate(all="ignore")
+    def pull(self, c: FloatArray, whole: tuple[FloatArray, int] | None = None) -> list[Pull]:
+        """Xᵀc for each column of c, and how far each may be off: infinitely far where too large.
+
+        `whole` is the sum of all `combine`, if there is one already.
+        """
+        if whole is None:
+            whole = pairwise(self.blocks(lambda span, rows: self.combine(rows, c[span])))
+        factor = gamma(max(self.spans[0].stop + whole[1], self.roundings) + 4)
+        lost = above(self.n * self.d * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # underflow
+        found, nothing = [], Pull(np.zeros(self.d), self.unit, math.inf)
+        for u, column in zip(whole[0].T, np.ascontiguousarray(c.T), strict=True):
+            mass = np.abs(column) @ self.lengths
+            off = up(above(factor * above(float(mass), self.n + 2), 2) + lost)
+            found.append(Pull(u, self.unit, off) if np.isfinite(u.sum() + off) else nothing)
+        return found

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection, Pull
-from cotas.certificates.core.framed import BLOCK_ROWS, pairwise
 from cotas.certificates.core.gap import L2, half_square
 from cotas.certificates.core.imbalance import level_of
+from cotas.certificates.core.rows import BLOCK_ROWS, pairwise
 
 from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, IntArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up,

@@ -26,7 +26,6 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
-from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.rounding import (
     TINY,
     above,
@@ -39,7 +38,8 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.core.rows import flipped
+from cotas.certificates.core.rows import pairwise
+from cotas.certificates.core.sparse_rows import flipped
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import (

@@ -24,8 +24,8 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.blocks import Columns, Watched
 from cotas.certificates.core.definite import is_definite
-from cotas.certificates.core.framed import pairwise
 from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total_up, up
+from cotas.certificates.core.rows import pairwise
 from cotas.certificates.sweep import as_rows
 from cotas.certificates.targets import sketches_of, targets_of
 from cotas.source import Block, Source, Sums
