@@ -25,8 +25,8 @@ import cotas
 from cotas import losses
 from cotas.certificates import Certificate, binding
 from cotas.certificates.block_points import BlockPoint
+from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.presentation import OPTIMIZATION
-from cotas.certificates.problems import LOSSES
 from cotas.cli import sizes
 from cotas.cli.command import UsageError
 from cotas.cli.models import task_of

@@ -13,7 +13,7 @@ from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
-from cotas.certificates.core.margins import HardMargin
+from cotas.certificates.core.margins import LOSSES, HardMargin
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.ledger import Parametric, Together
@@ -23,7 +23,6 @@ from cotas.certificates.presentation import (
     ends,
     mean_of,
 )
-from cotas.certificates.problems import LOSSES
 from cotas.certificates.sweep import (
     Facts,
     Sketch,

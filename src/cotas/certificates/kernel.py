@@ -26,6 +26,7 @@ from cotas.certificates.core.definite import proved_shift
 from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds
 from cotas.certificates.core.kernels import positive
+from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.core.rounding import TINY, U, above, total, up
 from cotas.certificates.ledger import Parametric, Together
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
@@ -41,7 +42,6 @@ from cotas.certificates.presentation import (
     other_rows,
     proof_of,
 )
-from cotas.certificates.problems import LOSSES
 from cotas.certificates.sweep import (
     Facts,
     Sketch,

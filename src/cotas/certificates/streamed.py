@@ -37,8 +37,8 @@ from cotas.certificates.core.rounding import (
 from cotas.certificates.core.rows import pairwise
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.presentation import in_words
-from cotas.certificates.sweep import Sketch, rows_of
-from cotas.certificates.targets import ROUNDED, sketches_of, targets_of
+from cotas.certificates.sweep import Sketch, rows_of, sketches_of
+from cotas.certificates.targets import ROUNDED, targets_of
 
 GONE = (
     "The rows of earlier batches are gone; the numbers are from products that the checker added up "

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,7 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
 from cotas.certificates.core.rows import Rows
-from cotas.certificates.core.sparse_rows import flipped, made_of, row_squares, rows_in
+from cotas.certificates.core.sparse_rows import row_squares, rows_in, some_of
 from cotas.certificates.presentation import other_rows
 
 # A block in double precision already is a view; others have to be converted. What SciPy does for
@@ -30,10 +30,6 @@ EPS = float(np.finfo(np.float64).eps)
 GOLDEN_RATIO, SQUARE_ROOT_OF_TWO = 0.6180339887498949, 0.41421356237309515
 MISSING = 0.7548776662466927  # stands for a missing value in a sketch
 MORE = 8  # roundings of rows that were shifted, and of a bound itself
-
-# What a block contributes: each name begins with how to merge it, "sum", "max" or "min".
-Tally: TypeAlias = dict[str, Any]
-MERGE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
 @dataclass(frozen=True)
@@ -64,61 +60,6 @@ class Sketch:
     def to_dict(self) -> dict[str, Any]:
         shown = ("n_rows", "n_features", "entries", "labels")
         return {name: getattr(self, name) for name in shown}
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some consecutive rows in double precision.
-
-    `signs` are the labels as ±1 and `products` the rows times the directions of the sweep, one
-    column for each class.
-    """
-
-    span: slice
-    rows: Matrix
-    signs: FloatArray
-    products: FloatArray
-
-    def combine(self, factors: FloatArray) -> FloatArray:
-        """Σ factorᵢ xᵢ for each column of factors; rows with no factor at all are not read."""
-        touched, rows = moved_rows(factors), self.rows
-        if 4 * len(touched) < len(factors):
-            rows, factors = rows[touched], factors[touched]
-        return _times(flipped(rows), factors)
-
-
-class Sweep:
-    """X and y, to be read block by block, and multiplied by some directions on the way."""
-
-    def __init__(
-        self, X: Matrix, y: AnyArray, positives: Sequence[Any], directions: FloatArray
-    ) -> None:
-        self.X = as_rows(X)
-        self.y = np.asarray(y)
-        self.positives = list(positives)
-        self.directions = np.ascontiguousarray(directions)
-        refuse_other_labels(self.X, self.y)
-        refuse_other_features(self.X.shape[1], directions.shape[0])
-
-    def tally(self, read: Callable[[Block], Tally], each: Each = map) -> Tally:
-        """What `read` finds in all the blocks together; `each` may read blocks in threads."""
-        total: Tally = {}
-        for part in each(lambda span: read(self._block(span)), self._spans()):
-            for name, value in part.items():
-                known = total.get(name)
-                total[name] = value if known is None else MERGE[name[:3]](known, value)
-        return total
-
-    def _spans(self) -> list[slice]:
-        return spans_of(self.X)
-
-    def _block(self, span: slice) -> Block:
-        rows = read_span(self.X, span)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return Block(span, rows, self._signs(span), _times(rows, self.directions))
-
-    def _signs(self, span: slice) -> FloatArray:
-        return class_signs(self.y[span], self.positives)
 
 
 @dataclass(frozen=True)
@@ -162,19 +103,28 @@ def class_sketches(
     """One for each label that counts as +1, in one pass, which `also` sees each block of."""
     X, y = as_rows(X), np.asarray(y)
     refuse_other_labels(X, y)
+    return sketches_of(X, class_signs(y, positives), each, also=also)
+
+
+def sketches_of(
+    X: Matrix,
+    targets: FloatArray,
+    each: Each = map,
+    first: int = 0,
+    also: Callable[[slice, Matrix], None] | None = None,
+) -> list[Sketch]:
+    """One for each column of the targets, in one pass; X are the rows after the `first` ones."""
+    X = as_rows(X)
 
     def read(span: slice) -> FloatArray:
         rows = read_span(X, span)
         if also is not None:
             also(span, rows)
-        return sketch_sums(project(rows), class_signs(y[span], positives), span.start)
+        return sketch_sums(project(rows), targets[span], first + span.start)
 
-    return as_sketches(np.asarray(sum(each(read, spans_of(X)))), X.shape)
-
-
-def moved_rows(factors: FloatArray) -> AnyArray:
-    """The rows of which a factor is not zero; of one column NumPy would look at each row alone."""
-    return np.flatnonzero(factors[:, 0] if factors.shape[1] == 1 else factors.any(axis=1))
+    n, d = X.shape
+    sums = np.asarray(sum(each(read, spans_of(X))))
+    return as_sketches(sums, (first + n, d), np.abs(targets).max(axis=0))
 
 
 def refuse_other_labels(X: Matrix, y: AnyArray) -> None:
@@ -348,18 +298,6 @@ def spans_of(X: Matrix) -> list[slice]:
 
 def read_span(X: Matrix, span: slice) -> Matrix:
     """Rows of X in double precision; of double precision data no entry is copied."""
-    if not sparse.issparse(X):
-        return X[span].astype(np.float64, copy=False)
-    begin, end = X.indptr[span.start], X.indptr[span.stop]
-    data = X.data[begin:end].astype(np.float64, copy=False)
-    pointers = X.indptr[span.start : span.stop + 1] - begin
-    parts = (data, X.indices[begin:end], pointers)
-    return made_of(sparse.csr_matrix, parts, (span.stop - span.start, X.shape[1]))
-
-
-def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
-    """rows · directions, one after another: the bits of one class depend on no other."""
-    found = np.empty((rows.shape[0], directions.shape[1]))
-    for k, direction in enumerate(np.ascontiguousarray(directions.T)):
-        found[:, k] = rows @ direction
-    return found
+    if sparse.issparse(X):
+        return some_of(X, span)
+    return X[span].astype(np.float64, copy=False)

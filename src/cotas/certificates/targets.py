@@ -8,18 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.sweep import (
     EPS,
     Sketch,
-    as_rows,
     as_sketches,
     project,
-    read_span,
     sketch_sums,
-    spans_of,
 )
 
 # Times the mean square of the targets it is added to the objective of the constant model, so that
@@ -55,18 +52,6 @@ def constant_model(
         about = y - share @ y if free_bias else y
         losses = 0.5 * about**2 if loss is None else loss.value(about, np.zeros_like(y), 0.0)
         return float(share @ losses), float(share @ y**2)
-
-
-def sketches_of(X: Matrix, targets: FloatArray, each: Each = map, first: int = 0) -> list[Sketch]:
-    """One for each column of the targets, in one pass; X are the rows after the `first` ones."""
-    X = as_rows(X)
-
-    def read(span: slice) -> FloatArray:
-        return sketch_sums(project(read_span(X, span)), targets[span], first + span.start)
-
-    n, d = X.shape
-    sums = np.asarray(sum(each(read, spans_of(X))))
-    return as_sketches(sums, (first + n, d), np.abs(targets).max(axis=0))
 
 
 def sketches_in_passing(rows: Rows, targets: FloatArray) -> Callable[[], list[Sketch]]:

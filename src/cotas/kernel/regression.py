@@ -17,7 +17,7 @@ from cotas.certificates.kernel_regression import (
     KernelRegression,
     KernelRegressionPoint,
 )
-from cotas.certificates.targets import sketches_of
+from cotas.certificates.sweep import sketches_of
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.parameters import check_not_negative, penalty_of
 from cotas.fitting.pursuit import Pursuit

@@ -48,7 +48,6 @@ def any_choice(rng: np.random.Generator) -> Iterator[None]:
         "balance": lambda *given: tuple(wild((2, len(given[0])))),
         "probabilities": lambda z: wild(z.shape) * rng.choice([1.0, 1.0, 1e302], size=(len(z), 1)),
         "worth": lambda *given: bool(rng.random() < 0.7),
-        "class_charge": lambda *given: float(abs(rng.choice(WILD[:6]))),
         "squared_charge": lambda *given: float(abs(rng.choice(WILD[:6]))),
         "multiples": lambda *given: wild(4).tolist(),
         "blur": lambda *given: float(rng.choice(WILD)),

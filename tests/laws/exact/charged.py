@@ -37,7 +37,8 @@ from cotas.certificates.core.gap import L2, Claim, Margin, Risk, Weights
 from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.as_written import as_written, differ
 from laws.exact.curved_as_written import _Case, _some_hessian
-from laws.exact.guesses import _Parts, put
+from laws.exact.guesses import _Parts
+from laws.exact.oracle import put
 from laws.exact.summed_as_written import _passes
 
 
@@ -107,12 +108,18 @@ def classes_told(rng: np.random.Generator) -> Iterator[str]:
         risk, read = Risk(Margin(), L2(1.0), True), lambda b: (b.y, b.s)
         claims = Claims(risk, W, (0.1,) * k, read, (None,) * k, n, d)
         asked.clear()
+        allowed = list[Any]()
         with (
             put(softmax, **told),
-            put(softmax.Dual, reach=lambda self: reach),
-            put(choices, class_charge=lambda *given: 0.25),
+            put(L2, reach=lambda *given, to=allowed: to.append(given) or reach),
+            put(choices, charge=lambda *given: 0.25),
         ):
             _, upper, *rooms = softmax.softmax_bounds(source, claims)
+        for _, pull, theta, share in allowed:
+            if not (np.array_equal(theta, W.T.ravel()) and len(pull.u) == len(theta)):
+                yield f"classes are asked for a multiple with {theta}"
+            if not 1.0 <= share * s.sum() <= 1.0 + 2.0**-50:
+                yield f"classes are asked for a multiple with the share {share}"
         every = [choices.MULTIPLES, tuple(t * reach for t in choices.MULTIPLES)]
         if asked != every[: 1 if reach == 1.0 else 2]:
             yield f"the multiples {asked} of which {reach} is the largest"

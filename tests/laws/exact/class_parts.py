@@ -11,10 +11,10 @@ import numpy as np
 
 from cotas.certificates.core import choices, softmax
 from cotas.certificates.core.bounds import Pull
-from cotas.certificates.core.gap import L2, Weights
+from cotas.certificates.core.gap import L2, Claim, Risk, Weights, best_multiple
 from cotas.certificates.core.sparsity import ElasticNet
 from laws.exact.contracts import TINY, conjugate
-from laws.exact.oracle import DIGITS, Rational, decimal, near, rational
+from laws.exact.oracle import DIGITS, Rational, decimal, near, put, rational
 
 # ---- softmax ------------------------------------------------------------------------------------
 
@@ -120,12 +120,16 @@ def class_duals(rng: np.random.Generator) -> Iterator[str]:
     unit = 2.0 ** rng.integers(-3, 4, size=d)
     us = rng.normal(size=(k, d)) * rng.choice([0.1, 1.0])
     off = float(rng.choice([0.0, 0.01, 0.3]))
-    pulls = [Pull(u, unit, off) for u in us]
+    pull = Pull(us.ravel(), np.tile(unit, k), off * math.sqrt(k) * (1 + 1e-15))
     low, high, slip = 2.0, 3.0, float(rng.choice([0.0, 0.1]))
-    dual = softmax.Dual(penalty, pulls, rng.normal(size=(d, k)), low, high, slip)
-    gains = {1.0: float(rng.uniform(0, 30)), 0.5: float(rng.uniform(0, 20)), 0.1: 0.3, 0.01: -1.0}
+    theta = rng.normal(size=k * d)
+    claim = Claim(Risk(softmax.LogLoss(), penalty, True), np.zeros(0), theta, 0.0)
+    rise, fall = rng.uniform(0, 30), rng.uniform(0, 15)  # gains are concave
+    gains = {t: float(rise * t - fall * t * t) for t in (1.0, 0.5, 0.1, 0.01)}
     gains |= {1.5: 1e6, -0.5: 1e6, math.nan: 1e6}  # which lie outside of the domain
-    found, multiple = dual.best(gains)
+    with put(choices, multiples=lambda *given: [*gains]):
+        given = (pull, lambda t: (gains[t], 0.0), gains.get, 0.0, slip, math.inf)
+        found, multiple, _ = best_multiple(claim, Weights(None, low, high), *given)
     values: list[Any] = [Rational(0)]
     for t, gain in [*gains.items()][:4]:
         costs = []
@@ -148,10 +152,11 @@ def class_duals(rng: np.random.Generator) -> Iterator[str]:
         yield f"{penalty}: {found} far below {near(max(values))}"
     if (found > 0) != (multiple > 0) or multiple not in (0.0, *gains):
         yield f"{penalty}: {found} at {multiple}"
-    left = us + lam * low * dual.W.T if smooth else us
+    left = us.ravel() + lam * low * theta if smooth else us
     reach = 1.0 if isinstance(penalty, L2) else min(1.0, lam * low / float(np.abs(left).max()))
-    if off == 0.0 and not reach * (1 - 1e-12) <= dual.reach() <= reach:
-        yield f"{penalty}: reach {dual.reach()}, not {reach}"
+    allowed = min(1.0, penalty.reach(pull, theta, 1.0 / low))
+    if off == 0.0 and not reach * (1 - 1e-12) <= allowed <= reach:
+        yield f"{penalty}: reach {allowed}, not {reach}"
 
 
 def class_slips(rng: np.random.Generator) -> Iterator[str]:

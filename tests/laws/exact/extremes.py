@@ -32,12 +32,12 @@ from cotas.certificates.core import (
 )
 from cotas.certificates.core.blocks import Claims, Pulled, Sharp, Whole
 from cotas.certificates.core.bounds import Bounds, Objection, Pull, moved_apart
-from cotas.certificates.core.gap import L2, Claim, Risk, Weights
+from cotas.certificates.core.gap import L2, Claim, Risk, Weights, best_multiple
 from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.as_written import U, as_written, differ
-from laws.exact.guesses import LOSSES, put
-from laws.exact.oracle import Rational
+from laws.exact.guesses import LOSSES
+from laws.exact.oracle import Rational, put
 
 
 def large_units(rng: np.random.Generator) -> Iterator[str]:
@@ -246,10 +246,12 @@ def nothing_given(rng: np.random.Generator) -> Iterator[str]:
     found = composites._custom(lambda A, B: A @ B.T, np.zeros((0, 2)), None)
     if found.K.shape != (0,) or found.left[0].shape != (0,):
         yield f"a function of no rows: {found}"
-    dual = softmax.Dual(L2(1.0), [], np.zeros((2, 0)), 1.0, 1.0, 0.0)
-    for gains in ({}, {0.5: -1.0}, {0.5: 0.0}):
-        if dual.best(gains) != (0.0, 0.0):
-            yield f"classes that gain {gains} prove {dual.best(gains)}"
+    claim = Claim(Risk(softmax.LogLoss(), L2(1.0), True), np.zeros(0), np.zeros(0), 0.0)
+    for gain in (-math.inf, -1.0, 0.0):
+        given = (Pull(np.zeros(0), np.zeros(0), 0.0), lambda t, v=gain: (v, 0.0), None)
+        best = best_multiple(claim, Weights(None, 1.0, 1.0), *given, 0.0, 0.0, math.inf)
+        if best != (0.0, 0.0, 0.0):
+            yield f"classes that gain {gain} prove {best}"
     # Dense rows with no factor are not read, where they are the most.
     X, c = np.full((9, 2), math.nan), np.zeros((9, 1))
     used = rng.permutation(9)[:2]

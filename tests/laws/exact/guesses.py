@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +25,6 @@ from cotas.certificates.core import (
     kernels,
     margins,
     residuals,
-    softmax,
     sparsity,
 )
 from cotas.certificates.core import (
@@ -38,6 +36,7 @@ from cotas.certificates.core.gap import L2, Margin, Risk
 from cotas.certificates.core.gram import CHUNK
 from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.as_written import U, as_written, differ
+from laws.exact.oracle import put
 from laws.exact.summed_as_written import _passes
 
 LOSSES = (
@@ -45,19 +44,6 @@ LOSSES = (
     margins.Exponential(), margins.HardMargin(), residuals.Squared(), residuals.Huber(0.5),
     residuals.EpsilonInsensitive(0.25),
 )  # fmt: skip
-
-
-@contextmanager
-def put(module: Any, **values: Any) -> Iterator[None]:
-    """Other values of some names, for a while."""
-    kept = {name: getattr(module, name) for name in values}
-    try:
-        for name, value in values.items():
-            setattr(module, name, value)
-        yield
-    finally:
-        for name, value in kept.items():
-            setattr(module, name, value)
 
 
 def derivatives(rng: np.random.Generator) -> Iterator[str]:
@@ -111,15 +97,11 @@ def _other_reaches(rng: np.random.Generator) -> Iterator[str]:
 
     penalty: Any = SimpleNamespace(reach=reach, lam=1.0)
     passes = _passes(rng, margins.Logistic(), penalty, False, 0.0)[0]
-    with as_written(blocks, softmax):
+    with as_written(blocks):
         found = passes._reach(0)
         own = passes.pull(0), passes.claims.thetas[:, 0], 1.0 / passes.low
         if found != min(1.0, answers[1]) or not all(map(np.array_equal, asked[0][1:], own[1:])):
             yield f"a multiple of {found}, asked with {asked[0]}"
-        W, pulls = rng.normal(size=(2, 2)), [Pull(np.ones(2), np.ones(2), 0.1)] * 2
-        found = softmax.Dual(penalty, pulls, W, 2.0, 3.0, 0.1).reach()
-    if found != min(1.0, *answers) or [given[2] for given in asked[1:]] != [0.5, 0.5]:
-        yield f"a multiple of {found} for classes that allow {answers}"
 
 
 def bases(rng: np.random.Generator) -> Iterator[str]:

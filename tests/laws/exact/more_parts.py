@@ -60,14 +60,16 @@ def class_rests(rng: np.random.Generator) -> Iterator[str]:
             f"rest {j}": Sharp.of([rests[j]]),
         }
     claims = SimpleNamespace(biases=(0.0,) * k, d=d, additions=9)
-    pulls, rest = softmax._pulls(claims, np.ones(d), second)
+    pull, rest = softmax._pull(claims, np.ones(d), second)
     exact = sum(map(abs, rational(rests)), Rational(0))
     if not exact <= Rational(rest) <= exact * SLIGHTLY + TINY:
         yield f"a rest of {rest}, not {near(exact)}"
-    for j, pull in enumerate(pulls):
-        most = off + softmax.felt_of(k, d, float(reached[j]))
-        if not (pull.u == second[f"pull {j}"].u).all() or not most <= pull.off <= most * 1.001:
-            yield f"a pull off by {pull.off}, not {most}"
+    most = math.hypot(*(off + softmax.felt_of(k, d, float(v)) for v in reached))
+    us = np.concatenate([second[f"pull {j}"].u for j in range(k)])
+    if not np.array_equal(pull.u, us) or not most * (1 - 1e-15) <= pull.off <= most * 1.001:
+        yield f"a pull off by {pull.off}, not {most}"
+    if not np.array_equal(pull.unit, np.ones(k * d)):
+        yield f"units {pull.unit} of {k} classes"
 
 
 def hinted_shifts(rng: np.random.Generator) -> Iterator[str]:

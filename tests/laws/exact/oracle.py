@@ -8,6 +8,8 @@ function of one variable made of quadratic pieces: its smallest value is found e
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Context, Decimal, Overflow, localcontext
 from typing import Any
 
@@ -25,6 +27,19 @@ DIGITS = Context(prec=45, Emax=10**9, Emin=-(10**9))
 # What 45 digits leave open, generously.
 CLOSE = Decimal("1e-35")
 HALF = Rational(1, 2)
+
+
+@contextmanager
+def put(module: Any, **values: Any) -> Iterator[None]:
+    """Other values of some names, for a while."""
+    kept = {name: getattr(module, name) for name in values}
+    try:
+        for name, value in values.items():
+            setattr(module, name, value)
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(module, name, value)
 
 
 def rational(values: Any) -> list[Any]:

@@ -12,10 +12,11 @@ import numpy as np
 from cotas.certificates.core import blocks, choices, gap, imbalance, margins, residuals, softmax
 from cotas.certificates.core.blocks import Between, Claims, Pulled, Sharp, Tally, Whole
 from cotas.certificates.core.bounds import Objection, Pull
-from cotas.certificates.core.gap import L2, Margin, Risk, Weights
+from cotas.certificates.core.gap import L2, Claim, Margin, Risk, Weights
 from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.squared_blocks import Squares
 from laws.exact.as_written import U, as_written, differ
+from laws.exact.oracle import put
 
 
 def sums_as_written(rng: np.random.Generator) -> Iterator[str]:
@@ -212,11 +213,14 @@ def classes_as_written(rng: np.random.Generator) -> Iterator[str]:
         known = softmax.Masses(Weights(None, low, high), smallest, longest, 0.125)
         slip = softmax.slip_of(L2(lam), k, level, known)
         felt = softmax.felt_of(k, 3, 2.5)
-        value = softmax.objective(L2(lam), z, 3.0, low)
-        pulls = [Pull(row, np.ones(k), 0.1) for row in z]
-        dual = softmax.Dual(L2(lam), pulls, z.T, low, high, 0.125)
-        best = dual.best({0.5: 40.0, 0.25: 1.0, -0.1: 90.0, 1.1: 90.0})
-        cost = dual.cost(0.5)
+        claim = Claim(Risk(softmax.LogLoss(), L2(lam), True), np.zeros(0), z.ravel(), 0.0)
+        value = gap.objective(claim, 3.0, low)
+        gains = {0.5: 40.0, 0.25: 1.0, -0.1: 90.0, 1.1: 90.0}
+        given = (Pull(z.ravel(), np.ones(n * k), 0.2), lambda t: (gains[t], 0.0), None)
+        with put(choices, multiples=lambda *given: [*gains]):
+            *best, slipped = gap.best_multiple(
+                claim, Weights(None, low, high), *given, 0.0, 0.125, math.inf
+            )
     tails = np.log(np.exp(z).sum(axis=1))
     top, mine = z.max(axis=1), z[np.arange(n), own]
     parts = np.abs(top) + np.abs(mine) + (tails - top)
@@ -234,13 +238,12 @@ def classes_as_written(rng: np.random.Generator) -> Iterator[str]:
     yield from differ("slip", slip, (0.125 + mass) / low * far)
     yield from differ("felt", felt, (k + 8) * U * 2.5)
     yield from differ("objective", value, 3.0 / low + 0.5 * lam * float((z**2).sum()))
-    each = sum(float(row @ row) + 0.2 * np.linalg.norm(row) + 0.01 for row in z)
-    paid = (0.5 / low) ** 2 * each / (2 * lam)
-    yield from differ("cost", cost, paid)
+    paid = (0.5 / low) ** 2 * (float(np.linalg.norm(z)) + 0.2) ** 2 / (2 * lam)
     found = {0.5: 40.0 / high - paid - 0.0625, 0.25: 1.0 / high - paid / 4 - 0.03125}
     t = max(found, key=lambda t: found[t])
     expected = (found[t], t) if found[t] > 0 else (0.0, 0.0)
     yield from differ("best", best, expected)
+    yield from differ("slipped", slipped, expected[1] * 0.125)
 
 
 def class_passes(rng: np.random.Generator) -> Iterator[str]:

@@ -25,8 +25,8 @@ from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.sparsity import ElasticNet
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from laws.exact.as_written import as_written, differ
-from laws.exact.guesses import _Parts, put
-from laws.exact.oracle import Rational, rational
+from laws.exact.guesses import _Parts
+from laws.exact.oracle import Rational, put, rational
 
 
 def squares_in_blocks(rng: np.random.Generator) -> Iterator[str]:
@@ -186,8 +186,9 @@ def one_of_several(rng: np.random.Generator) -> Iterator[str]:
     yield from _refused("kernel", lambda: kernels.block(wrong, A, A))
     yield from _refused("kernel", lambda: kernels.block(("gaussian", np.eye(3)), A, A))
     yield from _refused("kernel", lambda: kernels.evaluate(("other",), A, A))
+    claim = gap.Claim(Risk(softmax.LogLoss(), L2(1.0), False), np.zeros(0), W.ravel(), 0.0)
     for losses in (math.inf, math.nan):
-        yield from _refused("not finite", lambda v=losses: softmax.objective(L2(1.0), W, v, 1.0))
+        yield from _refused("not finite", lambda v=losses: gap.objective(claim, v, 1.0))
     one = np.ones(3)
     for s in ([1.0, math.inf, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0]):
         yield from _refused("weights", lambda s=s: gap.weights_of(s, 3))

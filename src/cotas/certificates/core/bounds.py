@@ -10,8 +10,6 @@ from typing import NamedTuple
 from cotas.certificates.core import choices
 from cotas.certificates.core.rounding import FloatArray, above, norm_up, up
 
-Sides = tuple[float, float]
-
 
 class Objection(ValueError):
     """Why nothing is proved; `code` names the reason, and the words for it stand elsewhere.
@@ -20,7 +18,7 @@ class Objection(ValueError):
     """
 
     lower, upper, charge = 0.0, math.inf, 0.0
-    moved: Sides = (0.0, 0.0)
+    moved: tuple[float, float] = (0.0, 0.0)
 
     def __init__(self, code: str, **details: object) -> None:
         super().__init__(code)
@@ -29,7 +27,7 @@ class Objection(ValueError):
 
 def moved_apart(
     lower: float, upper: float, charge: float, room: float = 0.0, own: float = math.inf
-) -> tuple[float, float, Sides]:
+) -> tuple[float, float, tuple[float, float]]:
     """Both bounds of an objective ≥ 0 a little outwards, and how far; `own`: the upper's charge."""
     if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
         return lower, upper, (0.0, 0.0)
@@ -53,7 +51,7 @@ class Bounds:
     lower: float
     upper: float
     charge: float = 0.0
-    moved: Sides = (0.0, 0.0)
+    moved: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
     def proved(cls, lower: float, upper: float, charge: float = 0.0, *more: float) -> Bounds:

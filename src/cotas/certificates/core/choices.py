@@ -221,14 +221,6 @@ def charge(felt: float, best: float, value: float) -> float:
     return felt + 64 * U * value + 2.0**20 * TINY
 
 
-def class_charge(first: Any, dual: Any, t: float, lower: float, upper: float) -> float:
-    """That of classes, of which the first pass has found what the scores felt."""
-    given = zip(dual.W.T, dual.pulls, strict=True)
-    blurs = sum(blur(dual.penalty, theta, pull, t, dual.low) for theta, pull in given)
-    slip = dual.slip if dual.slip < math.inf else 0.0
-    return charge(float(first["felt"]) / dual.low + blurs + slip, lower, upper)
-
-
 def squared_charge(upper: float, least: float, blur: float, room: float) -> float:
     """That of least squares, whose value is known from below too; sums differ by `room` of it."""
     return 2 * (upper - least) + room * upper + min(blur, least)

@@ -108,3 +108,13 @@ class HardMargin(Hinge):
         if not smallest > 0:
             raise Objection("not separated")
         return above(ratio(penalty_of(claim), below(smallest * smallest, 2)), 4)
+
+
+# Those of soft margins, by name.
+LOSSES = {
+    "hinge": Hinge(),
+    "squared hinge": SquaredHinge(),
+    "modified Huber": ModifiedHuber(),
+    "logistic": Logistic(),
+    "exponential": Exponential(),
+}

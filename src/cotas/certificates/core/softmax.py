@@ -15,8 +15,7 @@ of a model with P ≤ `level` are at most B = 2 max‖x‖·r + level/(smallest 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,11 +26,11 @@ from cotas.certificates.core.blocks import (  # isort: skip
 )  # fmt: skip
 from cotas.certificates.core import choices
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
-from cotas.certificates.core.gap import Weights
+from cotas.certificates.core.gap import Claim, Margin, Weights, best_multiple, objective
 from cotas.certificates.core.imbalance import longest
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    FloatArray, U, above, below, down, gamma, ratio, total, total_down, total_up, up,
+    FloatArray, U, above, down, gamma, norm_up, ratio, total, total_down, total_up, up,
 )  # fmt: skip
 from cotas.certificates.core.rows import Rows
 
@@ -70,6 +69,12 @@ def entropy_down(p: FloatArray, truth: FloatArray, s: FloatArray, t: float) -> f
     return down(value - up(off + above(gamma(truth.shape[1] + 24) * sizes, 2)))
 
 
+class LogLoss(Margin):
+    """log Σ exp(zₖ) less the score of the truth; `losses_of` and `entropy_down` count roundings."""
+
+    ulps, quadratic = 2, False
+
+
 class Masses(NamedTuple):
     """Σ s and its least part that a class has, max ‖x‖, and Σₖ|δₖ| at most."""
 
@@ -91,50 +96,6 @@ def slip_of(penalty: Any, k: int, level: float, m: Masses) -> float:
 def felt_of(k: int, d: int, reached: float) -> float:
     """What the roundings of p and of c are worth in Xᵀc: γ of their sizes, |p − e| ≤ p + e."""
     return above(gamma(k + 8) * reached, d + 4)
-
-
-class Dual(NamedTuple):
-    """Xᵀc of each class, what the biases may take away, and how to find the gain at a multiple."""
-
-    penalty: Any
-    pulls: list[Pull]
-    W: FloatArray
-    low: float
-    high: float
-    slip: float
-
-    def reach(self) -> float:
-        """The largest multiple, one at most, that all the classes allow."""
-        share = up(1.0 / self.low)
-        known = zip(self.pulls, self.W.T, strict=True)
-        return float(min(1.0, *(self.penalty.reach(pull, theta, share) for pull, theta in known)))
-
-    def cost(self, t: float) -> float:
-        """Σₖ Ω*, rounded up."""
-        paid = 0.0
-        for pull in self.pulls:
-            paid = up(paid + self.penalty.conjugate(pull, t, up(1.0 / self.low)))
-        return paid
-
-    def best(self, gains: Mapping[float, float]) -> tuple[float, float]:
-        """D at the best of some multiples, rounded down, and that multiple."""
-        best, multiple = 0.0, 0.0
-        for t, gain in gains.items():
-            if not 0.0 <= t <= 1.0:
-                continue  # e + t(p − e) are no probabilities
-            found = down(below(max(gain, 0.0) / self.high, 1) - self.cost(t))
-            found = down(found - above(t * self.slip))
-            if found > best:
-                best, multiple = found, t
-        return best, multiple
-
-
-def objective(penalty: Any, W: FloatArray, losses: float, low: float) -> float:
-    """P(W, b), rounded up, from a sum of the losses and a lower bound of that of the weights."""
-    upper = up(above(losses / low, 4) + penalty.value(W.ravel()))
-    if not math.isfinite(upper):
-        raise Objection("not finite")
-    return float(upper)
 
 
 # ---- the passes ---------------------------------------------------------------------------------
@@ -239,10 +200,11 @@ def softmax_bounds(
     if penalty.weights is not None:
         raise Objection("penalty")
     claims.refuse()
+    claim = Claim(replace(claims.risk, loss=LogLoss()), np.zeros(0), W.T.ravel(), 0.0)
     given = (claims, *kept_frame(source, claims), reference)
     first = counted(source.map_reduce(ClassValues(*given)), claims.n)
     w = Weights(None, *first["weights"])
-    upper = objective(penalty, W, float(first["losses"]), w.low)
+    upper = objective(claim, float(first["losses"]), w.low)
     shares = (np.ones(k), np.zeros(k))
     smallest = min(float(first[f"mass {j}"]) for j in range(k))
     if claims.risk.free_bias:
@@ -250,27 +212,34 @@ def softmax_bounds(
     gains, multiples = dict[float, float](), tuple(choices.MULTIPLES)
     for _ in range(2):
         second = counted(source.map_reduce(ClassPulls(*given, *shares, multiples)), claims.n)
-        pulls, rest = _pulls(claims, given[1].unit, second)
-        known = Masses(w, smallest, float(first["longest"]), rest)
-        slip = slip_of(penalty, k, upper, known) if claims.risk.free_bias else 0.0
-        dual = Dual(penalty, pulls, W, w.low, w.high, slip)
         gains |= {t: float(second[f"gain {j}"]) for j, t in enumerate(multiples)}
-        multiples = tuple(t * dual.reach() for t in choices.MULTIPLES)
+        pull, rest = _pull(claims, given[1].unit, second)
+        reach = min(1.0, float(penalty.reach(pull, claim.theta, up(1.0 / w.low))))
+        multiples = tuple(t * reach for t in choices.MULTIPLES)
         if all(t in gains for t in multiples):
             break
-    lower, t = dual.best(gains)
-    room = choices.class_charge(first, dual, t, lower, upper)
+    masses = Masses(w, smallest, float(first["longest"]), rest)
+    slip = slip_of(penalty, k, upper, masses) if claims.risk.free_bias else 0.0
+
+    def gain(t: float) -> tuple[float, float]:
+        return gains.get(t, -math.inf), 0.0  # rounded down already
+
+    known = (pull, gain, gains.__getitem__, 0.0, slip, math.inf)
+    lower, t, rounding = best_multiple(claim, w, *known)
+    rounding += choices.blur(penalty, claim.theta, pull, t, w.low)
+    room = choices.charge(float(first["felt"]) / w.low + rounding, lower, upper)
     if isinstance(source, Whole):
         return Bounds.proved(lower, upper, room)
     # The same rows in other blocks prove a little more or less: there is room for that.
     return Bounds.proved(lower, upper, room + choices.APART * upper, room)
 
 
-def _pulls(claims: Claims, unit: FloatArray, second: Tally) -> tuple[list[Pull], float]:
-    """Xᵀc of each class, and Σₖ|δₖ| at most."""
-    k, found, rest = len(claims.biases), [], 0.0
+def _pull(claims: Claims, unit: FloatArray, second: Tally) -> tuple[Pull, float]:
+    """Xᵀc of all classes, one after the other as θ, and Σₖ|δₖ| at most."""
+    k, found, rest = len(claims.biases), list[Pull](), 0.0
     for j in range(k):
         felt = felt_of(k, claims.d, float(second[f"reached {j}"]))
         found.append(second[f"pull {j}"].whole(unit, claims.additions, felt))
         rest = up(rest + second[f"rest {j}"].most)
-    return found, rest
+    off = norm_up(np.array([pull.off for pull in found]))
+    return Pull(np.concatenate([pull.u for pull in found]), np.tile(unit, k), off), rest

@@ -40,6 +40,14 @@ def flipped(rows: Any) -> Any:
     return made_of(type(_empty(kind, True)), parts, rows.shape[::-1])
 
 
+def some_of(X: Any, span: slice) -> Any:
+    """Consecutive rows of a CSR matrix in double precision."""
+    begin, end = X.indptr[span.start], X.indptr[span.stop]
+    data = X.data[begin:end].astype(np.float64, copy=False)
+    pointers = X.indptr[span.start : span.stop + 1] - begin
+    return made_of(type(X), (data, X.indices[begin:end], pointers), (len(pointers) - 1, X.shape[1]))
+
+
 @lru_cache(maxsize=2)
 def _counting(n: int, kind: Any) -> Any:
     """0, 1, 2, …, which every block needs."""
@@ -76,11 +84,7 @@ class SparseRows(Rows):
         return most, 2 * self.X.nnz / max(1, self.n)  # which have an index besides
 
     def read(self, span: slice) -> Any:
-        begin, end = self.X.indptr[span.start], self.X.indptr[span.stop]
-        data = self.X.data[begin:end].astype(np.float64, copy=False)
-        pointers = self.X.indptr[span.start : span.stop + 1] - begin
-        parts = (data, self.X.indices[begin:end], pointers)
-        return made_of(type(self.X), parts, (len(pointers) - 1, self.d))
+        return some_of(self.X, span)
 
     def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
         turned = flipped(rows)  # to choose some of them takes longer

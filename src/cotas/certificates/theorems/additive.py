@@ -24,7 +24,7 @@ from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, total, total_up, up
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends
-from cotas.certificates.sweep import EPS, Block, Sketch, Tally
+from cotas.certificates.sweep import EPS, Sketch
 from cotas.certificates.targets import ROUNDED
 from cotas.certificates.theorems.combinations import (
     Combined,
@@ -32,6 +32,7 @@ from cotas.certificates.theorems.combinations import (
     LongSweep,
     read_sketch,
 )
+from cotas.certificates.theorems.products import Block, Tally
 from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass
 from cotas.words import say
 

@@ -23,7 +23,6 @@ from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.choices import APART
 from cotas.certificates.core.rounding import TINY, above, gamma, total_down, total_up, up
 from cotas.certificates.sound import Sound
-from cotas.certificates.sweep import Tally
 from cotas.certificates.targets import ROUNDED
 from cotas.certificates.theorems.additive import (
     OVERFLOWS,
@@ -42,6 +41,7 @@ from cotas.certificates.theorems.combinations import (
     read_sketch,
     weighted_total,
 )
+from cotas.certificates.theorems.products import Tally
 from cotas.certificates.theorems.surrogates import (
     AFTER_A_ROUND,
     AFTER_A_VOTE,

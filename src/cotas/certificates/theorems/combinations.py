@@ -29,7 +29,8 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import against_the_rest, in_words, other_rows
-from cotas.certificates.sweep import Block, Sketch, Sweep, Tally, as_sketches, project, sketch_sums
+from cotas.certificates.sweep import Sketch, as_sketches, project, sketch_sums
+from cotas.certificates.theorems.products import Block, Sweep, Tally
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 15

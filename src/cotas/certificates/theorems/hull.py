@@ -23,13 +23,14 @@ from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
 from cotas.certificates.presentation import at_least, ends
-from cotas.certificates.sweep import Block, Tally, signs_of
+from cotas.certificates.sweep import signs_of
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
     LongSweep,
     read_sketch,
 )
+from cotas.certificates.theorems.products import Block, Tally
 from cotas.certificates.theorems.surrogates import ABOUT_TRAINING, OPERATIONS
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge

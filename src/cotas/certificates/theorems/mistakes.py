@@ -34,18 +34,8 @@ from cotas.certificates.core.rounding import (
 from cotas.certificates.ledger import Together
 from cotas.certificates.numbers import whole
 from cotas.certificates.presentation import at_most
-from cotas.certificates.sweep import (
-    MORE,
-    Block,
-    Facts,
-    Sketch,
-    Sweep,
-    Tally,
-    gather_facts,
-    moved_rows,
-    outwards,
-    refuse_other_rows,
-)
+from cotas.certificates.sweep import MORE, Facts, Sketch, gather_facts, outwards, refuse_other_rows
+from cotas.certificates.theorems.products import Block, Sweep, Tally, moved_rows
 from cotas.certificates.verification import ROUNDED
 from cotas.words import say
 

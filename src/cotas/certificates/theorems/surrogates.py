@@ -24,7 +24,7 @@ from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, total_down, up
 from cotas.certificates.presentation import at_most
-from cotas.certificates.sweep import Block, Sketch, Tally, signs_of
+from cotas.certificates.sweep import Sketch, signs_of
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
@@ -32,6 +32,7 @@ from cotas.certificates.theorems.combinations import (
     RoundWeights,
     read_sketch,
 )
+from cotas.certificates.theorems.products import Block, Tally
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.words import say
 
