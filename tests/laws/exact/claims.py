@@ -105,7 +105,16 @@ def _in_blocks(
 class Mixed(Arrays):
     """Dense blocks, of which every other one is sparse, in some format: all are the same rows."""
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._read: dict[int, Any] = {}  # every pass reads the same blocks
+
     def _block(self, start: int) -> Any:
+        if start not in self._read:
+            self._read[start] = self._made(start)
+        return self._read[start]
+
+    def _made(self, start: int) -> Any:
         block, turn = super()._block(start), start // self.block_rows
         if turn % 2 == 0 or sparse.issparse(block.X):
             return block
