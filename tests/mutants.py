@@ -220,8 +220,12 @@ def every_law() -> dict[str, tuple[Callable[[int], list[str]], int]]:
 
 
 def reached() -> dict[tuple[str, int], list[Call]]:
-    """The calls of the laws that reach each function, the quickest first; zero stands for all."""
-    found: dict[tuple[str, int], dict[Call, float]] = {}
+    """The calls of the laws that reach each function, the quickest first; zero stands for all.
+
+    What stands outside of every function, a default or a constant, any law may read.
+    """
+    found: dict[tuple[str, int], set[Call]] = {}
+    spent: dict[Call, float] = {}
     rounding = importlib.import_module(f"{core.__name__}.rounding")
     for name, (law, seeds) in every_law().items():
         for seed in range(seeds):
@@ -242,9 +246,16 @@ def reached() -> dict[tuple[str, int], list[Call]]:
                 sys.settrace(None)
             if failures:
                 raise SystemExit(f"The laws do not hold as it is: {failures}")
+            spent[name, seed] = time.process_time() - begin
             for place in seen:
-                found.setdefault(place, {})[name, seed] = time.process_time() - begin
-    return {place: sorted(calls, key=calls.__getitem__) for place, calls in found.items()}
+                found.setdefault(place, set()).add((name, seed))
+    order = sorted(spent, key=spent.__getitem__)
+    return {
+        place: sorted(order, key=lambda call: call not in calls)  # in this order otherwise
+        if place[1] == 0
+        else [call for call in order if call in calls]
+        for place, calls in found.items()
+    }
 
 
 def survives(module: str, tree: ast.Module, calls: list[Call]) -> bool:

@@ -45,6 +45,7 @@ def large_units(rng: np.random.Generator) -> Iterator[str]:
     for power, less in [*edges, (560, 160)]:
         X = rng.uniform(1.0, 2.0, size=(4, 2)) * 2.0 ** (power - less)
         X *= 2.0 ** rng.integers(-3, 4, size=(4, 2))
+        X[0] *= 2.0 ** rng.choice([0, 40])  # of one row only the squares may leave the range
         frame = framed.Frame(None, np.full(2, 2.0**power))
         for given in (X, csr_matrix(X)):
             found = Rows(given, False, map, frame).lengths
@@ -121,6 +122,32 @@ def exact_parts(rng: np.random.Generator) -> Iterator[str]:
         found = gram.Gram(("linear",), np.ones((n, 1))).length(K, K, np.abs(K))
     square, tiny = float(K @ K), n * 2.0**-30
     yield from differ("length", found, (square, 0.25 + square + 2 * U * square + tiny))
+
+
+def barely_numbers(rng: np.random.Generator) -> Iterator[str]:
+    """Products with K near the end of the range: what is one too large is refused, or enclosed."""
+    n, k = int(rng.integers(2, 5)), int(rng.integers(0, 2))
+    X, W = rng.normal(size=(n, 2)), rng.normal(size=(n, 1))
+    X[rng.integers(n)] *= 10.0 ** rng.uniform(140, 154)
+    W *= 10.0 ** rng.uniform(0, 30)
+    spec = (("linear",), ("sum", ("linear",), ("constant", 1.0)))[k]
+    rows = [[Rational(v) for v in row] for row in X.tolist()]
+    K = [[sum(a * b for a, b in zip(x, z, strict=True)) + k for z in rows] for x in rows]
+    exact = [sum(v * Rational(w) for v, w in zip(row, W[:, 0].tolist(), strict=True)) for row in K]
+    try:
+        with np.errstate(all="ignore"):
+            out, off = (
+                part[:, 0].tolist() for part in gram.Gram(spec, X).times(W, np.ones(n, bool))
+            )
+    except Objection as objection:
+        if objection.code != "not finite" or max(map(abs, exact)) < Rational(10) ** 280:
+            yield f"{objection.code}: products of at most {float(max(map(abs, exact))):.3g}"
+        return
+    for value, most, true in zip(out, off, exact, strict=True):
+        if not (math.isfinite(value) and math.isfinite(most)):
+            yield f"a product of {value} ± {most}"
+        elif abs(Rational(value) - true) > Rational(most):
+            yield f"a product of {value} ± {most}, not {float(true)}"
 
 
 def wrong_hints(rng: np.random.Generator) -> Iterator[str]:
@@ -268,6 +295,6 @@ def nothing_given(rng: np.random.Generator) -> Iterator[str]:
 
 
 EXTREMES = (
-    large_units, far_apart, no_numbers, exact_parts, wrong_hints, supports, degrees, small_targets,
-    nothing_known, nothing_given,
+    large_units, far_apart, no_numbers, exact_parts, barely_numbers, wrong_hints, supports, degrees,
+    small_targets, nothing_known, nothing_given,
 )  # fmt: skip

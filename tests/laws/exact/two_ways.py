@@ -186,8 +186,10 @@ def one_of_several(rng: np.random.Generator) -> Iterator[str]:
     yield from _refused("kernel", lambda: kernels.block(wrong, A, A))
     yield from _refused("kernel", lambda: kernels.block(("gaussian", np.eye(3)), A, A))
     yield from _refused("kernel", lambda: kernels.evaluate(("other",), A, A))
+    claim = Claim(Risk(gap.Hinge(), L2(1.0), False), np.ones(2), np.ones(2), 0.0)
     for losses in (math.inf, math.nan):
         yield from _refused("not finite", lambda v=losses: softmax.objective(L2(1.0), W, v, 1.0))
+        yield from _refused("not finite", lambda v=losses: gap.objective(claim, v, 1.0))
     one = np.ones(3)
     for s in ([1.0, math.inf, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0]):
         yield from _refused("weights", lambda s=s: gap.weights_of(s, 3))

@@ -31,7 +31,7 @@ class Sparse:
     """
 
     weights: FloatArray | None
-    positive: bool = False
+    positive: bool
     degree: ClassVar[int] = 0
 
     def refuse(self, theta: FloatArray) -> None:
