@@ -21,9 +21,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# Before NumPy is loaded: products of a few numbers in several threads are slower than in one.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 from laws.exact.cases import FAMILIES
 from laws.exact.claims import failures
 from laws.exact.more_claims import softmax_failures, squares_failures
