@@ -165,6 +165,9 @@ def _of_claim(case: Case, claim: Claim, value: Any, best: Any, found: Any) -> It
         # The core cannot decide by less than a rounding whether a model lies inside.
         yield f"a bound {found} of a model outside of the problem"
         return
+    if not (math.isfinite(found.lower) and math.isfinite(found.upper)):
+        yield f"bounds that are no numbers: {found}"
+        return
     if not at_least(found.upper, value):
         yield f"upper {found.upper!r} below P = {near(value)!r} by {near(value) - found.upper:.3g}"
     if best is not None and not at_most(found.lower, best):
