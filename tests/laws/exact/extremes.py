@@ -210,6 +210,13 @@ def _weighted(rng: np.random.Generator, pull: Pull) -> Iterator[str]:
         expected = 0.25 * np.square(s * theta).sum(), square, 2.0 / s.min()
         yield from differ("weighted", values, expected)
         found.refuse(theta)
+        unit, off = 2.0 ** rng.integers(-3, 4, size=2), float(rng.uniform(0.5, 2.0))
+        wide = found.conjugate(Pull(pull.u, unit, off), 0.5, 0.25)
+        moved = [np.abs(pull.u) + unit * off * np.eye(2)[j] for j in (0, 1)]
+        least = max(np.square(0.125 * u / s).sum() for u in moved)
+        most = np.square(0.125 * (np.linalg.norm(pull.u / s) + (unit / s).max() * off))
+        if not least * (1 - 1e-9) <= wide <= most * (1 + 1e-9):
+            yield f"a conjugate of {wide}, not between {least} and {most}"
         if found.loose() != 0.0:
             yield f"coefficients that all have a penalty take {found.loose()} away"
     for bad in (-1.0, math.inf, math.nan):
