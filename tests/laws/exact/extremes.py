@@ -282,6 +282,10 @@ def nothing_given(rng: np.random.Generator) -> Iterator[str]:
     for gains in ({}, {0.5: -1.0}, {0.5: 0.0}):
         if dual.best(gains) != (0.0, 0.0):
             yield f"classes that gain {gains} prove {dual.best(gains)}"
+    risk = curvature.SquaredRisk(0.5, None, Rows(rng.normal(size=(9, 2)), False), False, None, 1)
+    asked = [Claim(risk.risk, 0.1 * rng.normal(size=9), 0.1 * rng.normal(size=2), 0.0)], 1e-9
+    if risk.bounds(*asked) != risk.bounds(*asked, [0.0]):
+        yield f"{risk.bounds(*asked)}, though nothing was near enough"
     # Dense rows with no factor are not read, where they are the most.
     X, c = np.full((9, 2), math.nan), np.zeros((9, 1))
     used = rng.permutation(9)[:2]
