@@ -197,7 +197,7 @@ def curvatures_asked(rng: np.random.Generator) -> Iterator[str]:
     p, asked = _Case(rng), list[Any]()
 
     def hessian(rows: Any, w: Any, added: Any, free: bool, some: bool, T: Any, known: Any) -> Any:
-        asked.append((some, T))
+        asked.append((some, T, known is not None))
         count = len(asked)
         return SimpleNamespace(basis=lambda: f"basis {some} {T}", least=lambda: float(count))
 
@@ -205,7 +205,9 @@ def curvatures_asked(rng: np.random.Generator) -> Iterator[str]:
         for some, turns in ((False, 2), (False, 2), (True, 0), (False, 0)):
             p.risk.curvature(some, turns)
     first = "basis True None"
-    if asked != [(True, None), (True, first), (False, f"basis True {first}"), (False, None)]:
+    turned = [(True, None), (True, first), (False, f"basis True {first}")]
+    # The squares of all rows are known, those of some of them or in another basis are not.
+    if asked != [*((*one, False) for one in turned), (False, None, True)]:
         yield f"curvatures of {asked}"
     d, solved = int(rng.integers(1, 4)), list[Any]()
     H, g = _some_hessian(rng, d), rng.normal(size=d)

@@ -106,7 +106,16 @@ def _in_blocks(
 class Mixed(Arrays):
     """Dense blocks, of which every other one is sparse, in some format: all are the same rows."""
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._read: dict[int, Any] = {}  # every pass reads the same blocks
+
     def _block(self, start: int) -> Any:
+        if start not in self._read:
+            self._read[start] = self._made(start)
+        return self._read[start]
+
+    def _made(self, start: int) -> Any:
         block, turn = super()._block(start), start // self.block_rows
         if turn % 2 == 0 or sparse.issparse(block.X):
             return block
@@ -156,6 +165,9 @@ def _of_claim(case: Case, claim: Claim, value: Any, best: Any, found: Any) -> It
     if value is None:
         # The core cannot decide by less than a rounding whether a model lies inside.
         yield f"a bound {found} of a model outside of the problem"
+        return
+    if not (math.isfinite(found.lower) and math.isfinite(found.upper)):
+        yield f"bounds that are no numbers: {found}"
         return
     if not at_least(found.upper, value):
         yield f"upper {found.upper!r} below P = {near(value)!r} by {near(value) - found.upper:.3g}"

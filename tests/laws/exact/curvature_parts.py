@@ -13,7 +13,13 @@ from scipy.sparse import csr_matrix
 from cotas.certificates.core import curvature
 from cotas.certificates.core import hessian as curved
 from cotas.certificates.core.bounds import Pull
-from cotas.certificates.core.curvature import ResidualSums, Slope, fall, residual_sums
+from cotas.certificates.core.curvature import (
+    ResidualSums,
+    Slope,
+    SquaredRisk,
+    fall,
+    residual_sums,
+)
 from cotas.certificates.core.gap import Claim, Weights
 from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.oracle import Rational, near, rational
@@ -68,6 +74,34 @@ def hessians(rng: np.random.Generator) -> Iterator[str]:
     most = (len(T) + 20) * 2.0**-52 * float(np.linalg.norm(T)) * long + 1e-140
     if not spill <= Rational(turned.spill) ** 2 or not 0.2 * most <= turned.spill <= most:
         yield f"spill {turned.spill} of {most}"
+
+
+def known_squares(rng: np.random.Generator) -> Iterator[str]:
+    """Σ sᵢaᵢaᵢᵀ is computed once and nearly exact, and a Hessian is that of what is known."""
+    n, d, free = int(rng.integers(2, 12)), int(rng.integers(1, 4)), bool(rng.random() < 0.5)
+    X, s = rng.normal(size=(n, d)), rng.random(n) + 0.1
+    rows = rows_in(csr_matrix(X) if rng.random() < 0.3 else X, False)
+    risk = SquaredRisk(0.5, None, rows, free, s, 10)
+    squares, additions = risk.squares()
+    A = np.column_stack(
+        [_fractions(X) / _fractions(rows.unit), _fractions(np.ones((n, int(free))))]
+    )
+    apart = np.abs(A.T @ (_fractions(s)[:, None] * A) - _fractions(squares))
+    sizes = np.abs(A).T @ (_fractions(s)[:, None] * np.abs(A))
+    if (apart > (n + additions + 8) * Rational(1, 2**53) * sizes).any():
+        yield f"squares of {n} rows: {squares}"
+    if risk.squares()[0] is not squares:
+        yield "squares that are known were computed again"
+    other = (2.0 * squares, additions + 3)
+    found, plain = (
+        curved.hessian(rows, risk.w, risk.added, free, False, None, known)
+        for known in (other, (squares, additions))
+    )
+    bent = np.diag(np.append(risk.added, [0.0] * free))
+    for H, whole in ((found, 2.0 * squares), (plain, squares)):
+        exact = (whole / risk.w.high + bent) * H.scale * H.scale[:, None]
+        if not np.allclose(H.matrix, exact, rtol=1e-12, atol=1e-12):
+            yield f"a Hessian {H.matrix} of the squares {whole}"
 
 
 def _of_hessian(H: Any, found: Any, n: int) -> Iterator[str]:
@@ -339,5 +373,5 @@ def ways(rng: np.random.Generator) -> Iterator[str]:
 
 
 CURVATURE_PARTS = (
-    hessians, falls, residual_parts, slopes, penalties, turned_slopes, ways,
+    hessians, known_squares, falls, residual_parts, slopes, penalties, turned_slopes, ways,
 )  # fmt: skip

@@ -27,6 +27,7 @@ from laws.exact.kernel_claims import (
 from laws.exact.kernels_as_written import KERNEL_FORMULAS
 from laws.exact.more_claims import softmax_failures, squares_failures
 from laws.exact.more_parts import MORE_PARTS
+from laws.exact.passed_on import PASSED_ON
 from laws.exact.pointed import POINTED
 from laws.exact.refusals import REFUSALS
 from laws.exact.rounding_claims import rounding_failures
@@ -60,6 +61,7 @@ PARTS = (
     *CHARGED,
     *EXTREMES,
     *TWO_WAYS,
+    *PASSED_ON,
 )
 LAWS |= {law.__name__: (partial(contract_failures, laws=(law,)), 25) for law in PARTS}
 LAWS |= {law.__name__: (lambda seed, law=law: list(law()), 1) for law in (*POINTED, *REFUSALS)}

@@ -47,6 +47,7 @@ def large_units(rng: np.random.Generator) -> Iterator[str]:
     for power, less in [*edges, (560, 160)]:
         X = rng.uniform(1.0, 2.0, size=(4, 2)) * 2.0 ** (power - less)
         X *= 2.0 ** rng.integers(-3, 4, size=(4, 2))
+        X[0] *= 2.0 ** rng.choice([0, 40])  # of one row only the squares may leave the range
         frame = framed.Frame(None, np.full(2, 2.0**power))
         for given in (X, csr_matrix(X)):
             found = rows_in(given, False, map, frame).lengths
@@ -125,6 +126,32 @@ def exact_parts(rng: np.random.Generator) -> Iterator[str]:
     yield from differ("length", found, (square, 0.25 + square + 2 * U * square + tiny))
 
 
+def barely_numbers(rng: np.random.Generator) -> Iterator[str]:
+    """Products with K near the end of the range: what is one too large is refused, or enclosed."""
+    n, k = int(rng.integers(2, 5)), int(rng.integers(0, 2))
+    X, W = rng.normal(size=(n, 2)), rng.normal(size=(n, 1))
+    X[rng.integers(n)] *= 10.0 ** rng.uniform(140, 154)
+    W *= 10.0 ** rng.uniform(0, 30)
+    spec = (("linear",), ("sum", ("linear",), ("constant", 1.0)))[k]
+    rows = [[Rational(v) for v in row] for row in X.tolist()]
+    K = [[sum(a * b for a, b in zip(x, z, strict=True)) + k for z in rows] for x in rows]
+    exact = [sum(v * Rational(w) for v, w in zip(row, W[:, 0].tolist(), strict=True)) for row in K]
+    try:
+        with np.errstate(all="ignore"):
+            out, off = (
+                part[:, 0].tolist() for part in gram.Gram(spec, X).times(W, np.ones(n, bool))
+            )
+    except Objection as objection:
+        if objection.code != "not finite" or max(map(abs, exact)) < Rational(10) ** 280:
+            yield f"{objection.code}: products of at most {float(max(map(abs, exact))):.3g}"
+        return
+    for value, most, true in zip(out, off, exact, strict=True):
+        if not (math.isfinite(value) and math.isfinite(most)):
+            yield f"a product of {value} ± {most}"
+        elif abs(Rational(value) - true) > Rational(most):
+            yield f"a product of {value} ± {most}, not {float(true)}"
+
+
 def wrong_hints(rng: np.random.Generator) -> Iterator[str]:
     """A hint at eigenvalues that are none, or too large, proves no shift."""
     n = int(rng.integers(2, 6))
@@ -185,6 +212,13 @@ def _weighted(rng: np.random.Generator, pull: Pull) -> Iterator[str]:
         expected = 0.25 * np.square(s * theta).sum(), square, 2.0 / s.min()
         yield from differ("weighted", values, expected)
         found.refuse(theta)
+        unit, off = 2.0 ** rng.integers(-3, 4, size=2), float(rng.uniform(0.5, 2.0))
+        wide = found.conjugate(Pull(pull.u, unit, off), 0.5, 0.25)
+        moved = [np.abs(pull.u) + unit * off * np.eye(2)[j] for j in (0, 1)]
+        least = max(np.square(0.125 * u / s).sum() for u in moved)
+        most = np.square(0.125 * (np.linalg.norm(pull.u / s) + (unit / s).max() * off))
+        if not least * (1 - 1e-9) <= wide <= most * (1 + 1e-9):
+            yield f"a conjugate of {wide}, not between {least} and {most}"
         if found.loose() != 0.0:
             yield f"coefficients that all have a penalty take {found.loose()} away"
     for bad in (-1.0, math.inf, math.nan):
@@ -252,6 +286,10 @@ def nothing_given(rng: np.random.Generator) -> Iterator[str]:
         best = best_multiple(claim, Weights(None, 1.0, 1.0), *given, 0.0, 0.0, math.inf)
         if best != (0.0, 0.0, 0.0):
             yield f"classes that gain {gain} prove {best}"
+    risk = curvature.SquaredRisk(0.5, None, rows_in(rng.normal(size=(9, 2)), False), False, None, 1)
+    asked = [Claim(risk.risk, 0.1 * rng.normal(size=9), 0.1 * rng.normal(size=2), 0.0)], 1e-9
+    if risk.bounds(*asked) != risk.bounds(*asked, [0.0]):
+        yield f"{risk.bounds(*asked)}, though nothing was near enough"
     # Dense rows with no factor are not read, where they are the most.
     X, c = np.full((9, 2), math.nan), np.zeros((9, 1))
     used = rng.permutation(9)[:2]
@@ -272,6 +310,6 @@ def nothing_given(rng: np.random.Generator) -> Iterator[str]:
 
 
 EXTREMES = (
-    large_units, far_apart, no_numbers, exact_parts, wrong_hints, supports, degrees, small_targets,
-    nothing_known, nothing_given,
+    large_units, far_apart, no_numbers, exact_parts, barely_numbers, wrong_hints, supports, degrees,
+    small_targets, nothing_known, nothing_given,
 )  # fmt: skip

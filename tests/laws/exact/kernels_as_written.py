@@ -260,6 +260,14 @@ def _lines(X: Any, W: Any, line: Any, theta: Any) -> Iterator[str]:
     yield from differ("lines ±", line[1], wide)
 
 
+def _no_products(made: Any) -> Iterator[str]:
+    try:
+        yield f"products {made.times(np.ones((2, 1)), np.ones(2, bool))}"
+    except Objection as objection:
+        if objection.code != "not finite":
+            yield f"products that are no numbers: {objection.code}"
+
+
 def products_refused(rng: np.random.Generator) -> Iterator[str]:
     """Products that leave the range of numbers somewhere, and counts of roundings."""
     X = np.array([[1e150], [1.0], [0.0]])
@@ -272,14 +280,14 @@ def products_refused(rng: np.random.Generator) -> Iterator[str]:
         except Objection as objection:
             if objection.code != "not finite":
                 yield f"products that are no numbers: {objection.code}"
-    for K, e in ((math.inf, 0.0), (1.0, math.inf)):  # either of both
-        made: Any = gram.Gram(("rbf", 1.0, 1.0), np.ones((2, 1)))
-        made.block = lambda A, B, j, K=K, e=e: (np.full((2, 2), K), np.full(2, e), np.ones(2))
-        try:
-            yield f"products {made.times(np.ones((2, 1)), np.ones(2, bool))}"
-        except Objection as objection:
-            if objection.code != "not finite":
-                yield f"products that are no numbers: {objection.code}"
+    whole, one = np.ones((2, 2)), np.array([[1.0], [0.0]])
+    # Either of both, of all the rows or of one.
+    for K, e in ((math.inf, 0.0), (1.0, math.inf)):
+        for rows in (whole[:, :1], one):
+            made: Any = gram.Gram(("rbf", 1.0, 1.0), np.ones((2, 1)))
+            told = np.where(rows > 0, K, 1.0) * whole, np.where(rows > 0, e, 0.0)[:, 0], whole[0]
+            made.block = lambda A, B, j, told=told: told
+            yield from _no_products(made)
     additions = gram.CHUNK + gram.BLOCK // gram.CHUNK
     if not additions + 1 <= gram.ROUNDINGS <= additions + 9:
         yield f"{gram.ROUNDINGS} roundings of a product"

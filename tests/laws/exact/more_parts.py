@@ -204,7 +204,7 @@ def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
     levels: list[float] = []
     loss = SimpleNamespace(
         limits=lambda *given: levels.append(given[-1]) or limits,
-        value=lambda y, z, off: np.full(2, 0.5),
+        value=lambda y, z, off: 0.5 + np.abs(z) + off,
         ulps=8,
     )
     w = gap.Weights(np.ones(2), 2.0, 3.0)

@@ -208,6 +208,10 @@ def _bounds_are_proved() -> Iterator[str]:
     for lower, upper in ((math.nan, 1.0), (0.0, math.inf), (-math.inf, 1.0), (2.0, 1.0)):
         with suppress(Objection):
             yield f"proved {Bounds.proved(lower, upper)}"
+    for upper, part in product((1e308, math.nextafter(math.inf, 0.0)), (0.0, 1e-12, 0.1, 1.0)):
+        with suppress(Objection):  # at the end of the range they may be refused, but not infinite
+            if math.isinf((found := Bounds.proved(0.0, upper, part * upper)).upper):
+                yield f"proved {found}"
     if not Bounds.proved(1.0, 2.0).gap >= 1.0 or not 1.0 > Bounds.proved(1.0, 1.0).gap >= 0.0:
         yield "gap"
     sizes = (0.0, 1e-320, 1e-12, 1.0, 3.0, 1e300)

@@ -189,6 +189,7 @@ def refused_kernels() -> Iterator[str]:
         ("kernel", lambda: kernels.block(short, rows, rows)),
         ("kernel", lambda: kernels.block(("gaussian", np.eye(5)), rows, rows)),
         ("kernel", lambda: kernels.block(("columns", linear, (5,)), rows, rows)),
+        ("kernel", lambda: kernels.block(("columns", linear, (0, 5)), rows, rows)),
         ("kernel", lambda: kernels.block(("precomputed",), rows, rows)),
         ("not finite", lambda: kernels.block(linear, rows * math.nan, rows)),
         ("not finite", lambda: kernels.block(linear, rows * 1e200, rows * 1e200)),

@@ -64,6 +64,8 @@ class Bounds:
         if lower > upper:
             raise Objection("contradiction")
         low, high, moved = moved_apart(float(lower), float(upper), float(charge), *more)
+        if math.isinf(high):  # the largest numbers cannot be moved
+            raise Objection("not finite")
         return cls(low, high, float(charge) + sum(moved), moved)
 
     @property

@@ -30,7 +30,7 @@ def proved_shift(K: FloatArray) -> float:
     error = above(2.0 * gamma(n + 4) * above(float(np.abs(np.diag(K)).sum()), n), 4) + TINY
 
     # The diagonal of K less the error is smaller than that of K, and so is its own error.
-    if n == 0 or is_definite(K - error * np.eye(n)):
+    if is_definite(K - error * np.eye(n)):
         return 0.0
     # Where the eigenvalues are is only a hint.
     for sigma in (error, error - 1.01 * float(np.linalg.eigvalsh(K)[0])):

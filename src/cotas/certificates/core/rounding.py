@@ -146,7 +146,7 @@ def dot(a: FloatArray, b: FloatArray, more: Iterable[float] = ()) -> tuple[float
     """Σ aᵢbᵢ and the numbers of `more`, exact and then rounded once; and how far it is off."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         product, rest = exact_products(np.asarray(a, dtype=np.float64), np.asarray(b, np.float64))
-    if not (np.isfinite(product).all() and np.isfinite(rest).all()):
+    if not np.isfinite(rest).all():  # nor is what is left of a product that is no number
         # Beyond 2⁹⁷⁰ the splitting overflows, and a plain sum is all there is.
         value, off = total(np.append(product, list(more)))
         return value, up(off + above(2 * U * total_up(np.abs(product))))

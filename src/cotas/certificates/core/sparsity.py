@@ -31,7 +31,7 @@ class Sparse:
     """
 
     weights: FloatArray | None
-    positive: bool = False
+    positive: bool
     degree: ClassVar[int] = 0
 
     def refuse(self, theta: FloatArray) -> None:
@@ -55,7 +55,7 @@ class Sparse:
 
     def penalized(self, u: Any) -> Any:
         """The part of a vector, or of a `Pull`, that has a penalty."""
-        if self.weights is None or not len(self.free()):
+        if not len(self.free()):
             return u
         on = np.asarray(self.weights) != 0
         return u._replace(u=u.u[on], unit=u.unit[on]) if isinstance(u, Pull) else u[on]
