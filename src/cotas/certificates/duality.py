@@ -132,7 +132,10 @@ class DualPoint(Together):
         rows = rows_of(X, first.problem.free_bias, facts, each)
         for point in points:
             refuse_other_rows(rows.n, point.multipliers, weights=point.weights)
-        facts = facts or gather_facts(X, y, [point.positive for point in points], each=each)
+        positives = [point.positive for point in points]
+        if facts is None and not any(point.expectation for point in points):
+            facts = Facts(class_sketches(X, y, positives, each))
+        facts = facts or gather_facts(X, y, positives, each)
         claims = [point._claim(np.asarray(y)) for point in points]
         parts = zip(points, all_bounds(rows, claims, first.weights), facts.sketches, strict=True)
         return [

@@ -15,7 +15,6 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import L2, half_square
-from cotas.certificates.core.imbalance import level_of
 from cotas.certificates.core.rows import BLOCK_ROWS, pairwise
 
 from cotas.certificates.core.rounding import (  # isort: skip
@@ -84,8 +83,9 @@ class Sparse:
         loss, y = claim.risk.loss, claim.y
         if not hasattr(loss, "limits"):
             return math.inf
-        nothing = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
-        limits = loss.limits(claim, rows, w, level_of(loss, level, nothing, w.low))
+        losses = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
+        nothing = above(losses / w.low, loss.ulps + 4)  # P of θ = 0, b = 0
+        limits = loss.limits(claim, rows, w, min(level, nothing))
         return above(up(1.0 / w.low) * self.taken(pull, limits))
 
     def taken(self, pull: Pull, limits: FloatArray) -> float:
