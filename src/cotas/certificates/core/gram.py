@@ -86,9 +86,8 @@ class Gram:
 
     def read(self, rows: Any, side: str = "right") -> Any:
         """Some rows in double precision; those that are not very sparse as an array."""
-        A = self.X[rows]
-        width = "narrow" if side == "right" and A.shape[1] <= NARROW else "wide"
-        most = WORTH_FILLING[width if self.spec[0] == "rbf" else "other"]
+        A, wide = self.X[rows], side == "left" or self.X.shape[1] > NARROW
+        most = WORTH_FILLING["other" if self.spec[0] != "rbf" else "wide" if wide else "narrow"]
         if hasattr(A, "toarray") and A.shape[0] * A.shape[1] <= most * A.nnz:
             A = A.toarray()
         return A.astype(np.float64, copy=False)
