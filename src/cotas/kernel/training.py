@@ -13,7 +13,6 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint, presentation
-from cotas.certificates.core.kernels import positive
 from cotas.certificates.device import Maker, computed_by
 from cotas.certificates.kernel import survey_together
 from cotas.certificates.sweep import Facts, class_sketches
@@ -367,7 +366,7 @@ def whole_gram(setting: KernelSetting, problems: int, room: int) -> FloatArray |
     model, n, kernel = setting.model, setting.examples.n_rows, setting.kernel
     if n > FEW or n * problems > MOST_MULTIPLIERS or model.solver != "smo":
         return None
-    if not positive(kernel.spec()):
+    if not kernel.known_mercer:
         return None
     return np.asarray(KernelBlocks(kernel, setting.examples.X, room // 2).whole())
 
