@@ -13,7 +13,14 @@ from cotas.linear.passive_aggressive import PassiveAggressive
 from cotas.selection.choice import Choice, number, regimes_of
 from cotas.selection.fits import Fit, Fitter
 from cotas.selection.parameter import Parameter, final_step
-from cotas.selection.ranking import Standing, in_words, parts_to_settle, regret, winner
+from cotas.selection.ranking import (
+    Standing,
+    in_words,
+    parts_to_settle,
+    regret,
+    what_fits_made,
+    winner,
+)
 from cotas.selection.splits import CheckedRows, Part
 from cotas.selection.walking import Key
 from cotas.selection.yardstick import Yardstick
@@ -159,7 +166,6 @@ def concluded(
     plan: Plan, standings: Sequence[Standing], parts: list[Part], interrupted: bool
 ) -> Choice:
     measure = plan.measure
-    figures = np.array([standing.figures(measure) for standing in standings])
     intervals = {
         by: np.array([standing.interval(by, measure) for standing in standings])
         for by in ("loss", "error")
@@ -175,31 +181,23 @@ def concluded(
     # The λ of the passive-aggressive algorithm limits a step, and is in no objective.
     last = final_step(standings[0].fits[0].model)
     is_lam = plan.parameter.name == "lam" and not isinstance(last, PassiveAggressive)
+    made = what_fits_made(standings, measure, parts, interrupted)
     return Choice(
+        **made,
         over=plan.parameter.over,
         values=tuple(standing.value for standing in standings),
         c=np.array([1.0 / (s.value * size) for s in standings]) if is_lam else None,
-        training_loss=figures[:, 0],
-        training_error=figures[:, 1],
-        validation_loss=figures[:, 2],
-        validation_error=figures[:, 3],
         fold_losses=np.array([[fit.validation.loss for fit in s.fits] for s in standings]),
         loss_interval=intervals["loss"],
         error_interval=intervals["error"],
-        gaps=np.array([standing.gap for standing in standings]),
-        status=tuple(standing.status for standing in standings),
-        regimes=regimes_of(best, figures[:, 0], figures[:, 2], plan.ordered),
+        regimes=regimes_of(best, made["training_loss"], made["validation_loss"], plan.ordered),
         tightened=np.array([max(fit.tightened for fit in s.fits) for s in standings]),
-        certificates=tuple([fit.certificate for fit in s.fits] for s in standings),
         best_index=best,
         safe=safe,
         ranking=ranking,
         regret=regret(decisive, best),
         hold_out=no_certificate("not yet"),
-        loss=measure.loss,
         by=plan.by,
         n_training=round(np.mean([len(part.y) for part in parts])),
-        n_validation=sum(len(part.y_val) for part in parts),
         seconds=np.array([sum(fit.seconds for fit in s.fits) for s in standings]),
-        interrupted=interrupted,
     )
