@@ -43,9 +43,8 @@ def record():
     frame = frame.with_columns(pl.Series("town", towns), pl.Series(HOSTILE, X[:, 0] ** 3), unit=1)
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=80) > 0, "yes", "no")
     table = Table(frame, y, "/there/houses.csv", "csv", "sold")
-    settings = Settings(
-        None, "classification", {"lam": 0.1}, seed=7, command="cotas fit houses.csv"
-    )
+    given = {"task": "classification", "given": {"lam": 0.1}, "seed": 7}
+    settings = Settings(**given, command="cotas fit x.csv")
     return train(Session("fit", quiet=True), table, y, settings)
 
 
@@ -129,7 +128,7 @@ def test_the_page_shows_the_numbers_of_the_model(record):
     for word in (
         "houses.csv",
         "sold",
-        "cotas fit houses.csv",
+        "cotas fit x.csv",
         "column 17",
         "Vigo",
         "never changes",

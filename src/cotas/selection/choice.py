@@ -36,7 +36,6 @@ class Told:
     `_title`, `_table` (the names of the columns, and the rows) and `_conclusions` are its words.
     """
 
-    best_index: int | None = None
     _title: Callable[[], str]
     _table: Callable[[], tuple[list[str], list[list[str]]]]
     _conclusions: Callable[[], list[str]]
@@ -54,7 +53,9 @@ class Told:
     def _repr_html_(self) -> str:
         names, rows = self._table()
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-        body = "".join(_row(row, k == self.best_index) for k, row in enumerate(rows))
+        body = "".join(
+            _row(row, k == getattr(self, "best_index", None)) for k, row in enumerate(rows)
+        )
         below = "".join(f"<p>{html.escape(line)}</p>" for line in self._conclusions())
         return (
             f"{NO_FORMULAS}<b>{html.escape(self._title())}</b><table><thead><tr>{head}</tr></thead>"

@@ -27,7 +27,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.fitting.parameters import check_jobs
 from cotas.running import thread_count
 from cotas.selection.choice import Told, gap_in_words, number
-from cotas.selection.fits import Fit, Fitter, proof_of, seen_by_last, tol_of
+from cotas.selection.fits import Fit, Fitter, Watch, gather, proof_of, seen_by_last, tol_of
 from cotas.selection.parameter import (
     Parameter,
     check_estimator,
@@ -38,7 +38,6 @@ from cotas.selection.parameter import (
 )
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, take
-from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import Counted, Yardstick
 from cotas.stops import InterruptedWarning
 from cotas.words import say

@@ -17,11 +17,10 @@ from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
 from cotas.running import thread_count
 from cotas.selection.choice import Judged, gap_in_words, headings
-from cotas.selection.fits import Fit, Fitter
+from cotas.selection.fits import Fit, Fitter, Watch, gather
 from cotas.selection.parameter import Parameter, check_estimator, is_number, is_whole
 from cotas.selection.ranking import Standing, what_fits_made
 from cotas.selection.splits import Part, read_rows, split
-from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import yardstick
 from cotas.stops import InterruptedWarning
 from cotas.words import say
