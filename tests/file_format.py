@@ -11,14 +11,17 @@ from pathlib import Path
 
 from cotas.files.kinds import FAMILIES
 from cotas.files.models import FORMAT_VERSION
-from cotas.files.records import RECORDS, Estimator, Family, Known, Record
 from cotas.files.schema import (
     LARGEST,
+    RECORDS,
     Array,
     Each,
     Either,
+    Estimator,
+    Family,
     Field,
     Flag,
+    Known,
     Label,
     Labels,
     Mapped,
@@ -26,6 +29,7 @@ from cotas.files.schema import (
     Number,
     Optional,
     Plain,
+    Record,
     RowsField,
     Sentence,
     Text,

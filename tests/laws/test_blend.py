@@ -13,8 +13,7 @@ from sklearn.model_selection import cross_val_score
 import cotas
 from cotas.files.problems import ModelFileError
 from cotas.selection.blend import Blend, answers, members_of
-from cotas.selection.halving import BLEND, Candidate, Halving, Subsample
-from cotas.selection.judging import LEAST_SHARE, Judge
+from cotas.selection.halving import BLEND, LEAST_SHARE, Candidate, Halving, Judge, Subsample
 from cotas.stops import InterruptedWarning, Stop
 from problems import clouds
 

@@ -196,32 +196,32 @@ def test_bench_runs_the_source_tree_or_says_that_it_is_not_there(monkeypatch, tm
         calls.append((call[1:], options["cwd"]))
         return subprocess.CompletedProcess(call, 0, stdout="figures")
 
-    monkeypatch.setattr("cotas.cli.house.subprocess.run", record)
+    monkeypatch.setattr("cotas.cli.info.subprocess.run", record)
     said = cotas("bench", "startup", "--json")
     assert said.code == 0, said.err
     assert calls[0][0] == ["-m", "bench", "startup"]
     assert said.document["output"] == "figures"
-    monkeypatch.setattr("cotas.cli.house.cotas.__file__", str(tmp_path / "a" / "b" / "c.py"))
+    monkeypatch.setattr("cotas.cli.info.cotas.__file__", str(tmp_path / "a" / "b" / "c.py"))
     assert cotas("bench").code == 2
 
 
 def test_warmup_compiles_every_model(monkeypatch):
     """In other processes; here one after another."""
-    from cotas.cli import house
+    from cotas.cli import info
 
     class Pool(contextlib.nullcontext):
         map = staticmethod(map)
 
     seen = []
-    monkeypatch.setattr(house, "ProcessPoolExecutor", lambda *_: Pool(Pool))
+    monkeypatch.setattr(info, "ProcessPoolExecutor", lambda *_: Pool(Pool))
     monkeypatch.setattr(
-        house, "_fit_quietly", lambda name, X, y: seen.append((name, type(X), X.dtype, X.shape))
+        info, "_fit_quietly", lambda name, X, y: seen.append((name, type(X), X.dtype, X.shape))
     )
     said = cotas("warmup", "--json")
     assert said.code == 0
-    large = sum(name.endswith("Boost") for name in house.NAMES.values())
+    large = sum(name.endswith("Boost") for name in info.NAMES.values())
     assert len(seen) == 3 * len(said.document["seconds"]) + 3 * large == len(set(seen))
-    assert set(said.document["seconds"]) == set(house.NAMES)
+    assert set(said.document["seconds"]) == set(info.NAMES)
 
 
 def test_the_report_is_one_file(shop, tmp_path):

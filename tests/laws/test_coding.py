@@ -12,11 +12,11 @@ from cotas.files.cells import understood
 from cotas.files.dates import FORMS, order_is_open, parsed, tell_form
 from cotas.files.frames import coded, in_words, is_coded, uncoded
 from cotas.files.tables import Table, read_coded, read_table
-from cotas.preparation.assembling import Codes, compressed, dense
 from cotas.preparation.columns import roles_of
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.record import summarize
+from cotas.preparation.statistics import Codes, compressed, dense
 
 
 def frames_of_words():

@@ -227,7 +227,7 @@ import gc, warnings
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 import cotas
-from cotas.cli.house import compile_loops, NAMES
+from cotas.cli.info import compile_loops, NAMES
 from cotas.cli.models import CLASSIFIERS, build
 from cotas.loops.cache import SealedCache
 

@@ -33,7 +33,7 @@ def test_the_bound_of_declared_draws_holds_as_often_as_it_says():
     for seed in range(SEEDS):
         frame, y = drawn(100, np.random.default_rng(seed))
         given = {"seed": seed, "confidence": CONFIDENCE, "equal_rows": "independent"}
-        settings = Settings(None, "classification", {}, hold_out=0.3, **given)
+        settings = Settings(task="classification", hold_out=0.3, **given)
         rows, _ = split(Table(frame, None, "", "frame"), y, settings)
         with_equal_rows += copies(rows.table, y)[0] is not None
         model = cotas.tables.PreparedModel(cotas.LinearSVM(lam=0.1, tol=1e-2))

@@ -5,8 +5,7 @@ import pytest
 
 import cotas.files.kinds  # noqa: F401  (declares them)
 from cotas.exceptions import ModelFileError
-from cotas.files.records import RECORDS
-from cotas.files.schema import Array, Each, Mapped, Number, Scope, Text, Together, Whole
+from cotas.files.schema import RECORDS, Array, Each, Mapped, Number, Scope, Text, Together, Whole
 from file_format import title, words
 
 LENGTHS = {letter: 3 + i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}

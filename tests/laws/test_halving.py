@@ -272,7 +272,7 @@ def test_the_rows_held_out_play_no_part_in_the_choice(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("\n".join(lines))
     table = read_table(tmp_path / "t.csv")
     split = np.arange(90), np.arange(90, 120)
-    settings = Settings("auto", "regression", {}, trials=4)
+    settings = Settings("auto", "regression", trials=4)
     coefs = []
     for scale in (1.0, -50.0):
         targets = np.concatenate([y[:90], scale * y[90:]])

@@ -171,7 +171,6 @@ def test_the_layout_of_the_data_does_not_matter(layout):
 def test_a_large_problem_in_single_precision_is_certified_in_double(monkeypatch):
     X, y = clouds(1500, 5, noise=1.5)
     monkeypatch.setattr(smo_module, "WORKING_SET", 64)
-    monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
     model = cotas.KernelSVM(RBF(2.0), C=1.0, tol=1e-8, cache_mb=2).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-8
     assert model.certificate_.verify(X, y)

@@ -10,8 +10,7 @@ from test_report import Outline
 
 import cotas as library
 from cotas.certificates.presentation import OPTIMIZATION, apart
-from cotas.cli.progress import Watcher
-from cotas.cli.session import Session
+from cotas.cli.session import Session, Watcher
 from terminal import cotas, customers
 
 

@@ -20,7 +20,6 @@ from problems import clouds, three_clouds
 def eager(monkeypatch):
     """Small working sets, single precision, and shrinking from the first rows on."""
     monkeypatch.setattr(smo_module, "WORKING_SET", 64)
-    monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
     monkeypatch.setattr(smo_module, "FEWEST_TO_SHRINK", 0)
     monkeypatch.setattr(smo_module, "SETTLING", np.inf)
     monkeypatch.setattr(smo, "SPARED", 4)

@@ -1,15 +1,18 @@
 """Least squares batch by batch: what the checker proves of rows that are gone."""
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from test_least_squares_certificate import exact_minimum, regressions
 
 from cotas import LeastSquares, Ridge
-from cotas.certificates import SquaredLossPoint
+from cotas.certificates import SquaredLossPoint, streamed
 from cotas.certificates.streamed import Stream
+from cotas.regression import task
 from problems import LAYOUTS, regression, targeted
 
 X, Y = regression(120, 5, seed=2)
@@ -23,7 +26,7 @@ MODELS = [
 ]
 
 
-def streamed(model, X, y, weights=None, batches=BATCHES):
+def in_batches(model, X, y, weights=None, batches=BATCHES):
     for batch in batches:
         given = {} if weights is None else {"sample_weight": weights[batch]}
         model.partial_fit(X[batch], y[batch], **given)
@@ -35,7 +38,7 @@ def streamed(model, X, y, weights=None, batches=BATCHES):
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 def test_the_certificate_is_about_all_the_rows(model, layout, offset):
     moved = LAYOUTS[layout](X + offset)
-    model = streamed(model.__class__(**model.get_params()), moved, Y)
+    model = in_batches(model.__class__(**model.get_params()), moved, Y)
     certificate = model.certificate_
     assert certificate.holds
     assert certificate.relative_gap <= 1e-9
@@ -62,12 +65,12 @@ def test_weights_count_in_whichever_batch_they_come(model):
 
 def test_several_targets():
     both = np.column_stack([Y, X[:, 1] - Y])
-    model = streamed(Ridge(lam=0.1), X, both)
+    model = in_batches(Ridge(lam=0.1), X, both)
     assert [c.holds and c.verify(X, both) for c in model.certificate_.singles] == [True, True]
 
 
 def test_changing_the_model_ends_the_certificate():
-    model = streamed(LeastSquares(), X, Y)
+    model = in_batches(LeastSquares(), X, Y)
     before = model.certificate_
     model.coef_ = model.coef_ + 0.1
     assert not model.certificate_.holds
@@ -105,3 +108,61 @@ def test_the_solver_is_not_believed():
     assert model.certificate_.holds
     assert model.certificate_.gap > 1e-4
     assert model.certificate_.verify(X, Y)
+
+
+@given(regressions(), st.integers(0, 99), st.sampled_from([0.0, 1e-3, 1.0]), st.integers(1, 5))
+def test_products_enclose_the_exact_minimum(problem, seed, noise, piece):
+    """However many rows of a block are added up at a time."""
+    X, y, lam, bias, weights = problem
+    rng, best = np.random.default_rng(seed), exact_minimum(X, y, lam, bias, weights)
+    size = np.abs(y).max() / (np.abs(X).max() or 1.0)
+    theta, theta0 = noise * size * rng.normal(size=X.shape[1]), float(bias) * noise * rng.normal()
+    point = SquaredLossPoint(theta, theta0, lam, bias, weights=weights)
+    with mock.patch.multiple(streamed, PIECE=piece, BLOCK_ROWS=2 * piece + 1):
+        [found] = Stream.of_rows(X, y, weights, [None]).proved([point])
+    if found.kind == "none":  # collinear columns
+        return
+    # `best` is a rational number rounded once.
+    assert found.lower <= best * (1 + 2**-52)
+    assert best * (1 - 2**-52) <= found.upper
+
+
+@pytest.fixture
+def from_products(monkeypatch):
+    """Few rows count as many."""
+    monkeypatch.setattr(task, "WORTH_PRODUCTS", 1)
+    monkeypatch.setattr(task, "ROWS_A_COLUMN", 4)
+    monkeypatch.setattr(streamed, "PIECE", 16)
+    monkeypatch.setattr(streamed, "BLOCK_ROWS", 50)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_many_rows_are_proved_from_products(from_products, monkeypatch, model, layout, offset):
+    rows, weights = LAYOUTS[layout](X + offset), np.linspace(0.1, 3.0, len(Y))
+    model = model.__class__(**model.get_params())
+    with monkeypatch.context() as no_other_proof:
+        if layout in ("dense", "fortran"):
+            no_other_proof.setattr(task, "SquaredSurvey", None)
+        model.fit(rows, Y, sample_weight=weights)
+    certificate = model.certificate_
+    assert certificate.holds
+    assert certificate.relative_gap <= 1e-8
+    assert certificate.verify(rows, Y)
+    assert not certificate.verify(rows, np.where(np.arange(120) == 7, -Y, Y))
+    monkeypatch.setattr(task, "WORTH_PRODUCTS", np.inf)
+    other = model.__class__(**model.get_params()).fit(rows, Y, sample_weight=weights)
+    np.testing.assert_allclose(model.predict(rows), other.predict(rows), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:The matrix A")
+@pytest.mark.parametrize("exact", [True, False])
+def test_where_products_prove_too_little_the_rows_are_read(from_products, exact):
+    """A fit that reaches every y, and collinear columns."""
+    rows = X if exact else np.hstack([X, X[:, :2] + X[:, 2:4]])
+    y = X @ np.arange(5.0) if exact else Y
+    model = LeastSquares().fit(rows, y)
+    assert model.certificate_.holds
+    assert model.certificate_.relative_gap <= model.tol
+    assert model.certificate_.verify(rows, y)

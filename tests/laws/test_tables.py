@@ -127,7 +127,7 @@ def test_batches_make_up_the_table(tmp_path, name, rows):
 
 
 def test_batches_are_cut_between_rows_and_not_within_quotes(tmp_path, monkeypatch):
-    monkeypatch.setattr("cotas.files.lines.blocks_of_lines.__defaults__", (11, None))
+    monkeypatch.setattr("cotas.files.csv_dialect.blocks_of_lines.__defaults__", (11, None))
     frame = pl.DataFrame({"x": range(50), "c": ["plain", 'a\n"b"\nc'] * 25})
     path = written(frame, tmp_path / "t.csv")
     parts = list(batches(path, 3, types={"x": pl.Int64}))
@@ -181,7 +181,7 @@ def test_blocks_and_batches_of_libsvm_make_up_the_matrix(tmp_path, examples, mon
     path = tmp_path / "t.svm"
     dump_svmlight_file(*examples, str(path))
     whole, y = read_libsvm(path)
-    monkeypatch.setattr("cotas.files.lines.blocks_of_lines.__defaults__", (100, None))
+    monkeypatch.setattr("cotas.files.csv_dialect.blocks_of_lines.__defaults__", (100, None))
     X, labels = read_libsvm(path, n_jobs=3)
     assert (whole != X).nnz == 0
     assert (y == labels).all()

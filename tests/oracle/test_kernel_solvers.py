@@ -72,7 +72,6 @@ def test_small_working_sets_single_precision_and_a_small_cache_change_nothing(mo
     K = gram(kernel, X)
     best = least_of_signed_dual(K, y, weights, lam, True)
     monkeypatch.setattr(smo_module, "WORKING_SET", 16)
-    monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
     for room, cache in [(1 << 20, 1 << 20), (0, 20 * 4 * 400), (0, 0)]:
         blocks = KernelBlocks(kernel, X, room)
         for found in smo(blocks, SignedDual.of(y, weights, lam, True), 1e-8, cache):
@@ -133,7 +132,6 @@ def test_a_start_of_any_kind_is_made_feasible():
 def test_noise_in_the_rows_is_not_taken_for_slow_progress(monkeypatch):
     """Rows so noisy that no gap comes near the goal: the solver must turn to better ones."""
     X, y = clouds(200, 3, noise=1.3)
-    monkeypatch.setattr(smo_module, "ALWAYS_DOUBLE", 0)
     monkeypatch.setattr(smo_module, "WORKING_SET", 32)
     monkeypatch.setattr(smo_module, "PATIENCE", 20)
     random = np.random.default_rng(0)

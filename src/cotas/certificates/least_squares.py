@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Self
@@ -15,8 +15,6 @@ from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
-from cotas.certificates.core.rows import pairwise
-from cotas.certificates.core.sparse_rows import flipped
 from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
 from cotas.certificates.sweep import EPS, Sketch, refuse_other_rows, rows_of
@@ -126,6 +124,7 @@ class SquaredSurvey:
         constants = (constant_model(y, one.weights, one.free_bias) for y in self.targets.T)
         # P of the best constant model, and what rounding may hide of it.
         self.constants = [spread + ROUNDED * square for spread, square in constants]
+        self.sketches: Callable[[], list[Sketch]]
         self.sketches = cache(sketches_in_passing(self.rows, self.targets))
         self.risk: SquaredRisk | Objection
         try:
@@ -134,33 +133,18 @@ class SquaredSurvey:
         except Objection as objection:
             self.risk = objection
 
-    def few_rows_show_curvature(self) -> bool:
-        """Whether the proof is likely to need the curvature of no more than some of the rows."""
-        if isinstance(self.risk, Objection):
-            raise self.risk
-        return self.rows.d <= LARGEST_HESSIAN and self.risk.curvature(True, 0)[1] > 0
+    def take(
+        self, sketches: list[Sketch], shift: FloatArray | None, G: FloatArray, additions: int
+    ) -> None:
+        """Take what another proof of the same rows has read of them.
 
-    def products(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Σ sᵢaᵢaᵢᵀ with a = (x − m, 1), m being the shift of the rows, and Σ fᵢ(xᵢ − m).
-
-        For a solver to begin with: the pass that measures the rows and adds up their curvature for
-        the proof has these products at hand, with a free bias.
+        G is Σ s(x − m, 1)(x − m, 1)ᵀ, and helps if m is the shift of the rows here.
         """
-        if isinstance(self.risk, Objection):
-            raise self.risk
-        parts, note = dict[int, FloatArray](), self.rows.also
-
-        def also(span: slice, block: Matrix) -> None:
-            turned = flipped(block)
-            parts[span.start] = np.array([turned @ some for some in factors[span].T]).T
-            if note is not None:
-                note(span, block)
-
-        self.rows.also = also
-        squares = self.risk.squares()[0] * np.append(self.rows.unit, 1.0)
-        self.rows.also = note
-        combined = pairwise(parts[span.start] for span in self.rows.spans)[0]
-        return squares * np.append(self.rows.unit, 1.0)[:, None], combined
+        self.rows.also, self.sketches = None, lambda: sketches
+        own = self.rows.shift
+        same = own is None if shift is None else own is not None and np.array_equal(own, shift)
+        if same and not isinstance(self.risk, Objection):
+            self.risk.take_squares(G, additions)
 
     def certificates(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
         said = []

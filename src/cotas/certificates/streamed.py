@@ -1,4 +1,4 @@
-"""Least squares on batches whose rows are gone: the checker keeps products of its own.
+"""Least squares from products: on batches whose rows are gone, and on rows far more than columns.
 
 Of each batch the checker adds up G = Σ sᵢaᵢaᵢᵀ with a = (x, 1, y), while the rows are there, x and
 y being measured from a fixed point m near the rows of the first batch. G determines P for every
@@ -11,16 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.choices import SAMPLE
 from cotas.certificates.core.curvature import SquaredFound, fall
-from cotas.certificates.core.hessian import Hessian
+from cotas.certificates.core.hessian import Hessian, worth_storing
 from cotas.certificates.core.rounding import (
     SMALL,
     TINY,
@@ -34,11 +35,16 @@ from cotas.certificates.core.rounding import (
     total,
     up,
 )
-from cotas.certificates.core.rows import pairwise
+from cotas.certificates.core.rows import Rows, pairwise
+from cotas.certificates.core.sparse_rows import flipped, made_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.presentation import in_words
-from cotas.certificates.sweep import Sketch, rows_of, sketches_of
+from cotas.certificates.sweep import Sketch, as_sketches, project, rows_of, sketch_sums
 from cotas.certificates.targets import ROUNDED, targets_of
+
+# Bytes of a block, which should stay in the cache, and its rows, so many of which are added up at
+# a time: the more, the more rounding is charged for.
+BLOCK_BYTES, BLOCK_ROWS, PIECE = 1 << 20, 2048, 256
 
 GONE = (
     "The rows of earlier batches are gone; the numbers are from products that the checker added up "
@@ -72,36 +78,45 @@ class Stream:
         cls, X: Matrix, y: AnyArray, weights: FloatArray | None, columns: Sequence[int | None],
         each: Each = map, before: Self | None = None,
     ) -> Self:  # fmt: skip
-        """The products of one batch, with those of the batches `before` it."""
+        """The products of one batch, with those of the batches `before` it, in one pass."""
         rows = rows_of(X, False, each=each)
-        n, d = rows.n, rows.d
+        n, d, start = rows.n, rows.d, 0 if before is None else before.n_rows
         targets = targets_of(n, y, columns)
-        s = np.ones(n) if weights is None else np.asarray(weights, np.float64)
-        if before is None:
-            # Blocks are made dense, so that sparse rows may be moved too.
-            some = rows.read(slice(0, n, max(1, n // SAMPLE)))
-            shift = rows_of(some.toarray() if rows.sparse else some, True).shift
-            middle = targets.mean(axis=0)
-            centre = np.concatenate([np.zeros(d) if shift is None else shift, middle])
-        else:
-            centre = before.centre
+        centre = _centre_of(rows, targets) if before is None else before.centre
+        roots = None if weights is None else np.sqrt(weights)
 
-        def read(span: slice) -> FloatArray:
+        def read(span: slice) -> Any:
             part = rows.read(span)
-            part = part.toarray() if rows.sparse else part
-            ones = np.ones((len(part), 1))
-            A = np.hstack([part - centre[:d], ones, targets[span] - centre[d:]])
-            return np.asarray(A.T @ (s[span, None] * A))
+            others = np.column_stack([np.ones(part.shape[0]), targets[span] - centre[d:]])
+            squares = _squares(part, others, centre[:d], None if roots is None else roots[span])
+            return squares, sketch_sums(project(part), targets[span], start + span.start)
 
+        spans = _spans(rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            gram, additions = pairwise(each(read, rows.spans))
-        tallest = max(span.stop - span.start for span in rows.spans)
-        start = 0 if before is None else before.n_rows
-        value, off = total(s)
-        weight, roundings = (down(value - off), up(value + off)), tallest + additions + 8
-        sketches = sketches_of(rows.X, targets, each, start)
+            found = each(read, spans)
+            squares, sums = zip(*found, strict=True)
+            gram, additions = pairwise(squares)
+        value, off = (float(n), 0.0) if weights is None else total(weights)
+        weight = (down(value - off), up(value + off)) if off else (value, value)
+        stop = spans[0].stop
+        roundings = (stop if rows.sparse else min(stop, PIECE + stop // PIECE + 1)) + additions + 8
+        most = np.abs(targets).max(axis=0)
+        sketches = as_sketches(np.asarray(sum(sums)), (start + n, d), most)
         one = cls(1, n, weight, centre, gram, roundings, sketches, weights)
         return one if before is None else before._and(one)
+
+    @property
+    def shift(self) -> FloatArray | None:
+        """What x was measured from; None for zero."""
+        centre = self.centre[: len(self.centre) - len(self.sketches)]
+        return centre if centre.any() else None
+
+    def products(self) -> tuple[FloatArray | None, FloatArray, list[FloatArray]]:
+        """What x and y were measured from, then Σsxxᵀ, Σsx, Σsxyᵀ, Σsy and Σsy²: for a solver."""
+        G, d = self.gram, len(self.centre) - len(self.sketches)
+        seconds = G.diagonal()[d + 1 :]
+        sums = [G[:d, :d], G[:d, d], G[:d, d + 1 :], G[d, d + 1 :], seconds]
+        return self.shift, self.centre[d:], sums
 
     def _and(self, other: Self) -> Self:
         """These batches and one more."""
@@ -125,6 +140,11 @@ class Stream:
 
     def certificates(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
         """One for each target: about all the batches, whatever the weights of the points say."""
+        note = f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}"
+        return [one.noted(note) for one in self.proved(points)]
+
+    def proved(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
+        """The same of rows that are still there."""
         return [
             self._certificate(c, replace(p, weights=self.weights)) for c, p in enumerate(points)
         ]
@@ -183,7 +203,7 @@ class Stream:
         try:
             found = self.bounds(c, point)
         except Objection as objection:
-            return no_certificate(in_words(objection), (GONE,), point)
+            return no_certificate(in_words(objection), (), point)
         d, size = len(point.coef), sum(self.weight) / 2
         mean = self.gram[d, d + 1 + c] / size
         square = self.gram[d + 1 + c, d + 1 + c] / size
@@ -191,8 +211,50 @@ class Stream:
         spread = square - mean**2 if point.free_bias else about_zero
         constant = float(0.5 * spread + ROUNDED * about_zero)
         about = (SquaredFound(found), constant, self.sketches[c])
-        whole = in_certificate(point, *about, weights=point.weights)
-        return whole.noted(f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}")
+        return in_certificate(point, *about, weights=point.weights)
+
+
+def _spans(rows: Rows) -> list[slice]:
+    """Blocks that stay in the cache: each has few Python calls, and few roundings."""
+    entries = rows.X.nnz / rows.n if rows.sparse else rows.d
+    step = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), BLOCK_ROWS))
+    return [slice(a, min(a + step, rows.n)) for a in range(0, rows.n, step)]
+
+
+def _centre_of(rows: Rows, targets: FloatArray) -> FloatArray:
+    """A point near the rows, by a look at some of them: any will do."""
+    X = rows.X
+    if rows.sparse:  # blocks of sparse rows that are moved are made dense
+        X = X[:: max(1, rows.n // SAMPLE)].toarray()
+    shift = rows_of(X, True).shift
+    return np.concatenate([np.zeros(rows.d) if shift is None else shift, targets.mean(axis=0)])
+
+
+def _squares(
+    part: Matrix, others: FloatArray, centre: FloatArray, roots: FloatArray | None
+) -> FloatArray:
+    """Σ saaᵀ of some rows, a being (x − centre, others); of sparse rows by what they store."""
+    d = part.shape[1]
+    if roots is not None:
+        others = others * roots[:, None]
+    if sparse.issparse(part) and not centre.any() and worth_storing(part):
+        if roots is not None:
+            data = part.data * np.repeat(roots, np.diff(part.indptr))
+            part = made_of(type(part), (data, part.indices, part.indptr), part.shape)
+        turned, whole = flipped(part), np.empty((d + others.shape[1],) * 2)
+        whole[:d, :d] = (turned @ part).toarray()
+        whole[:d, d:] = turned @ others
+        whole[d:, :d], whole[d:, d:] = whole[:d, d:].T, others.T @ others
+        return whole
+    A = np.empty((part.shape[0], d + others.shape[1]))
+    np.subtract(part.toarray() if sparse.issparse(part) else part, centre, out=A[:, :d])
+    if roots is not None:
+        A[:, :d] *= roots[:, None]
+    A[:, d:] = others
+    even = len(A) - len(A) % PIECE
+    pieces = A[:even].reshape(-1, PIECE, A.shape[1])
+    found = np.matmul(pieces.transpose(0, 2, 1), pieces).sum(axis=0)
+    return np.asarray(found + A[even:].T @ A[even:])
 
 
 def _both(one: Sketch, other: Sketch) -> Sketch:

@@ -251,7 +251,7 @@ COMMANDS = {
         "Say what a saved model has learned, and what is proved about it.",
     ),
     "compare": (
-        "compare:compare",
+        "along:compare",
         "Train all suitable models side by side: time, gap, error and its bound.",
     ),
     "path": (
@@ -263,19 +263,19 @@ COMMANDS = {
         "Training and validation loss against c = 1/(λn), and where under- and overfitting begin.",
     ),
     "separable": (
-        "separable:separable",
+        "along:separable",
         "Is there a hyperplane between two classes? The answer is proved, yes or no.",
     ),
-    "export": ("export:export", "Write a model for other programs, as ONNX."),
-    "clean": ("house:clean", "Remove the pages that were made of tables too large for memory."),
+    "export": ("explain:export", "Write a model for other programs, as ONNX."),
+    "clean": ("info:clean", "Remove the pages that were made of tables too large for memory."),
     "lab": ("lab:lab", "Open the lab in a browser: move points, take steps, see the proof follow."),
     "reproduce": (
-        "house:reproduce",
+        "info:reproduce",
         "Compute the figures of the source documents anew and save them as PNG, SVG or PDF.",
     ),
-    "bench": ("house:bench", "Measure speed against other libraries; needs the source tree."),
+    "bench": ("info:bench", "Measure speed against other libraries; needs the source tree."),
     "warmup": (
-        "house:warmup",
+        "info:warmup",
         "Compile the loops ahead, so that the first fit does not wait for them.",
     ),
     "info": (

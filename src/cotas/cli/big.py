@@ -18,8 +18,7 @@ from cotas.cli.data import read_as_classes, target_name
 from cotas.cli.models import DEFAULTS, build, check_suits
 from cotas.cli.options import Columns
 from cotas.cli.outcome import model_lines, proofs, shape, show_classes, told
-from cotas.cli.progress import Watcher
-from cotas.cli.session import Session
+from cotas.cli.session import Session, Watcher
 from cotas.cli.sizes import TooBig
 from cotas.cli.streams import writing
 from cotas.cli.training import (
@@ -36,9 +35,8 @@ from cotas.files.tables import Table, batches
 from cotas.fitting.from_source import squared_error
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
-from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.prepared_model import PreparedModel, Recipe
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
-from cotas.preparation.recipe import Recipe
 from cotas.preparation.streamed import learn, rows_to_learn_from
 from cotas.preparation.targets import tell_task
 from cotas.report.figures import alarms_of
@@ -72,7 +70,7 @@ def text_of(options: Any) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted((name, value) for name, value in options.reading().items() if value))
 
 
-def refuse_what_needs_memory(settings: Settings, report: Path | None, columns: Columns) -> None:
+def refuse_what_needs_memory(settings: Settings, columns: Columns) -> None:
     """Raise for wishes that pages do not serve, or nothing does."""
     check_share(settings.hold_out)
     wishes = {
@@ -80,7 +78,7 @@ def refuse_what_needs_memory(settings: Settings, report: Path | None, columns: C
         "--select": settings.select is not None,
         "--group": settings.group is not None,
         "--probabilities": settings.probabilities,
-        "--report": report is not None,
+        "--report": settings.report is not None,
         "--category": bool(columns.category),
     }
     for name in (name for name, asked in wishes.items() if asked):
@@ -136,7 +134,6 @@ def fit_from_pages(
     target: str | None,
     settings: Settings,
     columns: Columns,
-    out: Path | None,
 ) -> Any:
     """Prepare, train, measure and say what is proved, a few pages being in memory at a time."""
     session.remark(big.words())
@@ -163,11 +160,11 @@ def fit_from_pages(
         # A page that is set aside may begin with rows that the preparation was learned from.
         seen = rows_to_learn_from(pages.n_rows, settings.hold_out) - training.n_rows
         bound = cotas.hold_out_bound(wrong[max(0, seen) :], confidence=settings.confidence)
-    if out is not None:
-        _save(learned, model, bound, settings, remarks, out, columns)
+    if settings.out is not None:
+        _save(learned, model, bound, settings, remarks, settings.out, columns)
     quality = _quality(model, held_out or training, learned.some_targets, settings)
     found = PagedFit(learned, training, held_out, model, seconds, bound, quality, remarks)
-    _report(session, big.files[0].name, found, settings, out)
+    _report(session, big.files[0].name, found, settings)
     return model
 
 
@@ -288,10 +285,9 @@ def _save(
         PreparedModel.of(learned.preparation, model).save(out, recipe=recipe)
 
 
-def _report(
-    session: Session, name: str, found: PagedFit, settings: Settings, out: Path | None
-) -> None:
+def _report(session: Session, name: str, found: PagedFit, settings: Settings) -> None:
     """The result in a few lines, or as a document: as it is said of a table in memory."""
+    out = settings.out
     pages, model, quality = found.learned.pages, found.model, found.quality
     errors, learned = dict(found.errors(settings.task)), found.learned
     columns = pages.n_features if learned.some_rows is None else learned.some_rows.width

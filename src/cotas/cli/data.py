@@ -17,13 +17,11 @@ from cotas.cli.session import Session
 from cotas.cli.streams import writing
 from cotas.datasets import HOUSE_COLUMNS, houses
 from cotas.files.atomic import replacing
-from cotas.files.compression import Limits
-from cotas.files.csv_tables import Wishes
 from cotas.files.dates import SOME_CELLS, tell_form, without_odd_cells
 from cotas.files.frames import is_text, polars
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, Remark, remark
-from cotas.files.tables import Table, part_of, read_coded
+from cotas.files.tables import Table, as_told, part_of, read_coded
 from cotas.preparation.targets import as_target, tell_task
 from cotas.words import in_one, say
 
@@ -93,9 +91,8 @@ def open_table(
     else:
         # What is dropped is not looked at, so it may hold anything.
         text = [*(columns.category or []), *drop, *options.pop("categories", [])]
-        given = columns.reading()
-        limits = Limits(columns=given.pop("max_columns"), memory=given.pop("max_memory"))
-        table = read_coded(name, Wishes(**given, words=tuple(text)), limits, **options)
+        wishes, limits = as_told(columns.reading() | {"categories": text})
+        table = read_coded(name, wishes, limits, **options)
         table, target = _with_a_target(table, _by_number(table, target), drop)
         _refuse_infinite(table, target)
         table = _dates_alone(table, [*text, target])

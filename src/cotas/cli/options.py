@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 import typer
@@ -153,3 +154,61 @@ class Columns(TextOptions):
 
 
 NO_WISHES = Columns()
+
+
+ModelName = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="svm, kernel-svm, perceptron, averaged-perceptron, passive-aggressive, pegasos, "
+        "adaboost, real-adaboost, logitboost, gentleboost, …; ridge, least-squares, lasso, "
+        "elastic-net, kernel-ridge, kernel-svr, ls-boost, forward-stagewise, …; or auto. "
+        "Default: svm or ridge, by the task.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What is to be trained, how it is judged, and where it goes."""
+
+    model: ModelName = None
+    task: Task = "auto"
+    lam: Annotated[float | None, typer.Option(help="λ, the weight of the penalty.")] = None
+    tol: Annotated[float | None, typer.Option(help="The relative gap to prove.")] = None
+    select: Annotated[
+        str | None, typer.Option(help="Choose this parameter by validation: lam, n_estimators, …")
+    ] = None
+    param: Param = None
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the model here.")] = None
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None
+    hold_out: HoldOut = 0.2
+    group: Group = None
+    equal_rows: EqualRows = "copies"
+    confidence: Annotated[float, typer.Option(help="Of the bound for future rows.")] = 0.95
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities", help="Learn probabilities from the scores, on folds of the rows."
+        ),
+    ] = False
+    max_time: Annotated[float | None, typer.Option(help="Seconds for training.")] = None
+    time: Annotated[float, typer.Option(help="Seconds for the choice of --model auto.")] = 60.0
+    trials: Annotated[
+        int | None, typer.Option(help="So many settings at most for --model auto.")
+    ] = None
+    single: Annotated[
+        bool, typer.Option("--single", help="No blend of several models from --model auto.")
+    ] = False
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="A table that takes more, such as 2GB, is read from pages on disk. Default: what "
+            "is free."
+        ),
+    ] = None
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if the gap asked for was not proved.")
+    ] = False
+    seed: Seed = 0

@@ -21,9 +21,9 @@ from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
 from cotas.cli.saved import PredictionTally, Saved, open_model
 from cotas.cli.session import Session
 from cotas.cli.streams import STANDARD_OUTPUT, writing
-from cotas.files.as_given import AsGiven, Block
 from cotas.files.atomic import replacing
 from cotas.files.cells import MONEY, words_for_missing
+from cotas.files.csv_tables import AsGiven, Block
 from cotas.files.frames import polars, polars_errors
 from cotas.files.names import some
 from cotas.files.problems import DataFileError

@@ -25,8 +25,8 @@ from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import UNEXPECTED
 from cotas.cli.command import UsageError, code_of
 from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
-from cotas.cli.progress import Watcher
-from cotas.cli.session import Session
+from cotas.cli.options import FitOptions
+from cotas.cli.session import Session, Watcher
 from cotas.files.frames import coded
 from cotas.files.models import versions
 from cotas.files.names import meant
@@ -49,25 +49,12 @@ FEWEST_TO_SPLIT = 30
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What was asked for."""
+class Settings(FitOptions):
+    """What was asked for, the parameters of the model, and how columns are to be prepared."""
 
-    model: str | None
-    task: str
-    given: dict[str, Any]
-    seed: int = 0
-    hold_out: float = 0.2
-    confidence: float = 0.95
-    select: str | None = None
-    max_time: float | None = None
+    given: dict[str, Any] = field(default_factory=dict)
     command: str = ""
     preparation: Preparation = field(default_factory=Preparation)
-    group: str | None = None
-    time: float = 60.0
-    trials: int | None = None
-    single: bool = False
-    probabilities: bool = False
-    equal_rows: str = "copies"
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,66 +24,93 @@ def import_onnx() -> Any:
     return onnx
 
 
+def _node(kind: str, *, swapped: bool = False) -> Callable[[Value, Any], Value]:
+    """The operator of Python that writes down this node of two values."""
+
+    def write(self: Value, other: Any) -> Value:
+        pair = (other, self) if swapped else (self, other)
+        return self.graph.op(kind, *pair)
+
+    return write
+
+
+class Value:
+    """What a node computes, or a constant; arithmetic with it, and with arrays, makes nodes."""
+
+    __array_ufunc__ = None  # NumPy leaves arithmetic with it to this class
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    __add__ = __radd__ = _node("Add")
+    __mul__ = __rmul__ = _node("Mul")
+    __sub__, __rsub__ = _node("Sub"), _node("Sub", swapped=True)
+    __truediv__, __pow__, __matmul__ = _node("Div"), _node("Pow"), _node("MatMul")
+    __gt__, __and__, __or__ = _node("Greater"), _node("And"), _node("Or")
+
+    def op(self, kind: str, *others: Any, **attributes: Any) -> Value:
+        """What an operation makes of this value and others."""
+        return self.graph.op(kind, self, *others, **attributes)
+
+    def cast(self, dtype: Any) -> Value:
+        """The same in another type."""
+        kind = self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.op("Cast", to=kind)
+
+    def where(self, yes: Any, no: Any) -> Value:
+        """One where this is true, else the other."""
+        return self.op("Where", yes, no)
+
+    def sums(self) -> Value:
+        """The sum of each row, as a column."""
+        return self.op("ReduceSum", np.array([1]), keepdims=1)
+
+    def squared_norms(self) -> Value:
+        """‖x‖² of each row, as a column."""
+        return (self * self).sums()
+
+    def columns(self, chosen: Any) -> Value:
+        """Some columns."""
+        return self.op("Gather", np.asarray(chosen, dtype=np.int64), axis=1)
+
+    def column(self) -> Value:
+        """A vector as a column."""
+        return self.op("Unsqueeze", np.array([1]))
+
+    def vector(self) -> Value:
+        """A column as a vector."""
+        return self.op("Squeeze", np.array([1]))
+
+    def repeated(self, row: AnyArray) -> Value:
+        """A row as often as this has rows."""
+        n = self.op("Shape", start=0, end=1)
+        return self.graph.op("Expand", row, n.op("Concat", np.array([row.shape[1]]), axis=0))
+
+
 class Graph:
-    """Nodes and constants; a value is the name of what computes it."""
+    """Nodes and constants."""
 
     def __init__(self) -> None:
         self.onnx = import_onnx()
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def constant(self, values: Any) -> str:
-        """An array, or a number in double precision."""
+    def constant(self, values: Any) -> Value:
+        """An array, or a number, in double precision or as a whole number of 64 bits."""
         array = np.asarray(values)
-        if array.dtype.kind == "f":
-            array = array.astype(np.float64)
+        if array.dtype.kind in "fi":
+            array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
         name = f"constant{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.array(array), name))
-        return name
+        return Value(self, name)
 
-    def whole(self, *values: int) -> str:
-        """A vector of whole numbers."""
-        return self.constant(np.array(values, dtype=np.int64))
-
-    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """The value that this operation makes of others."""
-        name = f"{kind}{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
-        return name
-
-    def name(self, value: str, name: str) -> None:
-        """Give a value the name of an output."""
-        self.nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
-
-    # ---- what comes again and again --------------------------------------------------------------
-
-    def cast(self, value: str, dtype: Any) -> str:
-        """The value in another type."""
-        kind = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        return self.op("Cast", value, to=kind)
-
-    def affine(self, X: str, W: AnyArray, b: Any) -> str:
-        """X·W + b"""
-        return self.op("Add", self.op("MatMul", X, self.constant(W)), self.constant(b))
-
-    def squared_norms(self, X: str) -> str:
-        """‖x‖² of each row, as a column."""
-        return self.op("ReduceSum", self.op("Mul", X, X), self.whole(1), keepdims=1)
-
-    def columns(self, X: str, chosen: Any) -> str:
-        """Some columns."""
-        return self.op("Gather", X, self.constant(np.asarray(chosen, dtype=np.int64)), axis=1)
-
-    def repeated(self, row: AnyArray, X: str) -> str:
-        """The same row as often as X has rows."""
-        n = self.op("Shape", X, start=0, end=1)
-        shape = self.op("Concat", n, self.whole(row.shape[1]), axis=0)
-        return self.op("Expand", self.constant(row), shape)
-
-    def signs(self, X: str) -> str:
-        """+1 where a value is above zero, else −1."""
-        above = self.op("Greater", X, self.constant(0.0))
-        return self.op("Where", above, self.constant(1.0), self.constant(-1.0))
+    def op(self, kind: str, *inputs: Any, name: str = "", **attributes: Any) -> Value:
+        """What an operation makes of values, and of arrays, which become constants."""
+        given = [one if isinstance(one, Value) else self.constant(one) for one in inputs]
+        name = name or f"{kind}{len(self.nodes)}"
+        make = self.onnx.helper.make_node
+        self.nodes.append(make(kind, [one.name for one in given], [name], **attributes))
+        return Value(self, name)
 
     def finished(self, name: str, inputs: list[Any], outputs: list[Any]) -> Any:
         """The whole model."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial, reduce
+from functools import reduce
+from operator import add, mul
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.export.graph import Graph
+from cotas.export.graph import Value
 from cotas.kernel.interface import Kernel
 
 
-def block(kernel: Kernel, graph: Graph, X: str, Z: FloatArray) -> str:
+def block(kernel: Kernel, X: Value, Z: FloatArray) -> Value:
     """The matrix of k(x, z) for the rows of X and those of Z."""
     try:
-        return _values(kernel.spec(), graph, X, Z)
+        return _values(kernel.spec(), X, Z)
     except NotImplementedError:
         raise ValueError(
             f"The kernel {kernel} is a function of Python, which ONNX cannot hold. Kernels that "
@@ -24,66 +25,56 @@ def block(kernel: Kernel, graph: Graph, X: str, Z: FloatArray) -> str:
         ) from None
 
 
-def _values(spec: Any, graph: Graph, X: str, Z: FloatArray | None) -> str:
+def _values(spec: Any, X: Value, Z: FloatArray | None) -> Value:
     """The values of a formula for the rows of X and those of Z; k(x, x) as a column without Z."""
     match spec:
         case ("linear",):
-            return graph.squared_norms(X) if Z is None else _products(graph, X, Z)
+            return X.squared_norms() if Z is None else X @ Z.T
         case ("constant", value):
-            return graph.repeated(np.full((1, 1 if Z is None else len(Z)), value), X)
+            return X.repeated(np.full((1, 1 if Z is None else len(Z)), value))
         case ("rbf", _, _) | ("gaussian", _) if Z is None:
-            return graph.repeated(np.ones((1, 1)), X)
+            return X.repeated(np.ones((1, 1)))
         case ("rbf", gamma, sigma):
-            return _falling(graph, X, Z, None, gamma / sigma**2)
+            return _falling(X, Z, None, gamma / sigma**2)
         case ("gaussian", inverse_factor):
-            return _falling(graph, X, Z, inverse_factor.T, 0.5)
+            return _falling(X, Z, inverse_factor.T, 0.5)
         case ("sum" | "product" as kind, *parts):
-            fold = partial(graph.op, "Add" if kind == "sum" else "Mul")
-            return reduce(fold, (_values(part, graph, X, Z) for part in parts))
+            return reduce(add if kind == "sum" else mul, (_values(p, X, Z) for p in parts))
         case ("power", inside, exponent):
-            values = _values(inside, graph, X, Z)
-            return graph.op("Pow", values, graph.constant(float(exponent)))
+            return _values(inside, X, Z) ** float(exponent)
         case ("exp", inside):
-            return graph.op("Exp", _values(inside, graph, X, Z))
+            return _values(inside, X, Z).op("Exp")
         case ("normalized", inside):
-            return _normalized(inside, graph, X, Z)
+            return _normalized(inside, X, Z)
         case ("columns", inside, chosen):
             some = None if Z is None else Z[:, list(chosen)]
-            return _values(inside, graph, graph.columns(X, list(chosen)), some)
+            return _values(inside, X.columns(list(chosen)), some)
     raise NotImplementedError(spec[0])
 
 
-def _products(graph: Graph, X: str, Z: FloatArray) -> str:
-    return graph.op("MatMul", X, graph.constant(Z.T))
-
-
-def _falling(graph: Graph, X: str, Z: Any, whiten: FloatArray | None, gamma: float) -> str:
+def _falling(X: Value, Z: Any, whiten: FloatArray | None, gamma: float) -> Value:
     """exp(−γ‖x − z‖²) for rows that are multiplied by a matrix before, if there is one."""
     # Distances do not change when all is moved, and near the origin they round less.
     centre = Z.mean(axis=0, keepdims=True) if len(Z) else np.zeros((1, Z.shape[1]))
-    X, Z = graph.op("Sub", X, graph.constant(centre)), Z - centre
+    X, Z = X - centre, Z - centre
     if whiten is not None:
-        X, Z = graph.op("MatMul", X, graph.constant(whiten)), Z @ whiten
-    products = _products(graph, X, -2 * gamma * Z)
-    lengths = graph.op("Mul", graph.squared_norms(X), graph.constant(gamma))
+        X, Z = X @ whiten, Z @ whiten
     fixed = gamma * np.einsum("ij,ij->i", Z, Z)[None, :]
-    distances = graph.op("Add", graph.op("Add", products, lengths), graph.constant(fixed))
+    distances: Value = X @ (-2 * gamma * Z.T) + X.squared_norms() * gamma + fixed
     # Rounding must not make a distance negative.
-    return graph.op("Exp", graph.op("Neg", graph.op("Max", distances, graph.constant(0.0))))
+    return distances.op("Max", 0.0).op("Neg").op("Exp")
 
 
-def _normalized(inside: Any, graph: Graph, X: str, Z: FloatArray | None) -> str:
+def _normalized(inside: Any, X: Value, Z: FloatArray | None) -> Value:
     """k(x, z)/√(k(x, x)·k(z, z)), and zero where one of the two is zero."""
-    squares = _values(inside, graph, X, None)
+    squares = _values(inside, X, None)
     if Z is None:
-        return graph.cast(graph.op("Greater", squares, graph.constant(0.0)), np.float64)
-    fixed = _lengths(graph, _values(inside, graph, graph.constant(Z), None))
-    values = graph.op("Div", _values(inside, graph, X, Z), graph.op("Transpose", fixed))
-    return graph.op("Div", values, _lengths(graph, squares))
+        return (squares > 0.0).cast(np.float64)
+    fixed = _lengths(_values(inside, X.graph.constant(Z), None)).op("Transpose")
+    return _values(inside, X, Z) / fixed / _lengths(squares)
 
 
-def _lengths(graph: Graph, squares: str) -> str:
+def _lengths(squares: Value) -> Value:
     """The square roots, and infinity for zero, so that what is divided by it becomes zero."""
-    roots = graph.op("Sqrt", squares)
-    positive = graph.op("Greater", roots, graph.constant(0.0))
-    return graph.op("Where", positive, roots, graph.constant(np.inf))
+    roots = squares.op("Sqrt")
+    return (roots > 0.0).where(roots, np.inf)

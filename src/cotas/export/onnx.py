@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import reduce
 from itertools import combinations
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from cotas.arrays import AnyArray, FloatArray
 from cotas.boosting.anyboost import AnyBoost, find_cost
 from cotas.boosting.base import Boosted, BoostedClassifier
 from cotas.boosting.logitboost import LogitBoost
-from cotas.export.graph import Graph, import_onnx
+from cotas.export.graph import Graph, Value, import_onnx
 from cotas.export.kernels import block
 from cotas.export.trees import combined
 from cotas.files.atomic import write_atomically
@@ -76,12 +77,13 @@ def to_onnx(
     onnx, graph = import_onnx(), Graph()
     kind = onnx.helper.np_dtype_to_tensor_dtype(_input_type(dtype))
     given = onnx.helper.make_tensor_value_info("X", kind, ["n", int(model.n_features_in_)])
-    X = "X" if np.dtype(dtype) == np.float64 else graph.cast("X", np.float64)
+    X = Value(graph, "X")
+    X = X if np.dtype(dtype) == np.float64 else X.cast(np.float64)
     if is_regressor(model):
-        value, columns = _prediction(model, graph, X)
-        outputs = [_output(graph, value, "prediction", np.float64, columns)]
+        value, columns = _prediction(model, X)
+        outputs = [_output(value, "prediction", np.float64, columns)]
     else:
-        outputs = _classification(model, graph, X, calibration)
+        outputs = _classification(model, X, calibration)
     found = graph.finished(type(model).__name__, [given], outputs)
     if path is not None:
         write_atomically(path, [found.SerializeToString()])
@@ -95,68 +97,68 @@ def _input_type(dtype: Any) -> np.dtype[Any]:
     return kind
 
 
-def _output(graph: Graph, value: str, name: str, dtype: Any, columns: int | None) -> Any:
+def _output(value: Value, name: str, dtype: Any, columns: int | None) -> Any:
     """Name an output: a vector, or a matrix of so many columns."""
-    graph.name(value, name)
-    helper = graph.onnx.helper
-    kind = graph.onnx.TensorProto.STRING
-    if dtype is not str:
-        kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    return helper.make_tensor_value_info(name, kind, ["n"] if columns is None else ["n", columns])
+    onnx = value.graph.onnx
+    value.op("Identity", name=name)
+    text = onnx.TensorProto.STRING
+    kind = text if dtype is str else onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return onnx.helper.make_tensor_value_info(
+        name, kind, ["n"] if columns is None else ["n", columns]
+    )
 
 
-def _prediction(model: Any, graph: Graph, X: str) -> tuple[str, int | None]:
+def _prediction(model: Any, X: Value) -> tuple[Value, int | None]:
     """What a regressor predicts, and of several targets how many."""
     if _is_mean(model):
-        each = [_prediction(one, graph, X)[0] for one in model.estimators_]
-        return _mean(each, model.weights_, graph), None
+        return _mean([_prediction(one, X)[0] for one in model.estimators_], model.weights_), None
     if isinstance(model, KernelRegressor):
-        return graph.op("Squeeze", _kernel_scores(model, graph, X), graph.whole(1)), None
+        return _kernel_scores(model, X).vector(), None
     if not isinstance(model, LinearRegressor):
         raise _unknown(model)
     if isinstance(model, Boosted) and hasattr(model, "ensembles_"):
-        value = graph.op("Squeeze", combined(model.ensembles_[0], graph, X), graph.whole(1))
-        return graph.op("Add", value, graph.constant(float(model.intercept_))), None
+        return combined(model.ensembles_[0], X).vector() + float(model.intercept_), None
     theta = np.asarray(model.coef_, dtype=np.float64)
-    value = graph.affine(X, theta.T, np.asarray(model.intercept_, dtype=np.float64))
+    value = X @ theta.T + np.asarray(model.intercept_, dtype=np.float64)
     return value, None if theta.ndim == 1 else len(theta)
 
 
-def _classification(model: Any, graph: Graph, X: str, calibration: Any) -> list[Any]:
+def _classification(model: Any, X: Value, calibration: Any) -> list[Any]:
     classes = _labels(model.classes_)
     k = len(classes)
-    probabilities: str | None = None
+    probabilities: Value | None = None
     if _is_mean(model):
-        each = [_answers(one, graph, X) for one in model.estimators_]
-        probabilities = _mean(each, model.weights_, graph)
-        scores = _logarithms(graph, probabilities, k)
-        chosen = graph.op("ArgMax", probabilities, axis=1, keepdims=0)
+        probabilities = _mean([_answers(one, X) for one in model.estimators_], model.weights_)
+        # The log odds of the second of two classes, or the logarithm of each probability.
+        logs = probabilities.op("Max", np.finfo(np.float64).tiny).op("Log")
+        scores = logs @ np.array([-1.0, 1.0]) if k == 2 else logs
+        chosen = probabilities.op("ArgMax", axis=1, keepdims=0)
     else:
-        scores = _decision(model, graph, X)
+        scores = _decision(model, X)
         chosen = (
-            graph.cast(graph.op("Greater", scores, graph.constant(0.0)), np.int64)
-            if k == 2
-            else graph.op("ArgMax", scores, axis=1, keepdims=0)
+            (scores > 0.0).cast(np.int64) if k == 2 else scores.op("ArgMax", axis=1, keepdims=0)
         )
         if hasattr(model, "predict_proba"):
-            probabilities = _probabilities(model, graph, scores, k)
+            probabilities = _probabilities(model, scores, k)
     if calibration is not None:
-        probabilities = _sigmoids(calibration, graph, scores, k)
-    label = graph.op("Gather", graph.constant(classes), chosen)
-    kind = str if classes.dtype.kind in "OU" else np.int64
+        # 1/(1 + exp(a·s + b)) for each score, divided by their sum.
+        slopes, offsets = -calibration.slopes, -calibration.offsets
+        a, b = (slopes[0], offsets[0]) if k == 2 else (slopes, offsets)
+        probabilities = _shares((scores * a + b).op("Sigmoid"), k)
+    label = X.graph.op("Gather", classes, chosen)
     outputs = [
-        _output(graph, label, "label", kind, None),
-        _output(graph, scores, "scores", np.float64, None if k == 2 else k),
+        _output(label, "label", str if classes.dtype.kind in "OU" else np.int64, None),
+        _output(scores, "scores", np.float64, None if k == 2 else k),
     ]
     if probabilities is not None:
-        outputs.append(_output(graph, probabilities, "probabilities", np.float64, k))
+        outputs.append(_output(probabilities, "probabilities", np.float64, k))
     return outputs
 
 
-def _decision(model: Any, graph: Graph, X: str) -> str:
+def _decision(model: Any, X: Value) -> Value:
     """What `decision_function` returns: a vector for two classes."""
-    scores = _scores(model, graph, X)
-    return graph.op("Squeeze", scores, graph.whole(1)) if len(model.classes_) == 2 else scores
+    scores = _scores(model, X)
+    return scores.vector() if len(model.classes_) == 2 else scores
 
 
 def _labels(classes: AnyArray) -> AnyArray:
@@ -181,21 +183,17 @@ def _is_mean(model: Any) -> bool:
     return hasattr(model, "names_") and hasattr(model, "weights_")
 
 
-def _mean(each: Sequence[str], weights: FloatArray, graph: Graph) -> str:
-    pairs = zip(each, weights, strict=True)
-    weighted = (graph.op("Mul", value, graph.constant(float(w))) for value, w in pairs)
-    return reduce(partial(graph.op, "Add"), weighted)
+def _mean(each: Sequence[Value], weights: FloatArray) -> Value:
+    return reduce(add, (value * float(w) for value, w in zip(each, weights, strict=True)))
 
 
-def _answers(model: Any, graph: Graph, X: str) -> str:
+def _answers(model: Any, X: Value) -> Value:
     """What a blend averages: probabilities, or what twice the scores stand for without them."""
-    scores, k = _decision(model, graph, X), len(model.classes_)
+    scores, k = _decision(model, X), len(model.classes_)
     if not hasattr(model, "predict_proba"):
-        twice = graph.op("Mul", scores, graph.constant(2.0))
-        if k == 2:
-            return _both(graph, graph.op("Sigmoid", twice))
-        return graph.op("Softmax", twice, axis=1)
-    found = _probabilities(model, graph, scores, k)
+        twice = scores * 2.0
+        return _both(twice.op("Sigmoid")) if k == 2 else twice.op("Softmax", axis=1)
+    found = _probabilities(model, scores, k)
     if found is None:
         raise ValueError(
             f"The probabilities of {type(model).__name__} come from a cost function of Python, "
@@ -204,27 +202,24 @@ def _answers(model: Any, graph: Graph, X: str) -> str:
     return found
 
 
-def _logarithms(graph: Graph, probabilities: str, k: int) -> str:
-    """The log odds of the second of two classes, or the logarithm of each probability."""
-    tiny = graph.constant(np.finfo(np.float64).tiny)
-    logs = graph.op("Log", graph.op("Max", probabilities, tiny))
-    return graph.op("MatMul", logs, graph.constant(np.array([-1.0, 1.0]))) if k == 2 else logs
-
-
 # ---- scores ------------------------------------------------------------------------------------
 
 
-def _scores(model: Any, graph: Graph, X: str) -> str:
+def _scores(model: Any, X: Value) -> Value:
     """What `decision_function` returns, with one column where that is a vector."""
     if isinstance(model, LinearClassifier):
-        return graph.affine(X, model.coef_.T, model.intercept_)
+        return X @ model.coef_.T + model.intercept_
     if isinstance(model, KernelClassifier):
-        values = _kernel_scores(model, graph, X)
-        return _votes(len(model.classes_), graph, values) if _is_voted(model) else values
+        values = _kernel_scores(model, X)
+        return _votes(len(model.classes_), values) if getattr(model, "_votes", False) else values
     if isinstance(model, BoostedClassifier):
-        columns = [combined(ensemble, graph, X) for ensemble in model.ensembles_]
-        values = graph.op("Concat", *columns, axis=1) if len(columns) > 1 else columns[0]
-        return _centred(graph, values, len(columns)) if isinstance(model, LogitBoost) else values
+        columns, k = [combined(ensemble, X) for ensemble in model.ensembles_], len(model.ensembles_)
+        if k == 1:
+            return columns[0]
+        values = X.graph.op("Concat", *columns, axis=1)
+        # LogitBoost with K classes: (K−1)/K (T − mean of T).
+        centring = (k - 1) / k * (np.eye(k) - 1.0 / k)
+        return values @ centring if isinstance(model, LogitBoost) else values
     raise _unknown(model)
 
 
@@ -235,23 +230,22 @@ def _unknown(model: Any) -> ValueError:
     )
 
 
-def _is_voted(model: KernelClassifier) -> bool:
-    return bool(getattr(model, "_votes", False))
-
-
-def _kernel_scores(model: KernelExpansion, graph: Graph, X: str) -> str:
+def _kernel_scores(model: KernelExpansion, X: Value) -> Value:
     features = getattr(model, "features_", None)
     if isinstance(features, FourierFeatures):
-        return _fourier_scores(model, features.frequencies, graph, X)
-    if features is not None:
-        values = block(features.map.kernel_, graph, X, _dense(features.map.rows_))
-        expansion = np.array([features.expansion(theta) for theta in model.coef_])
-        return graph.affine(values, expansion.T, model.intercept_)
-    if is_precomputed(model.kernel_):
-        values = graph.columns(X, model.support_)
+        angles = X @ features.frequencies
+        # cos t = sin(t + π/2): not every runtime has a cosine in double precision.
+        values = (angles + np.pi / 2).op("Sin").op("Concat", angles.op("Sin"), axis=1)
+        theta = model.coef_.T / np.sqrt(features.frequencies.shape[1])
+    elif features is not None:
+        values = block(features.map.kernel_, X, _dense(features.map.rows_))
+        theta = np.array([features.expansion(theta) for theta in model.coef_]).T
     else:
-        values = block(model.kernel_, graph, X, _dense(model.support_vectors_))
-    return graph.affine(values, model.dual_coef_.T, model.intercept_)
+        Z = None if is_precomputed(model.kernel_) else _dense(model.support_vectors_)
+        values = X.columns(model.support_) if Z is None else block(model.kernel_, X, Z)
+        theta = model.dual_coef_.T
+    found: Value = values @ theta + model.intercept_
+    return found
 
 
 def _dense(rows: Any) -> FloatArray:
@@ -259,88 +253,52 @@ def _dense(rows: Any) -> FloatArray:
     return np.asarray(dense, dtype=np.float64)
 
 
-def _fourier_scores(model: Any, frequencies: FloatArray, graph: Graph, X: str) -> str:
-    m = frequencies.shape[1]
-    angles = graph.op("MatMul", X, graph.constant(frequencies))
-    # cos t = sin(t + π/2): not every runtime has a cosine in double precision.
-    turned = graph.op("Add", angles, graph.constant(np.pi / 2))
-    features = graph.op("Concat", graph.op("Sin", turned), graph.op("Sin", angles), axis=1)
-    return graph.affine(features, model.coef_.T / np.sqrt(m), model.intercept_)
-
-
-def _votes(k: int, graph: Graph, values: str) -> str:
+def _votes(k: int, values: Value) -> Value:
     """Each pair votes; a third of a vote at most by how clear the votes of a class are."""
-    pairs = list(combinations(range(k), 2))
-    first, second = np.zeros((len(pairs), k)), np.zeros((len(pairs), k))
-    for p, (i, j) in enumerate(pairs):
-        first[p, i], second[p, j] = 1.0, 1.0
-    above = graph.cast(graph.op("Greater", values, graph.constant(0.0)), np.float64)
+    pairs = np.array(list(combinations(range(k), 2)))
+    first, second = np.eye(k)[pairs[:, 0]], np.eye(k)[pairs[:, 1]]
     # A vote for the second of the pair where the score is above zero, else for the first.
-    votes = graph.affine(above, second - first, first.sum(axis=0))
-    sums = graph.op("MatMul", values, graph.constant(second - first))
-    size = graph.op("Add", graph.op("Abs", sums), graph.constant(1.0))
-    clearness = graph.op("Div", sums, graph.op("Mul", size, graph.constant(3.0)))
-    return graph.op("Add", votes, clearness)
-
-
-def _centred(graph: Graph, values: str, k: int) -> str:
-    """LogitBoost with K classes: (K−1)/K (T − mean of T)."""
-    if k == 1:
-        return values
-    centring = (k - 1) / k * (np.eye(k) - 1.0 / k)
-    return graph.op("MatMul", values, graph.constant(centring))
+    votes = (values > 0.0).cast(np.float64) @ (second - first) + first.sum(axis=0)
+    sums: Value = values @ (second - first)
+    found: Value = votes + sums / ((sums.op("Abs") + 1.0) * 3.0)
+    return found
 
 
 # ---- probabilities -----------------------------------------------------------------------------
 
 
-def _probabilities(model: Any, graph: Graph, scores: str, k: int) -> str | None:
+def _probabilities(model: Any, scores: Value, k: int) -> Value | None:
     """What `predict_proba` returns; None for a cost that is no formula of cotas."""
     together = getattr(model, "multiclass", "") in ("samme", "softmax")
     if k > 2 and (together or isinstance(model, LogitBoost)):
-        return graph.op("Softmax", scores, axis=1)
-    p = _against_the_rest(model, graph, scores)
-    if p is None:
-        return None
-    return _shares(graph, p, k)
+        return scores.op("Softmax", axis=1)
+    p = _against_the_rest(model, scores)
+    return None if p is None else _shares(p, k)
 
 
-def _sigmoids(calibration: Any, graph: Graph, scores: str, k: int) -> str:
-    """1/(1 + exp(a·s + b)) for each score, divided by their sum."""
-    slopes, offsets = -calibration.slopes, -calibration.offsets
-    a, b = (slopes[0], offsets[0]) if k == 2 else (slopes, offsets)
-    moved = graph.op("Add", graph.op("Mul", scores, graph.constant(a)), graph.constant(b))
-    return _shares(graph, graph.op("Sigmoid", moved), k)
-
-
-def _shares(graph: Graph, p: str, k: int) -> str:
+def _shares(p: Value, k: int) -> Value:
     """Those of two classes from that of the second; else divided by their sum, if there is one."""
     if k == 2:
-        return _both(graph, p)
-    total = graph.op("ReduceSum", p, graph.whole(1), keepdims=1)
-    some = graph.op("Greater", total, graph.constant(0.0))
-    safe = graph.op("Where", some, total, graph.constant(1.0))
-    return graph.op("Where", some, graph.op("Div", p, safe), graph.constant(1.0 / k))
+        return _both(p)
+    total = p.sums()
+    some = total > 0.0
+    return some.where(p / some.where(total, 1.0), 1.0 / k)
 
 
-def _both(graph: Graph, p: str) -> str:
+def _both(p: Value) -> Value:
     """The probabilities of two classes, from that of the second."""
-    q = graph.op("Sub", graph.constant(1.0), p)
-    columns = [graph.op("Unsqueeze", side, graph.whole(1)) for side in (q, p)]
-    return graph.op("Concat", *columns, axis=1)
+    return (1.0 - p).column().op("Concat", p.column(), axis=1)
 
 
-def _against_the_rest(model: Any, graph: Graph, F: str) -> str | None:
+def _against_the_rest(model: Any, F: Value) -> Value | None:
     """p with p·C′(F) = (1−p)·C′(−F), for the cost C of the model."""
     cost = find_cost(model.cost) if isinstance(model, AnyBoost) else Exponential()
     cost = Logistic() if isinstance(model, LogisticRegression) else cost
     if isinstance(cost, Exponential):
-        return graph.op("Sigmoid", graph.op("Mul", F, graph.constant(2.0)))
+        return (F * 2.0).op("Sigmoid")
     if isinstance(cost, Logistic):
-        return graph.op("Sigmoid", F)
+        return F.op("Sigmoid")
     if isinstance(cost, SquaredHinge):
-        one, zero = graph.constant(1.0), graph.constant(0.0)
-        up = graph.op("Max", graph.op("Add", one, F), zero)
-        down = graph.op("Max", graph.op("Sub", one, F), zero)
-        return graph.op("Div", up, graph.op("Add", up, down))
+        up, down = (1.0 + F).op("Max", 0.0), (1.0 - F).op("Max", 0.0)
+        return up / (up + down)
     return None

@@ -1,4 +1,4 @@
-"""Text tables, read by polars once it is clear how they are written."""
+"""Text tables, read by polars once it is clear how they are written, and given back as they came"""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import IntArray
-from cotas.files.as_given import AsGiven, Block
 from cotas.files.cells import (
     Reading,
     Understood,
@@ -42,13 +42,17 @@ from cotas.files.csv_dialect import (
     SAMPLE_BYTES,
     SEPARATORS,
     Dialect,
+    Untidy,
+    about_titles,
+    blocks_of_lines,
     decoded,
     detect,
     of_one_byte,
     sample_of,
+    tell_untidy,
+    with_the_last,
 )
 from cotas.files.frames import coded, first_line, polars, polars_errors
-from cotas.files.lines import Untidy, about_titles, blocks_of_lines, tell_untidy, with_the_last
 from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
 from cotas.words import say
@@ -455,3 +459,81 @@ def first_ragged_line(text: bytes | Path, dialect: Dialect) -> tuple[int, int] |
 
     line, fields = ragged_line(data, ord(dialect.separator), ord(dialect.quote), len(dialect.names))
     return (int(line), int(fields)) if line else None
+
+
+# ---- tables given back as they came: their own cells, with more columns beside them --------------
+
+
+def rows_of_text(text: bytes, quote: str = '"') -> list[bytes]:
+    """The rows of a text table without their line ends; one between quotes ends no row.
+
+    >>> rows_of_text(b'a,"b' + bytes([10]) + b'c"' + bytes([10, 10]) + b"d,e")
+    [b'a,"b\\nc"', b'd,e']
+    """
+    letters = np.frombuffer(text, dtype=np.uint8)
+    outside = np.cumsum(letters == ord(quote)) % 2 == 0
+    ends = [*np.flatnonzero((letters == ord("\n")) & outside).tolist(), len(text)]
+    rows = (text[start:end] for start, end in zip([0, *(k + 1 for k in ends)], ends, strict=False))
+    return [row.removesuffix(b"\r") for row in rows if row.strip(b"\r\n")]
+
+
+@dataclass
+class Block:
+    """A piece of a text table in UTF-8 that ends where a row ends."""
+
+    text: bytes
+    dialect: Dialect
+    header: bool
+
+    @cached_property
+    def rows(self) -> list[bytes]:
+        """The rows that are not blank, and the names first where they are there."""
+        return rows_of_text(self.text, self.dialect.quote)
+
+    @property
+    def line_end(self) -> bytes:
+        """What ends a line."""
+        return b"\r\n" if b"\r\n" in self.text[: 2 + self.text.find(b"\n")] else b"\n"
+
+    def written(self, frame: Any) -> list[bytes]:
+        """The names and rows of a frame in the same dialect."""
+        how = self.dialect
+        commas = how.decimal_comma and how.separator != ","
+        style = {"separator": how.separator, "quote_char": how.quote, "decimal_comma": commas}
+        return rows_of_text(frame.write_csv(**style).encode(), how.quote)
+
+
+@dataclass(frozen=True)
+class AsGiven:
+    """Some rows of a table before anything in them was understood.
+
+    Attributes
+    ----------
+    cells : polars DataFrame
+    block : Block or None
+        Where they stand, of a text table.
+    start : int
+        The first of them in the block.
+    """
+
+    cells: Any
+    block: Block | None = None
+    start: int = 0
+
+    def span(self, start: int, rows: int) -> AsGiven:
+        """Some of these rows."""
+        return AsGiven(self.cells[start : start + rows], self.block, self.start + start)
+
+    @property
+    def names(self) -> bytes | None:
+        """The line with the names of the columns, where it stands in the block."""
+        return self.block.rows[0] if self.block is not None and self.block.header else None
+
+    @property
+    def lines(self) -> list[bytes] | None:
+        """The rows as they are written; None where lines and rows do not go together."""
+        if self.block is None:
+            return None
+        first = self.start + self.block.header
+        lines = self.block.rows[first : first + self.cells.height]
+        return lines if len(lines) == self.cells.height else None

@@ -2,7 +2,7 @@
 
 Numbers, strings, True, False and None stand for themselves. Everything else is a JSON object whose
 first key tells what it is. Objects are written by the families that declare them,
-`cotas.files.records`. What is read is checked before it is used.
+`cotas.files.schema`. What is read is checked before it is used.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from cotas.arrays import AnyArray
 from cotas.files.container import NAME_OF_TYPE
 from cotas.files.numpy_tables import compressed
 from cotas.files.problems import ModelFileError
-from cotas.files.records import Family, cannot_store
-from cotas.files.schema import DEEPEST, LONGEST, Scope
+from cotas.files.schema import DEEPEST, LONGEST, Family, Scope, cannot_store
 
 SPARSE = {
     kind.__name__: kind

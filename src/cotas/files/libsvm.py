@@ -25,7 +25,7 @@ from cotas.files.compression import (
     open_bytes,
     source_name,
 )
-from cotas.files.lines import blocks_of_lines
+from cotas.files.csv_dialect import blocks_of_lines
 from cotas.files.problems import DataFileError
 from cotas.loops import loop
 from cotas.words import say

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from cotas.files.compression import Limits, Place, open_bytes
+from cotas.files.csv_dialect import MOST_TITLES, SOME_LINES, titles_above
 from cotas.files.frames import first_line, polars, polars_errors
-from cotas.files.lines import MOST_TITLES, SOME_LINES, titles_above
 from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError
 from cotas.words import say

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
-from cotas.files.as_given import AsGiven
 from cotas.files.cells import Understood, as_spelled, understood, without_totals
 from cotas.files.claims import refuse_false_claims
 from cotas.files.compression import (
@@ -30,10 +29,9 @@ from cotas.files.compression import (
     open_bytes,
     source_name,
 )
-from cotas.files.csv_dialect import tell_format
-from cotas.files.csv_tables import Wishes, csv_batches, read_csv
+from cotas.files.csv_dialect import about_titles, tell_format
+from cotas.files.csv_tables import AsGiven, Wishes, csv_batches, read_csv
 from cotas.files.frames import first_line, in_words, is_category, is_text, polars, polars_errors
-from cotas.files.lines import about_titles
 from cotas.files.names import names_among, no_column, some, twins_in_words, without_twins
 from cotas.files.other_tables import read_json, read_sheet, read_sqlite
 from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
@@ -489,24 +487,23 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         return lazy.collect()
 
 
+def as_told(given: Mapping[str, Any]) -> tuple[Wishes, Limits]:
+    """How a table is written and what it may take, from arguments that `read_table` has too."""
+    sizes = {"max_bytes": "decompressed", "max_columns": "columns", "max_memory": "memory"}
+    limits = Limits(**{sizes[name]: size for name, size in given.items() if name in sizes})
+    wishes = {name: value for name, value in given.items() if name not in sizes}
+    return Wishes(words=tuple(wishes.pop("categories", ())), **wishes), limits
+
+
 def batches(
     path: str | Path,
     rows: int = 100_000,
     *,
     types: Mapping[str, Any] | None = None,
     format: str | None = None,
-    separator: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    missing: Sequence[str] = (),
-    not_missing: Sequence[str] = (),
-    decimal_commas: Sequence[str] = (),
-    categories: Sequence[str] = (),
     n_features: int | None = None,
     zero_based: bool = False,
-    max_bytes: int = MAX_BYTES,
-    max_columns: int | None = None,
-    max_memory: int | None = None,
+    **given: Any,
 ) -> Iterator[Table]:
     """The same table, some rows at a time and in order, for files larger than memory.
 
@@ -519,23 +516,17 @@ def batches(
     types : mapping from names to polars types, optional
         For text tables, in which a batch cannot tell what the whole column is; columns without
         one are text.
-    format, separator, header, encoding, missing, not_missing, n_features, max_bytes,
-    max_columns, max_memory
-        As for `read_table`; a LibSVM file needs `n_features`.
-    categories : sequence of str
-        Columns of a text table whose cells stay as they are written.
-    decimal_commas : sequence of str
-        Columns whose numbers have a decimal comma, where the first rows do not tell.
+    format, n_features : as for `read_table`; a LibSVM file needs `n_features`
     zero_based : bool
         How a LibSVM file counts its features.
+    **given : how text tables are written, and limits, as for `read_table`
+        And `decimal_commas`, the columns whose numbers have one, where the first rows do not tell.
 
     Yields
     ------
     Table
     """
-    words = (tuple(missing), tuple(not_missing), tuple(categories))
-    wishes = Wishes(separator, header, encoding, *words, tuple(decimal_commas))
-    limits = Limits(max_bytes, max_columns, max_memory)
+    wishes, limits = as_told(given)
     several: list[str | Path] = [*files_of(path)]
     for file in several or [path]:
         yield from _batches(file, rows, types, wishes, format, n_features, zero_based, limits)

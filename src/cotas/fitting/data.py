@@ -156,13 +156,24 @@ def rows_to_predict(
     return canonical(rows) if sparse.issparse(rows) else rows
 
 
+def _in_order(X: Any) -> Any:
+    """X with the entries of each sparse row, or column, one after another.
+
+    All that follow would put them in order by themselves, and to look among entries in disorder for
+    one that is stored in parts takes longer than that.
+    """
+    if not sparse.issparse(X) or X.format not in ("csr", "csc") or X.has_sorted_indices:
+        return X
+    return X.sorted_indices()
+
+
 def _validated(
     estimator: Any, X: Matrix, y: Any, refuse_y: Callable[[Any, str], None], reset: bool,
     finite: bool | str, **more: Any,
 ) -> tuple[Matrix, Any]:  # fmt: skip
     """What scikit-learn makes of X and y, after what would be lost on the way is refused."""
     refuse_source(estimator, X)
-    X = as_stored(X)
+    X = _in_order(as_stored(X))
     refuse_inexact(X, "X")
     refuse_y(y, "y")
     found: tuple[Matrix, Any] = validate_data(

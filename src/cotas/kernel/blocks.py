@@ -294,22 +294,20 @@ class Given:
         return dense_rows(left[:, columns], self._dtype)
 
     def whole(self) -> AnyArray:
-        """A copy of the matrix."""
-        return np.array(dense_rows(self._K, self._dtype))
+        """The matrix."""
+        return dense_rows(self._K, self._dtype)
 
 
 class KernelBlocks:
     """The Gram matrix of X for a solver; in single precision from a copy of X of that precision.
 
     `copied` tells how many bytes the copy takes, at most `room`. In double precision X is used as
-    it is, unless it is small. `known` is all of the matrix, where it was computed before.
+    it is, unless it is small.
     """
 
-    def __init__(
-        self, kernel: Kernel, X: Matrix, room: int, known: FloatArray | None = None
-    ) -> None:
-        self._kernel, self._X, self._room, self._known = kernel, X, room, known
-        size = 0 if known is not None else bytes_of_copy(kernel, X, np.float32)
+    def __init__(self, kernel: Kernel, X: Matrix, room: int) -> None:
+        self._kernel, self._X, self._room = kernel, X, room
+        size = bytes_of_copy(kernel, X, np.float32)
         self.copied = size if size <= room else 0
 
     def __len__(self) -> int:
@@ -325,11 +323,9 @@ class KernelBlocks:
         blocks, left = side
         return blocks.block(left, columns)
 
-    def whole(self, dtype: Any) -> AnyArray:
-        """k of each row with each."""
-        if self._known is not None:
-            return self._known
-        return (self._single if dtype is np.float32 else self._double).whole()
+    def whole(self) -> AnyArray:
+        """k of each row with each, in double precision."""
+        return self._double.whole()
 
     @cached_property
     def _single(self) -> Blocks:

@@ -47,7 +47,7 @@ def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str
     _refuse_rectangular(kernel, X)
     if indefinite not in ("refuse", "allow"):
         raise ValueError(f"indefinite must be 'refuse' or 'allow', not {indefinite!r}.")
-    if indefinite == "allow":
+    if indefinite == "allow" or kernel.known_mercer:
         return
     evidence = examine(kernel, X, rows)
     if evidence is not None and not evidence.semidefinite:

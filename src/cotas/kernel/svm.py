@@ -348,7 +348,9 @@ class KernelSVM(KernelClassifier):
                 f"device={self.device!r} has solver='smo' without approximate, and not "
                 f"solver={self.solver!r} with approximate={self.approximate!r}."
             )
-        device = device_for(self.device, kernel.spec(), n * n) if plain else None
+        if not plain or self.device == "cpu":
+            return None
+        device = device_for(self.device, kernel.spec(), n * n)
         return None if device is None else Maker(device)
 
     def _check_parameters(self) -> None:

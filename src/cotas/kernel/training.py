@@ -13,7 +13,6 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint, presentation
-from cotas.certificates.core.kernels import positive
 from cotas.certificates.device import Maker, computed_by
 from cotas.certificates.kernel import survey_together
 from cotas.certificates.sweep import Facts, class_sketches
@@ -22,6 +21,7 @@ from cotas.fitting.data import Examples
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import is_precomputed
+from cotas.kernel.functions import Precomputed
 from cotas.kernel.interface import Kernel
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
@@ -250,8 +250,10 @@ class KernelCheck:
         """The run of the solver that the model asks for; K is of all rows, where it is known."""
         model, problem = self.setting.model, self.problem
         moves = None if self.setting.moves is None else self.setting.moves[part]
-        known = None if K is None else part_of(K, problem.rows, True)
-        blocks = KernelBlocks(self.setting.kernel, self.X, room // 2, known)
+        if K is None:
+            blocks = KernelBlocks(self.setting.kernel, self.X, room // 2)
+        else:
+            blocks = KernelBlocks(Precomputed(), part_of(K, problem.rows, True), 0)
         if model.solver == "smo-simple":
             given = (problem.signs, problem.weights, problem.lam, self.free_bias)
             return smo_simple(blocks, *given, moves)
@@ -364,9 +366,9 @@ def whole_gram(setting: KernelSetting, problems: int, room: int) -> FloatArray |
     model, n, kernel = setting.model, setting.examples.n_rows, setting.kernel
     if n > FEW or n * problems > MOST_MULTIPLIERS or model.solver != "smo":
         return None
-    if not positive(kernel.spec()):
+    if not kernel.known_mercer:
         return None
-    return np.asarray(KernelBlocks(kernel, setting.examples.X, room // 2).whole(np.float64))
+    return np.asarray(KernelBlocks(kernel, setting.examples.X, room // 2).whole())
 
 
 def solve_on_device(

@@ -18,19 +18,21 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.frames import for_each_word, polars
 from cotas.files.problems import leaving_out
 from cotas.fitting.parameters import check_count
-from cotas.preparation.assembling import Codes, compressed, dense
 from cotas.preparation.columns import (
     LEFT_OUT,
+    MARKED,
+    WEEKDAYS,
     ColumnError,
     Role,
     numbers_of,
+    part_name,
+    parts_of,
     roles_of,
     warn_of_new,
     words_of,
 )
 from cotas.preparation.given import as_frame, as_matrix
-from cotas.preparation.moments import MARKED, WEEKDAYS, part_name, parts_of
-from cotas.preparation.statistics import Moments, WordCounts
+from cotas.preparation.statistics import Codes, Moments, WordCounts, compressed, dense
 from cotas.source import in_pairs
 from cotas.words import Said, english, say
 

@@ -13,13 +13,13 @@ from scipy import sparse
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, Descent, SquaredLossPoint
-from cotas.certificates.core.bounds import Objection
 from cotas.certificates.least_squares import SquaredSurvey
+from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations
 from cotas.fitting.parameters import read_start
 from cotas.fitting.pursuit import Floor, Pursuit
 from cotas.regression.base import refuse_overflow
-from cotas.running import Monitor
+from cotas.running import Monitor, entries_of
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.moments import (
     Moments,
@@ -27,7 +27,6 @@ from cotas.solvers.moments import (
     column_deviation,
     gather_moments,
     rough_centre,
-    rough_target,
     weighted_mean,
 )
 from cotas.solvers.quadratic import Coordinates, QuadraticIterate, plain_coordinates, standardizing
@@ -43,6 +42,10 @@ LONGEST_HISTORY, LARGEST_HISTORY = 1000, 1_000_000
 RUNAWAY = 1e8
 # A gradient so small in comparison with the first is what rounding leaves of zero.
 VANISHED = 1e-14
+
+# So many rows for each column, and so many entries, are worth proofs from products: they prove
+# less sharply, and what they prove is enough if it is so small a part of `tol`.
+ROWS_A_COLUMN, WORTH_PRODUCTS, SHARP = 16, 1 << 18, 0.01
 
 
 class DivergedError(ValueError):
@@ -189,39 +192,25 @@ class Task:
         """Read once, and refused if not finite."""
         data = self.data
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self._moments_of_the_proof() or gather_moments(
-                data.X, data.targets, data.weights, self.each
-            )
+            if self.products is None:
+                found = gather_moments(data.X, data.targets, data.weights, self.each)
+            else:
+                found = centred_moments(self.size, *self.products.products())
         refuse_overflow(self.model, data.X, np.append(found.scatter, found.target_scatter))
         return found
 
-    def _moments_of_the_proof(self) -> Moments | None:
-        """From the products that the checker adds up for its proof, where it adds up the same.
+    @cached_property
+    def products(self) -> Stream | None:
+        """The products of the checker, if there are many more rows than columns.
 
-        Where the penalty or a few dense rows have curvature enough for the proof it adds up no
-        others, and the solver is quicker by itself.
+        The moments are the same sums, and a model is proved from them without another pass.
         """
-        data, dense = self.data, not sparse.issparse(self.data.X)
-        elsewhere = self.lam > 0 if dense else rough_centre(data.X) is not None
-        if not self.free_bias or self.penalty_scale is not None or elsewhere:
+        data, (n, d) = self.data, self.data.X.shape
+        if n < ROWS_A_COLUMN * d or entries_of(data.X) < WORTH_PRODUCTS:
             return None
-        count = len(self.columns)
-        points = self.points(np.zeros((count, self.n_features)), np.zeros(count))
-        survey = SquaredSurvey(data.X, data.y, points, self.each)
-        near = rough_target(data.targets)
-        y = data.targets - near
-        weighted = y if data.weights is None else data.weights[:, None] * y
-        try:
-            if dense and survey.few_rows_show_curvature():
-                self.survey = survey
-                return None
-            squares, cross = survey.products(weighted)
-        except Objection:  # who adds up otherwise says what is wrong
+        if sparse.issparse(data.X) and rough_centre(data.X) is not None:
             return None
-        self.survey = survey
-        seconds = np.array([one @ other for one, other in zip(weighted.T, y.T, strict=True)])
-        sums = (squares[:-1, :-1], squares[-1, :-1], cross, weighted.sum(axis=0), seconds)
-        return centred_moments(float(squares[-1, -1]), survey.rows.shift, near, sums)
+        return Stream.of_rows(data.X, data.y, data.weights, data.columns, self.each)
 
     @cached_property
     def rows(self) -> Source:
@@ -289,8 +278,14 @@ class Task:
 
     def certificates(self, points: list[SquaredLossPoint]) -> list[Certificate]:
         """What the checker says; what it knows of the curvature is kept for the next time."""
+        if self.products is not None and points[0].descent is None:
+            found = self.products.proved(points)
+            if all(one.relative_gap <= SHARP * self.model.tol for one in found):
+                return found
         if self.survey is None:
             self.survey = SquaredSurvey(self.data.X, self.data.y, points, self.each)
+            if (known := self.products) is not None:
+                self.survey.take(known.sketches, known.shift, known.gram, known.roundings)
         return self.survey.certificates(points)
 
     def look_at(self, theta: FloatArray, theta0: FloatArray) -> list[Certificate]:

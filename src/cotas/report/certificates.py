@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from cotas.certificates import Certificate
@@ -59,6 +60,14 @@ def standing(certificate: Certificate) -> str:
     if not certificate.holds:
         return "fails"
     return "vacuous" if certificate.vacuous else "holds"
+
+
+def labels_of(certificate: Certificate) -> list[str]:
+    """What each certificate is about, where there are several."""
+    parts = certificate.parts
+    counts = Counter(part.member for part in parts)
+    # Of a model of a blend that has one proof, its name says all.
+    return [p.member if p.member and counts[p.member] == 1 else p.title for p in parts] or [""]
 
 
 def has_gap(certificate: Certificate) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cotas.files.names import some
-from cotas.preparation.intervals import Measure
-from cotas.preparation.quality import ClassQuality, Quality
+from cotas.preparation.quality import ClassQuality, Measure, Quality
 from cotas.words import say
 
 # A bound has so many, rounded up, here as in the certificate that it stands in.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from cotas.report.figures import number
+from cotas.words import say
 
 
 def text(value: object) -> str:
@@ -14,6 +15,11 @@ def text(value: object) -> str:
 
 def paragraph(words: str) -> str:
     return f"<p>{text(words)}</p>"
+
+
+def and_more(count: int) -> str:
+    """What is said of those that are not shown, if there are any."""
+    return paragraph(say("and {count} more", count=count)) if count > 0 else ""
 
 
 def section(title: str, *body: str) -> str:

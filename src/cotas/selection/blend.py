@@ -10,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Tags, column_or_1d
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.metaestimators import _BaseComposition, available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
@@ -38,7 +38,7 @@ def _classifies(model: Blend) -> bool:
     return any(is_classifier(one) for one in members_of(model)[:1])
 
 
-class Blend(Certified, BaseEstimator):
+class Blend(Certified, _BaseComposition):
     """A weighted mean of models: of their numbers, or of their probabilities of each class.
 
     All are trained on the same rows, and the certificate has the proof of each. Nothing is proved
@@ -91,11 +91,7 @@ class Blend(Certified, BaseEstimator):
         ----------
         deep : bool, default=True
         """
-        found = super().get_params(deep=False)
-        for name, one in self._pairs() if deep else ():
-            inner = one.get_params(deep=True) if hasattr(one, "get_params") else {}
-            found |= {name: one, **{f"{name}__{key}": value for key, value in inner.items()}}
-        return dict(found)
+        return dict(self._get_params("estimators", deep=deep))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, those of an estimator as `name__parameter`, itself by its name.
@@ -104,11 +100,7 @@ class Blend(Certified, BaseEstimator):
         ----------
         **params : by name
         """
-        self.estimators = params.pop("estimators", self.estimators)
-        others = {name: params.pop(name) for name, _ in self._pairs() if name in params}
-        if others:
-            self.estimators = [(name, others.get(name, one)) for name, one in self._pairs()]
-        super().set_params(**params)
+        self._set_params("estimators", **params)
         return self
 
     def _pairs(self) -> list[tuple[str, Any]]:

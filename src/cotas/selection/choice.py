@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -30,30 +30,41 @@ def gap_in_words(gap: float) -> str:
     return "–" if math.isnan(gap) else f"{gap:.1e}"
 
 
-def as_text(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns as wide as they need be, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-    return [
-        "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [names, *rows]
-    ]
+class Told:
+    """A result that shows itself as a table with a title above it and sentences below.
 
+    `_title`, `_table` (the names of the columns, and the rows) and `_conclusions` are its words.
+    """
 
-def as_html(
-    title: str,
-    names: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    conclusions: Sequence[str],
-    bold: int | None = None,
-) -> str:
-    """A table with a title above it and sentences below."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-    body = "".join(_row(row, k == bold) for k, row in enumerate(rows))
-    below = "".join(f"<p>{html.escape(line)}</p>" for line in conclusions)
-    return (
-        f"{NO_FORMULAS}<b>{html.escape(title)}</b><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>{below}</div>"
-    )
+    _title: Callable[[], str]
+    _table: Callable[[], tuple[list[str], list[list[str]]]]
+    _conclusions: Callable[[], list[str]]
+
+    def __repr__(self) -> str:
+        """Columns are as wide as they need be, numbers to the right."""
+        names, rows = self._table()
+        widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+        lines = [
+            "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in [names, *rows]
+        ]
+        return "\n".join([self._title(), *(f"  {line}" for line in lines + self._conclusions())])
+
+    def _repr_html_(self) -> str:
+        names, rows = self._table()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        body = "".join(
+            _row(row, k == getattr(self, "best_index", None)) for k, row in enumerate(rows)
+        )
+        below = "".join(f"<p>{html.escape(line)}</p>" for line in self._conclusions())
+        return (
+            f"{NO_FORMULAS}<b>{html.escape(self._title())}</b><table><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{below}</div>"
+        )
+
+    def _plain(self, *names: str) -> dict[str, Any]:
+        """Some attributes in plain Python types, None standing for NaN."""
+        return {name: _without_nan(getattr(self, name)) for name in names}
 
 
 def _row(cells: Sequence[str], bold: bool) -> str:
@@ -62,11 +73,60 @@ def _row(cells: Sequence[str], bold: bool) -> str:
     return f"<tr{style}>{inner}</tr>"
 
 
+def _without_nan(found: Any) -> Any:
+    if isinstance(found, np.ndarray):
+        found = found.tolist()
+    if isinstance(found, list | tuple):
+        return [_without_nan(item) for item in found]
+    return None if isinstance(found, float) and not math.isfinite(found) else found
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Judged(Told):
+    """What fits made of two kinds of rows, of several values, and what is proved of each.
+
+    The attributes are those that `Choice` and `LearningCurves` have in common.
+    """
+
+    training_loss: FloatArray
+    validation_loss: FloatArray
+    training_error: FloatArray
+    validation_error: FloatArray
+    gaps: FloatArray
+    status: tuple[str, ...]
+    certificates: tuple[list[Certificate], ...]
+    loss: str
+    n_validation: int
+    interrupted: bool = False
+
+    @property
+    def missed(self) -> BoolArray:
+        """Which values have a fit that did not prove the gap asked for."""
+        return np.array([status == "MISSED tol" for status in self.status])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the models in plain Python types, ready for JSON (NaN as None)."""
+        names = ("training_loss", "validation_loss", "training_error", "validation_error", "gaps")
+        plain = self._plain(*names, "status", "loss", "n_validation", "interrupted")
+        return plain | {"certificates": [[c.to_dict() for c in each] for each in self.certificates]}
+
+    def _figures(self, k: int) -> list[str]:
+        """The losses and errors of one value, as the table has them."""
+        four = (self.training_loss, self.validation_loss, self.training_error)
+        return [f"{column[k]:.4f}" for column in (*four, self.validation_error)]
+
+
+def headings() -> list[str]:
+    """Of the columns with the losses and errors."""
+    names = ("training loss", "validation loss", "training error", "validation error")
+    return [say(name) for name in names]
+
+
 UNDER, BEST, OVER, LEVEL = "under", "best", "over", "level"
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Choice:
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Choice(Judged):
     """The values that were tried, how each did, and the one that was chosen.
 
     The arrays have an entry for each value. The values stand from the simplest model to the most
@@ -132,29 +192,19 @@ class Choice:
     over: str
     values: tuple[Any, ...]
     c: FloatArray | None
-    training_loss: FloatArray
-    validation_loss: FloatArray
-    training_error: FloatArray
-    validation_error: FloatArray
     fold_losses: FloatArray
     loss_interval: FloatArray
     error_interval: FloatArray
-    gaps: FloatArray
-    status: tuple[str, ...]
     regimes: tuple[str, ...]
     tightened: IntArray
-    certificates: tuple[list[Certificate], ...]
     best_index: int
     safe: bool | None
     ranking: str
     regret: float
     hold_out: Certificate
-    loss: str
     by: str
     n_training: int
-    n_validation: int
     seconds: FloatArray
-    interrupted: bool = False
     best_model_: Any = field(default=None)
     validated_model_: Any = field(default=None)
     between: ValidationBound | None = field(default=None)
@@ -168,11 +218,6 @@ class Choice:
     def best_c(self) -> float | None:
         """ĉ of Clasificación lineal: 1/(λn) of the chosen λ, n being the rows trained on."""
         return None if self.c is None else float(self.c[self.best_index])
-
-    @property
-    def missed(self) -> BoolArray:
-        """Which values have a fit that did not prove the gap asked for."""
-        return np.array([status == "MISSED tol" for status in self.status])
 
     @property
     def standard_errors(self) -> FloatArray:
@@ -189,36 +234,12 @@ class Choice:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the models in plain Python types, ready for JSON (NaN as None)."""
-        plain: dict[str, Any] = {
-            "over": self.over,
-            "values": [v if isinstance(v, Real | str | None) else str(v) for v in self.values],
-            "best_index": self.best_index,
-            "best_c": self.best_c,
-            "safe": self.safe,
-            "ranking": self.ranking,
-            "regret": None if math.isnan(self.regret) else self.regret,
-            "status": list(self.status),
-            "regimes": list(self.regimes),
-            "hold_out": self.hold_out.to_dict(),
-            "certificates": [[c.to_dict() for c in group] for group in self.certificates],
-        }
-        for name in ("loss", "by", "n_training", "n_validation", "interrupted"):
-            plain[name] = getattr(self, name)
-        arrays = (
-            *("c", "training_loss", "validation_loss", "training_error", "validation_error"),
-            *("fold_losses", "loss_interval", "error_interval", "gaps", "tightened", "seconds"),
-        )
-        plain |= plain_arrays(self, arrays)
-        plain["best_value"] = plain["values"][self.best_index]
-        return plain
-
-    def __repr__(self) -> str:
-        names, rows = self._table()
-        lines = [self._title(), *(f"  {line}" for line in as_text(names, rows))]
-        return "\n".join([*lines, *(f"  {line}" for line in self._conclusions())])
-
-    def _repr_html_(self) -> str:
-        return as_html(self._title(), *self._table(), self._conclusions(), self.best_index)
+        values = [v if isinstance(v, Real | str | None) else str(v) for v in self.values]
+        names = ("over", "best_index", "best_c", "safe", "ranking", "regret", "regimes", "by")
+        arrays = ("c", "fold_losses", "loss_interval", "error_interval", "tightened", "seconds")
+        plain = super().to_dict() | self._plain(*names, *arrays, "n_training")
+        best = {"values": values, "best_value": values[self.best_index]}
+        return plain | best | {"hold_out": self.hold_out.to_dict()}
 
     def _title(self) -> str:
         chosen = f"{self.over} = {number(self.best_value)}"
@@ -235,19 +256,14 @@ class Choice:
         )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        names = [self.over, *(["c"] if self.c is not None else [])]
-        names += [say("training loss"), say("validation loss")]
-        names += [say("training error"), say("validation error")]
+        names = [self.over, *(["c"] if self.c is not None else []), *headings()]
         names += [say("relative gap"), say("certificate")]
         names += [say("regime")] if self.regimes else []
         rows = []
         for k, value in enumerate(self.values):
             row = [number(value), *([number(float(self.c[k]))] if self.c is not None else [])]
-            row += [f"{self.training_loss[k]:.4f}", f"{self.validation_loss[k]:.4f}"]
-            row += [f"{self.training_error[k]:.4f}", f"{self.validation_error[k]:.4f}"]
-            row += [gap_in_words(self.gaps[k])]
             status = [say(self.status[k]), *([say("tightened")] if self.tightened[k] else [])]
-            row += [", ".join(status)]
+            row += [*self._figures(k), gap_in_words(self.gaps[k]), ", ".join(status)]
             rows.append(row + ([say(self.regimes[k])] if self.regimes else []))
         return names, rows
 
@@ -287,15 +303,3 @@ def regimes_of(
         else:
             found.append(UNDER if training[k] > training[best] else OVER)
     return tuple(found)
-
-
-def plain_arrays(result: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Some arrays of a result as lists, None standing for NaN."""
-    found = {name: getattr(result, name) for name in names}
-    return {k: None if v is None else _without_nan(v.tolist()) for k, v in found.items()}
-
-
-def _without_nan(found: Any) -> Any:
-    if isinstance(found, list):
-        return [_without_nan(item) for item in found]
-    return None if isinstance(found, float) and not math.isfinite(found) else found

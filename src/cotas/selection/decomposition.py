@@ -26,8 +26,8 @@ from sklearn.utils import check_random_state
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.fitting.parameters import check_jobs
 from cotas.running import thread_count
-from cotas.selection.choice import as_html, as_text, gap_in_words, number, plain_arrays
-from cotas.selection.fits import Fit, Fitter, proof_of, seen_by_last, tol_of
+from cotas.selection.choice import Told, gap_in_words, number
+from cotas.selection.fits import Fit, Fitter, Watch, gather, proof_of, seen_by_last, tol_of
 from cotas.selection.parameter import (
     Parameter,
     check_estimator,
@@ -38,7 +38,6 @@ from cotas.selection.parameter import (
 )
 from cotas.selection.ranking import Standing
 from cotas.selection.splits import Part, take
-from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import Counted, Yardstick
 from cotas.stops import InterruptedWarning
 from cotas.words import say
@@ -50,7 +49,7 @@ NOT_MEASURED = Counted(np.nan, np.nan, 0.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class BiasVariance:
+class BiasVariance(Told):
     """Where the expected squared error of a model comes from, for each value of a parameter.
 
     Attributes
@@ -100,25 +99,10 @@ class BiasVariance:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON (NaN as None)."""
-        arrays = ("bias_squared", "variance", "error", "remainder", "gaps")
-        noise = None if np.isnan(self.noise) else self.noise
-        return {
-            "over": self.over,
-            "values": [v if isinstance(v, int | float | str) else str(v) for v in self.values],
-            **plain_arrays(self, arrays),
-            "noise": noise,
-            "status": list(self.status),
-            "repeats": self.repeats,
-            "n_test": self.n_test,
-            "interrupted": self.interrupted,
-        }
-
-    def __repr__(self) -> str:
-        lines = [self._title(), *(f"  {line}" for line in as_text(*self._table()))]
-        return "\n".join([*lines, *(f"  {line}" for line in self._notes())])
-
-    def _repr_html_(self) -> str:
-        return as_html(self._title(), *self._table(), self._notes(), self.best_index)
+        arrays = ("bias_squared", "variance", "error", "remainder", "gaps", "noise", "status")
+        values = [v if isinstance(v, int | float | str) else str(v) for v in self.values]
+        plain = self._plain("over", *arrays, "repeats", "n_test", "interrupted")
+        return plain | {"values": values}
 
     def _title(self) -> str:
         return say(
@@ -139,7 +123,7 @@ class BiasVariance:
             rows.append([*row, gap_in_words(self.gaps[k]), say(self.status[k])])
         return [*names, say("relative gap"), say("certificate")], rows
 
-    def _notes(self) -> list[str]:
+    def _conclusions(self) -> list[str]:
         best = number(self.best_value)
         said = [say("The smallest error: {over} = {best}.", over=self.over, best=best)]
         if np.isnan(self.noise):

@@ -12,17 +12,15 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _safe_split
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
-from cotas.certificates import Certificate
+from cotas.arrays import AnyArray, IntArray, Matrix
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
 from cotas.running import thread_count
-from cotas.selection.choice import as_html, as_text, gap_in_words, plain_arrays
-from cotas.selection.fits import Fit, Fitter
+from cotas.selection.choice import Judged, gap_in_words, headings
+from cotas.selection.fits import Fit, Fitter, Watch, gather
 from cotas.selection.parameter import Parameter, check_estimator, is_number, is_whole
-from cotas.selection.ranking import Standing
+from cotas.selection.ranking import Standing, what_fits_made
 from cotas.selection.splits import Part, read_rows, split
-from cotas.selection.walking import Watch, gather
 from cotas.selection.yardstick import yardstick
 from cotas.stops import InterruptedWarning
 from cotas.words import say
@@ -31,8 +29,8 @@ DEFAULT_SIZES = (0.1, 0.325, 0.55, 0.775, 1.0)
 A_SIZE = Parameter("size", "size")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class LearningCurves:
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class LearningCurves(Judged):
     """Loss and error on the rows trained on and on others, for growing numbers of rows.
 
     A training loss that stays high is structural error: more rows do not help, richer models do.
@@ -52,41 +50,10 @@ class LearningCurves:
     """
 
     sizes: IntArray
-    training_loss: FloatArray
-    validation_loss: FloatArray
-    training_error: FloatArray
-    validation_error: FloatArray
-    gaps: FloatArray
-    status: tuple[str, ...]
-    certificates: tuple[list[Certificate], ...]
-    loss: str
-    n_validation: int
-    interrupted: bool = False
-
-    @property
-    def missed(self) -> BoolArray:
-        """Which sizes have a fit that did not prove the gap asked for."""
-        return np.array([status == "MISSED tol" for status in self.status])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain Python types, ready for JSON (NaN as None)."""
-        arrays = ("sizes", "training_loss", "validation_loss", "training_error")
-        return {
-            **plain_arrays(self, (*arrays, "validation_error", "gaps")),
-            "status": list(self.status),
-            "certificates": [[c.to_dict() for c in group] for group in self.certificates],
-            "loss": self.loss,
-            "n_validation": self.n_validation,
-            "interrupted": self.interrupted,
-        }
-
-    def __repr__(self) -> str:
-        return "\n".join(
-            [self._title(), *(f"  {line}" for line in (*as_text(*self._table()), *self._notes()))]
-        )
-
-    def _repr_html_(self) -> str:
-        return as_html(self._title(), *self._table(), self._notes())
+        return super().to_dict() | self._plain("sizes")
 
     def _title(self) -> str:
         return say(
@@ -95,23 +62,18 @@ class LearningCurves:
             rows=self.n_validation,
         )
 
-    def _notes(self) -> list[str]:
+    def _conclusions(self) -> list[str]:
         if not self.interrupted:
             return []
         return [say("Interrupted: these are the sizes that were finished.")]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        names = [say("rows"), say("training loss"), say("validation loss")]
-        names += [say("training error"), say("validation error")]
-        columns = (self.training_loss, self.validation_loss, self.training_error)
-        figures = zip(*columns, self.validation_error, strict=True)
+        names = [say("rows"), *headings(), say("relative gap"), say("certificate")]
         rows = [
-            [str(n), *(f"{value:.4f}" for value in four), gap_in_words(gap), say(status)]
-            for n, four, gap, status in zip(
-                self.sizes, figures, self.gaps, self.status, strict=True
-            )
+            [str(n), *self._figures(k), gap_in_words(self.gaps[k]), say(self.status[k])]
+            for k, n in enumerate(self.sizes)
         ]
-        return [*names, say("relative gap"), say("certificate")], rows
+        return names, rows
 
 
 def learning_curves(
@@ -205,20 +167,8 @@ def _collected(
     if interrupted:
         words = say("Interrupted: {count} sizes were finished.", count=len(done))
         warnings.warn(words, InterruptedWarning, stacklevel=3)
-    figures = np.array([standing.figures(measure) for standing in done])
-    return LearningCurves(
-        sizes=np.array([standing.value for standing in done]),
-        training_loss=figures[:, 0],
-        training_error=figures[:, 1],
-        validation_loss=figures[:, 2],
-        validation_error=figures[:, 3],
-        gaps=np.array([standing.gap for standing in done]),
-        status=tuple(standing.status for standing in done),
-        certificates=tuple([fit.certificate for fit in s.fits] for s in done),
-        loss=measure.loss,
-        n_validation=sum(len(part.y_val) for part in parts),
-        interrupted=interrupted,
-    )
+    sizes = np.array([standing.value for standing in done])
+    return LearningCurves(sizes=sizes, **what_fits_made(done, measure, parts, interrupted))
 
 
 def _counts(sizes: Any, most: int) -> list[int]:

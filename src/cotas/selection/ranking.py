@@ -20,6 +20,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.selection.fits import Fit
+from cotas.selection.splits import Part
 from cotas.selection.yardstick import Yardstick, pooled
 from cotas.words import in_one, say
 
@@ -65,6 +66,25 @@ class Standing:
         order = ["does not hold", "MISSED tol", "no certificate", "holds, no gap", "gap measured"]
         found = {fit.status for fit in self.fits}
         return next((status for status in order if status in found), "proved")
+
+
+def what_fits_made(
+    standings: Sequence[Standing], measure: Yardstick, parts: Sequence[Part], interrupted: bool
+) -> dict[str, Any]:
+    """The attributes that are `Judged`."""
+    figures = np.array([standing.figures(measure) for standing in standings])
+    return {
+        "training_loss": figures[:, 0],
+        "training_error": figures[:, 1],
+        "validation_loss": figures[:, 2],
+        "validation_error": figures[:, 3],
+        "gaps": np.array([standing.gap for standing in standings]),
+        "status": tuple(standing.status for standing in standings),
+        "certificates": tuple([fit.certificate for fit in s.fits] for s in standings),
+        "loss": measure.loss,
+        "n_validation": sum(len(part.y_val) for part in parts),
+        "interrupted": interrupted,
+    }
 
 
 def _end(fit: Fit, by: str, side: int) -> float:

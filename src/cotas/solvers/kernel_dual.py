@@ -142,8 +142,8 @@ class GramRows(Protocol):
         """k of each of these rows with each of the given columns."""
         ...
 
-    def whole(self, dtype: Any) -> AnyArray:
-        """All of it."""
+    def whole(self) -> AnyArray:
+        """All of it, in double precision."""
         ...
 
 

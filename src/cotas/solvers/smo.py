@@ -9,6 +9,7 @@ not matter to those that do.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -114,11 +115,9 @@ class RowCache:
         self._owner, self._used = (np.append(old, more) for old in (self._owner, self._used))
 
 
-# The working set has so many rows, all of them if there are no more. In other small problems it
-# starts with a part of the rows and grows by some in each round, since most of them need few.
+# The working set has so many rows. In small problems it starts with a part of the rows and grows by
+# some in each round, since most of them need few; no more rows than these are one working set.
 WORKING_SET, SMALLEST, FIRST_PART, GROWTH = 1024, 64, 16, 1.25
-# Up to so many rows the whole matrix in double precision is a small matter.
-ALWAYS_DOUBLE = 1024
 # The working set is solved to this part of the violation that all the examples have.
 INNER = 0.1
 # If that is all of them, to this part at first, and of labels then as far as the gap asks for.
@@ -183,7 +182,9 @@ def smo(
     Invariant: 0 ≤ αᵢ ≤ sᵢ; Σ αᵢyᵢ = 0 up to rounding. Cost: O(n) kernel values for each row that
     enters a working set and moves, less what the cache remembers.
     """
-    work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
+    work: Decomposition | OneWorkingSet = OneWorkingSet(gram, dual, watch)
+    if len(gram) > WORKING_SET:
+        work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
     if start is not None:
         work.begin_at(start)
     return ascend(work, tol)
@@ -244,6 +245,50 @@ def ascend(work: Work, tol: float) -> Generator[Iterate, FloatArray | None, None
             return
 
 
+class OneWorkingSet:
+    """a and F = f − y of no more rows than a working set has, with all of K in double precision."""
+
+    complete = True
+
+    def __init__(self, gram: GramRows, dual: SignedDual, watch: Watch | None = None) -> None:
+        self.gram, self.dual, self.watch = gram, dual, watch
+        self.a, self.F = np.zeros(len(gram)), -dual.y
+        self.exact, self.share = True, WHOLE
+
+    @cached_property
+    def K(self) -> FloatArray:
+        """The whole matrix."""
+        return np.asarray(self.gram.whole())
+
+    def begin_at(self, start: FloatArray) -> None:
+        """Start at this a, moved into the feasible set."""
+        self.a = self.dual.feasible(start)
+        self.recompute()
+
+    def relative_gap(self, worth: float = 0.0) -> float:
+        """(P − D)/P, by the F at hand: a round costs less than to look for the best bias."""
+        return self.dual.relative_gap(self.a, self.F)
+
+    def improve(self, share: float) -> bool:
+        """Solve it roughly, and of labels then as far as `share` of the gap there is."""
+        dual, violation = self.dual, self.dual.violation(self.a, self.F)
+        if violation <= 0:
+            return False
+        problem = self.a, dual.low, dual.high, self.F, dual.kink, dual.free_bias
+        moved = solve_working_set(self.K, *problem, violation * self.share, self.watch) > 0
+        self.exact, self.share = False, WHOLE if dual.kink is not None else INNER * share
+        return moved
+
+    def recompute(self, scores: FloatArray | None = None) -> None:
+        """F = Ka − y afresh; Ka may be known already."""
+        self.F = (self.K @ self.a if scores is None else scores) - self.dual.y
+        self.exact = True
+
+    def use_double_precision(self) -> bool:
+        """False: it is in double precision."""
+        return False
+
+
 class Decomposition:
     """a, F = f − y and the cache; `exact` tells whether F was just computed in double precision.
 
@@ -264,16 +309,14 @@ class Decomposition:
         self.gram, self.dual, self.each, self.cache_bytes = gram, dual, each, cache_bytes
         self.a: FloatArray = np.zeros(n)
         self.F: FloatArray = -dual.y
-        self.dtype: Any = np.float64 if n <= ALWAYS_DOUBLE else np.float32
-        self.cache = RowCache(n, cache_bytes if n > WORKING_SET else 0, self.dtype)
+        self.dtype: Any = np.float32
+        self.cache = RowCache(n, cache_bytes, self.dtype)
         self.working_set = np.empty(0, dtype=np.int64)
         self.exact = True
-        part = n if n <= WORKING_SET else max(n // FIRST_PART, SMALLEST)
-        self.size: float = min(part, WORKING_SET)
+        self.size: float = min(max(n // FIRST_PART, SMALLEST), WORKING_SET)
         self.active: IntArray | None = None
         self.shrinking = shrinking and n >= FEWEST_TO_SHRINK and dual.kink is None
         self.settled = np.zeros(n, dtype=np.int8)
-        self.whole: AnyArray | None = None  # all of K, where it is no larger than a working set
 
     @property
     def complete(self) -> bool:
@@ -286,14 +329,11 @@ class Decomposition:
         self.F = self._slopes()
 
     def relative_gap(self, worth: float = 0.0) -> float:
-        """(P − D)/P, by the F at hand; a small round costs less than to look for the best bias."""
-        return self.dual.relative_gap(self.a, self.F, worth if len(self.a) > WORKING_SET else 0.0)
+        """(P − D)/P, by the F at hand."""
+        return self.dual.relative_gap(self.a, self.F, worth)
 
     def improve(self, share: float = INNER) -> bool:
-        """Solve one working set and bring F up to date; False if nothing moved.
-
-        `share` is what is asked for as a part of the gap there is.
-        """
+        """Solve one working set and bring F up to date; False if nothing moved."""
         a, low, high = self.a, self.dual.low, self.dual.high
         violation = self._violation()
         if self.active is not None and violation < 0.5 * self.dual.violation(a, self.F):
@@ -302,9 +342,6 @@ class Decomposition:
         if violation <= 0:
             return False
         size, self.size = int(self.size), min(GROWTH * self.size, WORKING_SET)
-        if len(a) <= size:
-            rough = self.whole is None or self.dual.kink is not None
-            return self._solve_whole(violation * (WHOLE if rough else INNER * share))
         W = self.working_set = self._choose(size)
         K = np.asarray(self.gram.block(self.gram.side(W, self.dtype), W), dtype=np.float64)
         inside, F = a[W], self.F[W]
@@ -346,15 +383,6 @@ class Decomposition:
         if np.count_nonzero(~staying) >= WORTH_IT * len(rows):
             self.active = rows[staying]
             self.cache.narrow(np.flatnonzero(staying))
-
-    def _solve_whole(self, tol: float) -> bool:
-        """The same where the working set is everything: F comes out of it."""
-        if self.whole is None or self.whole.dtype != self.dtype:
-            self.whole = self.gram.whole(self.dtype)
-        K = np.asarray(self.whole, dtype=np.float64)
-        dual, self.exact = self.dual, False
-        problem = self.a, dual.low, dual.high, self.F, dual.kink, dual.free_bias
-        return solve_working_set(K, *problem, tol, self.watch) > 0
 
     def _follow(self, rows: IntArray, change: FloatArray) -> None:
         """F ← F + Σ change · row, the rows from the cache or computed now."""

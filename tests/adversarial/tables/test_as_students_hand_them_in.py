@@ -9,7 +9,7 @@ from test_reading import workbook
 
 import cotas as library
 from cotas.certificates.presentation import BOUNDS
-from cotas.files.lines import tell_untidy
+from cotas.files.csv_dialect import tell_untidy
 from cotas.files.tables import Table, batches, read_table
 from cotas.plots.style import pyplot
 from cotas.preparation.columns import roles_of

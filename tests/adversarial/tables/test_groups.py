@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from cotas.preparation.intervals import Intervals
-from cotas.preparation.quality import quality_of_classes, quality_of_numbers
+from cotas.preparation.quality import Intervals, quality_of_classes, quality_of_numbers
 from terminal import cotas, customers
 
 CLASSES = np.array([0, 1])

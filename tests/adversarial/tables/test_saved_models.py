@@ -14,7 +14,7 @@ from cotas.files.problems import ModelFileError
 from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.record import summarize
-from cotas.report.record import KINDS as REPORTED
+from cotas.report.page import KINDS as REPORTED
 from cotas.tables import PreparedModel, Table
 from terminal import cotas, customers
 

@@ -218,11 +218,17 @@ def _filled(rng: np.random.Generator) -> Iterator[str]:
     """Sparse rows are filled up where that is worth it, and left as they are where not."""
     X = csr_matrix(np.eye(4)[:, [0, 1, 2, 3, 0, 1]][: int(rng.integers(1, 5))])
     size, count = X.shape[0] * X.shape[1], X.nnz
-    for name, side in ((("rbf", 1.0, 1.0), "left"), (("linear",), "left"), (("linear",), "right")):
+    rbf, linear = ("rbf", 1.0, 1.0), ("linear",)
+    for name, side, columns, width in (
+        (rbf, "left", 6, "wide"),
+        (rbf, "right", 6, "narrow"),
+        (rbf, "right", 5, "wide"),
+        (linear, "left", 6, "other"),
+        (linear, "right", 6, "other"),
+    ):
         for more in (-1e-9, 1e-9):
-            worth = {"left": 0.0, "right": 0.0}
-            worth[side if name[0] == "rbf" else "right"] = size / count + more
-            with put(gram, WORTH_FILLING=worth):
+            worth = {"narrow": 0.0, "wide": 0.0, "other": 0.0, width: size / count + more}
+            with put(gram, WORTH_FILLING=worth, NARROW=columns):
                 found = gram.Gram(name, X).read(slice(None), side)
             if isinstance(found, np.ndarray) != (more > 0):
                 yield f"{type(found)} of {count} entries in {size}, worth {worth}"

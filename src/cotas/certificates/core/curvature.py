@@ -305,10 +305,15 @@ class SquaredRisk:
 
     @np.errstate(all="ignore")
     def squares(self) -> tuple[FloatArray, int]:
-        """Σ sᵢaᵢaᵢᵀ of all rows (x/unit, 1), and its additions; a solver may read it besides."""
+        """Σ sᵢaᵢaᵢᵀ of all rows (x/unit, 1), and its additions."""
         if self._squares is None:
             self._squares = squares(self.rows, None, self.w.s, self.risk.free_bias)
         return self._squares
+
+    def take_squares(self, G: FloatArray, additions: int) -> None:
+        """Take those of (x, 1), moved like the rows, that a checker has added up already."""
+        unit = np.append(self.rows.unit, [1.0] * self.risk.free_bias)
+        self._squares = (G[: len(unit), : len(unit)] / unit / unit[:, None], additions)
 
     def _seen(self, slope: Slope, H: Hessian) -> tuple[FloatArray, float]:
         """∇P in the basis of H, from the rows in that basis, and how far it may be off.

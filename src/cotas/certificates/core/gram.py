@@ -31,7 +31,8 @@ CHUNK = 64  # products of a partial sum: few enough for a small γ, many enough 
 ROUNDINGS = CHUNK + BLOCK // CHUNK + 4  # of a product of one block with a vector
 # KW of formulas that need no K, or nothing: `lines.py` adds that of the linear kernel.
 SHORTER: dict[str, Callable[[Any, FloatArray, Any], tuple[FloatArray, FloatArray] | None]] = {}
-WORTH_FILLING = {"left": 6, "right": 24}  # zeros for each entry that is not
+WORTH_FILLING = {"narrow": 48, "wide": 6, "other": 24}  # zeros for each entry that is not
+NARROW = 1024  # columns: of so many a block of filled rows stays in the cache
 
 
 class Length(NamedTuple):
@@ -85,7 +86,8 @@ class Gram:
 
     def read(self, rows: Any, side: str = "right") -> Any:
         """Some rows in double precision; those that are not very sparse as an array."""
-        A, most = self.X[rows], WORTH_FILLING[side if self.spec[0] == "rbf" else "right"]
+        A, wide = self.X[rows], side == "left" or self.X.shape[1] > NARROW
+        most = WORTH_FILLING["other" if self.spec[0] != "rbf" else "wide" if wide else "narrow"]
         if hasattr(A, "toarray") and A.shape[0] * A.shape[1] <= most * A.nnz:
             A = A.toarray()
         return A.astype(np.float64, copy=False)

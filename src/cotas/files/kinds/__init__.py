@@ -8,9 +8,8 @@ from typing import Any
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES, WITNESS
 from cotas.files.kinds.models import MODEL
 from cotas.files.kinds.preparations import DATA, PREPARATION
-from cotas.files.kinds.states import RULE
-from cotas.files.kinds.values import KERNEL, LEARNER, LOSS, STEP, STOP, VALUES
-from cotas.files.records import RECORDS, Family, Record, location_of
+from cotas.files.kinds.values import KERNEL, LEARNER, LOSS, RULE, STEP, STOP, VALUES
+from cotas.files.schema import RECORDS, Family, Record, location_of
 
 FAMILIES: tuple[Family, ...] = (
     *(MODEL, PREPARATION, CERTIFICATE, WITNESS),

@@ -10,17 +10,19 @@ from collections.abc import Callable
 from typing import Any
 
 from cotas.files.kinds.values import KERNEL, PLAIN_LINES, PLAIN_TREES
-from cotas.files.records import Estimator, Family, Record
 from cotas.files.schema import (
     LONGEST,
     NUMBERS,
     Array,
     Each,
     Either,
+    Estimator,
+    Family,
     Field,
     Label,
     Labels,
     Number,
+    Record,
     RowsField,
     Sentence,
     Whole,

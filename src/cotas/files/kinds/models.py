@@ -13,21 +13,23 @@ from typing import Any
 import numpy as np
 
 from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
-from cotas.files.kinds.states import BATCHES, ENDING, HISTORY, STAGEWISE_PATH
-from cotas.files.kinds.values import ENSEMBLE, KERNEL
-from cotas.files.records import Estimator, Family, Known, Record
+from cotas.files.kinds.values import BATCHES, ENDING, ENSEMBLE, HISTORY, KERNEL, STAGEWISE_PATH
 from cotas.files.schema import (
     LONGEST,
     Array,
     Each,
     Either,
+    Estimator,
+    Family,
     Field,
     Flag,
+    Known,
     Label,
     Labels,
     Mapped,
     Names,
     Number,
+    Record,
     RowsField,
     Sentence,
     Text,

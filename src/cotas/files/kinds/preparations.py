@@ -6,13 +6,15 @@ from typing import Any
 
 from cotas.files.dates import WAYS
 from cotas.files.kinds.certificates import FEATURE_MAP
-from cotas.files.records import Estimator, Family, Record
 from cotas.files.schema import (
     LONGEST,
     Array,
     Each,
+    Estimator,
+    Family,
     Flag,
     Names,
+    Record,
     Sentence,
     Text,
     Together,
@@ -88,7 +90,7 @@ PREPARATION = Family(
     "preparation",
     {
         "table": Record(
-            "cotas.preparation.recipe.Recipe",
+            "cotas.preparation.prepared_model.Recipe",
             {
                 "columns": COLUMNS.at("preparation"),
                 "task": Text(("classification", "regression")),
@@ -102,4 +104,4 @@ PREPARATION = Family(
     },
 )
 
-DATA = Record("cotas.files.fingerprint.Fingerprint", {"shape": Each(Whole(0), tuple)})
+DATA = Record("cotas.files.models.Fingerprint", {"shape": Each(Whole(0), tuple)})
