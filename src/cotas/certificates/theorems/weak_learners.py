@@ -16,7 +16,7 @@ from cotas.certificates.verification import same
 from cotas.words import say
 
 # Numbers of columns.
-PLACED_AT_A_TIME, CELLS_AT_A_TIME, READ_AT_A_TIME = 1 << 13, 1 << 16, 1 << 19
+PLACED_AT_A_TIME, CELLS_AT_A_TIME, READ_AT_A_TIME = 1 << 14, 1 << 16, 1 << 19
 MANY_TESTS = 128  # of one column
 
 
@@ -297,7 +297,10 @@ class StumpClass:
         # Infinity tells the missing values from all others.
         told = threshold != np.inf
         cuts = ((self.thresholds[j], threshold[told & (feature == j)]) for j in np.unique(feature))
-        return all(np.isin(used, known).all() for known, used in cuts)
+        found = (
+            (np.append(known, np.nan)[np.searchsorted(known, used)], used) for known, used in cuts
+        )
+        return all((known == used).all() for known, used in found)
 
     def with_those_of(self, learners: Learners) -> StumpClass:
         """The class with the thresholds of these trees, which rounds on other data may have."""
@@ -462,10 +465,13 @@ def _place(cuts: Sequence[FloatArray], x: FloatArray, k: IntArray) -> None:
     widest = 1 << int(lengths.max(initial=0)).bit_length()
     padded = np.full((len(cuts), widest), np.inf)
     padded[np.arange(widest) < lengths[:, None]] = np.concatenate([np.empty(0), *cuts])
-    flat, start, half = padded.ravel(), widest * np.arange(len(cuts))[:, None] - 1, widest // 2
+    flat, start, half = padded.ravel(), widest * np.arange(len(cuts))[:, None], widest // 2
+    k += start
     while half:
-        k += half * (flat[k + (start + half)] < x)
+        below = flat[half - 1 :].take(k, mode="clip") < x
+        k += np.multiply(below, half, dtype=np.intp)
         half //= 2
+    k -= start
 
 
 def ranks(x: FloatArray) -> IntArray:
