@@ -35,13 +35,12 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least
 from cotas.certificates.presentation import ends as bounds_in_words
-from cotas.certificates.sweep import EPS, Sketch, Tally
+from cotas.certificates.sweep import EPS, Sketch, Tally, as_sketches
 from cotas.certificates.targets import ROUNDED
 from cotas.certificates.theorems.combinations import (
     Combined,
     ExampleWeights,
     LongSweep,
-    read_sketch,
     weighted_total,
 )
 from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass
@@ -146,8 +145,7 @@ class AdditiveFit(Combined):
             whole[used] = g
             edge = self.tests.largest_edge(sweep.X, whole, each)
             lower = max(lower, self.least(found, up(largest + radius), weights, radius, edge))
-        sketch = read_sketch(sums, sweep.X.shape, float(sums["max furthest"]))
-        return self.in_certificate(sums, ends, (lower, constant), weights, sketch)
+        return self.in_certificate(sums, ends, (lower, constant), weights, sweep.X.shape)
 
     def losses(
         self, y: FloatArray, r: FloatArray, slack: FloatArray, weights: ExampleWeights
@@ -172,9 +170,13 @@ class AdditiveFit(Combined):
             raise Objection("The loss of the model overflows.")
         return ends
 
+    def sketch(self, sums: Tally, shape: tuple[int, int]) -> Sketch:
+        """That of the data."""
+        return as_sketches(sums["sum sketch"], shape, [sums["max furthest"]])[0]
+
     def in_certificate(
         self, sums: Tally, ends: tuple[float, float], least: tuple[float, float],
-        weights: ExampleWeights, sketch: Sketch, *more: str,
+        weights: ExampleWeights, shape: tuple[int, int], *more: str,
     ) -> Certificate:  # fmt: skip
         """What was found in words; other models of the class, or constants, have `least`."""
         (low, high), (lower, constant) = ends, least
@@ -206,7 +208,7 @@ class AdditiveFit(Combined):
             trusted=self.trusted(),
             scale=scale,
             witness=self,
-            sketch=sketch,
+            sketch=self.sketch(sums, shape),
         )
 
     def value(self, r: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ from cotas.certificates.core.rounding import TINY, total_down, total_up, up
 from cotas.certificates.sound import Sound
 from cotas.certificates.sweep import Tally
 from cotas.certificates.theorems.additive import RISE, TAKEN_OFF, AdditiveFit, DualSums
-from cotas.certificates.theorems.combinations import Combined, ExampleWeights, read_sketch
+from cotas.certificates.theorems.combinations import Combined, ExampleWeights
 from cotas.certificates.theorems.surrogates import AFTER_A_ROUND, AFTER_A_VOTE, SurrogateBound
 from cotas.source import Block, Changed, Source, Sums
 
@@ -154,13 +154,13 @@ class BlockAdditive(InBlocks, AdditiveFit):
         """Two passes: the losses, and the dual point that is made of the residuals."""
         n, shape, radius = source.n_rows, (source.n_rows, source.n_features), self.radius()
         first = counted(source.map_reduce(partial(losses_of_block, self)), n)
-        weights, sketch = all_weights(first), read_sketch(first, shape, first["max furthest"])
+        weights, sketch = all_weights(first), self.sketch(first, shape)
         low, high = self.ends(first, weights)
         low = min(low, high - APART * high)  # the same rows in other blocks prove a little less
         middles = [float(first[f"sum {name}"]) / weights.mass for name in ("numbers", "residuals")]
         second = partial(duals_of_block, self, middles, radius is not None)
         dual = counted(source.map_reduce(second), n)
-        if not sketch.matches(read_sketch(dual, shape, dual["max furthest"])):
+        if not sketch.matches(self.sketch(dual, shape)):
             raise Objection("The blocks of the source were not the same when read again.")
         largest = float(first["max largest"])
         of_y, of_r = (DualSums(*map(float, dual[name])) for name in ("of y", "of r"))
@@ -169,7 +169,7 @@ class BlockAdditive(InBlocks, AdditiveFit):
             total, more = max(-of_r.least, of_r.most), []
             edge = self.tests.edge_of_sums(dual["bins"], total, n, of_r.size)
             lower = self.least(of_r, up(largest + radius), weights, radius, edge)
-        found = self.in_certificate(first, (low, high), (lower, constant), weights, sketch, *more)
+        found = self.in_certificate(first, (low, high), (lower, constant), weights, shape, *more)
         return in_few_digits(found, float(first["sum losses"][0]) / weights.most)
 
 

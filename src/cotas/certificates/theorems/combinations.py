@@ -31,10 +31,8 @@ from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import against_the_rest, in_words, other_rows
 from cotas.certificates.sweep import (
     MERGE,
-    Sketch,
     Tally,
     as_rows,
-    as_sketches,
     class_signs,
     project,
     read_span,
@@ -78,16 +76,15 @@ class RoundWeights:
         self.w, self.c, self.m = w.copy(), c, 0
         self.sums, self.wrong = np.zeros(len(c) + 1), np.zeros(len(c))
         self.sums[0] = w.sum()
-        self._seen, self._bits = 0, np.zeros(len(w), dtype=np.intp)
+        self._seen, self._bits = 0, np.zeros(len(w), dtype=np.uint8)
 
     def one(self, added: FloatArray) -> None:
         """One round, by the ±c that it adds to F of the right class."""
-        self._bits |= ((added < 0) ^ (self.c[self.m + self._seen] < 0)).astype(
-            np.intp
-        ) << self._seen
+        wrong = (added < 0) ^ (self.c[self.m + self._seen] < 0)
+        self._bits |= np.left_shift(wrong.view(np.uint8), np.uint8(self._seen))
         self._seen += 1
         if self._seen == len(self.c[self.m : self.m + 8]):
-            self.eight(self._bits)
+            self.eight(self._bits.astype(np.intp))
             self._seen, self._bits[:] = 0, 0
 
     def eight(self, wrong: IntArray) -> None:
@@ -95,12 +92,12 @@ class RoundWeights:
         c = self.c[self.m : self.m + 8]
         told, rounds = PATTERNS[:, : len(c)], slice(self.m, self.m + len(c))
         alike = np.bincount(wrong, self.w, len(told))
-        grown = np.cumprod(np.exp(np.where(told, c, -c)), axis=1)
-        before = alike[:, None] * np.insert(grown[:, :-1], 0, 1.0, axis=1)
-        self.wrong[rounds] = (before * told).sum(axis=0)
+        factors = np.exp(np.where(told, c, -c))
+        grown = np.cumprod(np.column_stack([alike, factors]), axis=1)
+        self.wrong[rounds] = (grown[:, :-1] * told).sum(axis=0)
         self.m += len(c)
-        self.sums[rounds.start + 1 : rounds.stop + 1] = alike @ grown
-        self.w *= grown[:, -1].take(wrong)
+        self.sums[rounds.start + 1 : rounds.stop + 1] = grown[:, 1:].sum(axis=0)
+        self.w *= factors.prod(axis=1).take(wrong)
 
     def tally(self) -> Tally:
         """Of these rows, to be added to those of others."""
@@ -427,8 +424,3 @@ class LongSweep:
             for name, value in part.items():
                 total[name] = MERGE[name[:3]](total[name], value) if name in total else value
         return total
-
-
-def read_sketch(tally: Tally, shape: tuple[int, int], largest: Any = 1.0) -> Sketch:
-    """The sketch of data of this shape that the blocks add up to, with the largest |y|."""
-    return as_sketches(tally["sum sketch"], shape, [largest])[0]

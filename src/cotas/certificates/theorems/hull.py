@@ -23,12 +23,11 @@ from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
 from cotas.certificates.presentation import at_least, ends
-from cotas.certificates.sweep import Tally, signs_of
+from cotas.certificates.sweep import Tally, as_sketches, signs_of
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
     LongSweep,
-    read_sketch,
     weighted_total,
 )
 from cotas.certificates.theorems.surrogates import ABOUT_TRAINING, OPERATIONS
@@ -147,5 +146,5 @@ class HullPoint(Labelled):
             remarks=[ABOUT_TRAINING] if self.radius is not None else [OWN_WEIGHT, ABOUT_TRAINING],
             trusted=self.trusted(),
             witness=self,
-            sketch=read_sketch(tally, sweep.X.shape),
+            sketch=as_sketches(tally["sum sketch"], sweep.X.shape)[0],
         )

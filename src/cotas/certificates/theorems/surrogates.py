@@ -25,13 +25,12 @@ from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, total_down, up
 from cotas.certificates.presentation import at_most
-from cotas.certificates.sweep import Tally, signs_of
+from cotas.certificates.sweep import Tally, as_sketches, signs_of
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
     LongSweep,
     RoundWeights,
-    read_sketch,
     weighted_total,
 )
 from cotas.certificates.theorems.weak_learners import StumpClass
@@ -95,8 +94,8 @@ class SurrogateBound(Labelled):
         """The margin and the cost of each example, and the weights of the rounds."""
         n = sweep.X.shape[0]
         margins, costs, final = np.empty(n), np.empty(n), np.zeros(n)
-        follows = self.discrete and self.size()[1] <= FOLLOWED_UP_TO
         c = np.asarray(self.combinations[0].coefficients, dtype=np.float64)
+        follows = self.discrete and np.abs(c).sum() <= FOLLOWED_UP_TO
 
         @np.errstate(over="ignore", invalid="ignore", under="ignore")
         def read(span: slice, rows: Matrix, signs: FloatArray) -> Tally:
@@ -192,7 +191,7 @@ class SurrogateBound(Labelled):
             trusted=self.trusted(),
             charge=upper * (8 * slack + gamma(4 * OPERATIONS)),
             witness=self,
-            sketch=read_sketch(sums, shape),
+            sketch=as_sketches(sums["sum sketch"], shape)[0],
         )
 
     def _statement(
