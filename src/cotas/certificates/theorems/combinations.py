@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeGuard, cast
 
 import numpy as np
 
@@ -201,7 +201,7 @@ class Combined(Parametric):
             f = np.stack([value.f for value in found])
             off = np.maximum.reduce([a * value.off for a, value in pairs])
             largest = max(value.size for value in found)
-            votes = found[0].least == largest == 1.0 and bool(_votes(f))
+            votes = largest == 1.0 and bool(_votes(f))
             size = max(a * value.size for a, value in pairs)
             yield Terms(c[:, m, None] * f, off, size, largest, votes)
 
@@ -252,8 +252,11 @@ class Labelled(Combined):
             yield from super().terms(rows)
             return
         c = numbers(self.combinations[0].coefficients, "the coefficients")
-        for k, bits in enumerate(_eight_signs(cast(PlainTrees, trees), rows)):
-            some, eight = c[8 * k : 8 * k + 8], bits.astype(np.intp)
+        bits = np.where(trees.value > 0, 1 << np.arange(len(trees))[:, None] % 8, 0)
+        leaves = trees.leaves(rows, bits.astype(np.uint8))
+        for k in range(0, len(c), 8):
+            some = c[k : k + 8]
+            eight = reduce(np.bitwise_or, islice(leaves, 8)).astype(np.intp)
             cf = ((2.0 * PATTERNS[:, : len(some)] - 1.0) @ some).take(eight)
             yield Terms(cf[None], 0.0, float(np.abs(some).sum()), 1.0, True, eight)
 
@@ -285,19 +288,11 @@ class Labelled(Combined):
         return found._replace(ahead=ahead)
 
 
-def _are_signs(f: Learners) -> bool:
+def _are_signs(f: Learners) -> TypeGuard[PlainTrees]:
     """Whether they are trees of ±1."""
     if not isinstance(f, PlainTrees) or not np.size(f.value):
         return False
     return bool((np.abs(numbers(f.value, "the leaves of the trees", 2)) == 1.0).all())
-
-
-def _eight_signs(trees: PlainTrees, rows: Matrix) -> Iterator[AnyArray]:
-    """A number for each row: bit k says whether the k-th of the next eight trees is +1."""
-    bits = np.where(np.asarray(trees.value) > 0, 1 << np.arange(len(trees))[:, None] % 8, 0)
-    leaves = trees.leaves(rows, bits.astype(np.uint8))
-    while eight := list(islice(leaves, 8)):
-        yield reduce(np.bitwise_or, eight)
 
 
 def _terms_of_trees(trees: Sequence[PlainTrees], c: FloatArray, rows: Matrix) -> Iterator[Terms]:
