@@ -157,8 +157,9 @@ def test_the_order_of_the_pages_is_known_before_they_are_written(
     pages = cotas.open_pages(path, **GIVEN, seed=3)
     order = np.concatenate([block.y for block in pages.blocks()])
     some = np.sort(RNG.choice(N, 200, replace=False))
-    found = shuffling.places(some, N, decoded_bytes(path, "parquet"), 3)
-    np.testing.assert_array_equal(order[found], some)
+    for most in (1, 2, N // 3, N // 2, N - 1, N):
+        first = shuffling.Foremost(N, decoded_bytes(path, "parquet"), 3, most)
+        np.testing.assert_array_equal(first.among(some), np.isin(some, order[:most]))
 
 
 @pytest.mark.parametrize(
@@ -186,8 +187,9 @@ def test_rows_that_are_set_aside_have_no_part_in_the_model(
 
     bound, model = fitted(table)
     [trained] = {one.sketch.n_rows for one in model.certificate_.singles}
-    place = shuffling.places(np.arange(n), n, decoded_bytes(path, kind), 0)
-    aside = pl.Series(place >= max(trained, big.rows_to_learn_from(n, share)))
+    most = max(trained, big.rows_to_learn_from(n, share))
+    first = shuffling.Foremost(n, decoded_bytes(path, kind), 0, most)
+    aside = pl.Series(~first(np.arange(n)))
     # As many letters as before, so that a text file has the same size, and the pages their order.
     other = table.with_columns(
         town=pl.when(aside).then(pl.lit("Noia")).otherwise("town"),

@@ -15,7 +15,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, SeparationWitness, no_certificate
 from cotas.design import as_design
 from cotas.design.blocks import times
-from cotas.foreign.fit import ForeignFit
+from cotas.foreign.fit import ForeignFit, dense
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.bias import best_bias, best_smooth_bias
@@ -44,8 +44,7 @@ def classes_against_the_rest(model: Any) -> list[tuple[Any, FloatArray, float]]:
 
 def parameters(model: Any) -> tuple[FloatArray, FloatArray]:
     """θ and θ₀ in double precision, one row and one number for each problem of the model."""
-    coefs = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
-    coefs = np.array(coefs, dtype=np.float64)
+    coefs = dense(model.coef_)
     intercepts = np.array(np.broadcast_to(np.ravel(model.intercept_), len(coefs)), dtype=np.float64)
     if not (np.isfinite(coefs).all() and np.isfinite(intercepts).all()):
         raise ValueError("coef_ or intercept_ of the model holds NaN or infinity: its fit failed.")
@@ -71,7 +70,7 @@ def measure(
         if free_bias:
             problem = replace(problem, free_bias=True, bias_scale=0.0)
         share = multipliers(problem, X, y == label, given, fit.max_time, (theta, theta0))
-        point = dual_point(problem, theta, theta0, label, share, given)
+        point = DualPoint(problem, theta, theta0, label, share, weights=given)
         if free_bias:
             certificates.append(_telling_of_the_best_bias(point, X, y))
         else:
@@ -114,25 +113,6 @@ def shares(alpha: FloatArray, weights: FloatArray) -> FloatArray:
     """αᵢ/sᵢ, zero where there is no weight."""
     share = np.divide(alpha, weights, out=np.zeros_like(alpha), where=weights > 0)
     return np.asarray(share * weights.sum())
-
-
-def dual_point(
-    problem: RegularizedRisk,
-    theta: FloatArray,
-    theta0: float,
-    label: Any,
-    share: FloatArray,
-    weights: FloatArray,
-) -> DualPoint:
-    """The witness for a model and a dual point."""
-    return DualPoint(
-        problem=problem,
-        coef=np.asarray(theta, dtype=np.float64),
-        intercept=theta0,
-        positive=label,
-        multipliers=share,
-        weights=weights,
-    )
 
 
 def multipliers(

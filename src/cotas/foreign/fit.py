@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.words import say
@@ -28,6 +30,12 @@ class ForeignFit:
     weights: FloatArray
     max_time: float
     free_bias: bool = False
+
+
+def dense(numbers: Any) -> FloatArray:
+    """What a model keeps as an array or a sparse matrix, as an array of our own."""
+    whole = numbers.toarray() if hasattr(numbers, "toarray") else numbers
+    return np.array(whole, dtype=np.float64)
 
 
 def unproved(why: str, **values: object) -> list[Certificate]:

@@ -13,7 +13,7 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint
 from cotas.certificates.kernel_regression import KernelRegression, KernelRegressionPoint
 from cotas.certificates.presentation import against
-from cotas.foreign.fit import ForeignFit, unproved
+from cotas.foreign.fit import ForeignFit, dense, unproved
 from cotas.foreign.linear import svc as linear_svc_pair
 from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
@@ -29,8 +29,6 @@ def svc(fit: ForeignFit) -> list[Certificate]:
     model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     if model.kernel == "linear" and len(model.classes_) == 2:
         return linear_svc_pair(fit)
-    if X.shape[0] != model.shape_fit_[0]:
-        raise ValueError(f"The model was fitted on {model.shape_fit_[0]} rows, not {X.shape[0]}.")
     support = support_of(model, X, weights)
     if support is None:
         return unproved(UNKNOWN_ROWS)
@@ -61,12 +59,19 @@ def svc_kernel(model: Any) -> Kernel:
     return Precomputed() if model.kernel == "precomputed" else Linear()
 
 
+def refuse_other_rows(n: int, X: Matrix) -> None:
+    """Raise unless X has as many rows as the model was fitted on."""
+    if X.shape[0] != n:
+        raise ValueError(f"The model was fitted on {n} rows, not {X.shape[0]}.")
+
+
 def support_of(model: Any, X: Matrix, weights: FloatArray) -> IntArray | None:
-    """The rows that are support vectors; None if that cannot be told.
+    """The rows that are support vectors; None if that cannot be told, an error of other rows.
 
     Rows of weight zero are left out before LIBSVM sees them, and `support_` then counts the rows
     that are left. The support vectors themselves show whether it was understood rightly.
     """
+    refuse_other_rows(model.shape_fit_[0], X)
     kept = np.flatnonzero(weights > 0)
     rows = model.support_ if len(kept) == len(weights) else kept[model.support_]
     vectors = model.support_vectors_
@@ -121,9 +126,7 @@ def _coefficients(
 
     Row j of `dual_coef_` holds those against the j-th of the other classes.
     """
-    dual = model.dual_coef_
-    dual = np.asarray(dual.toarray() if hasattr(dual, "toarray") else dual, dtype=np.float64)
-    first, second = pair
+    dual, (first, second) = dense(model.dual_coef_), pair
     beta = np.zeros(len(codes))
     for own, other in ((first, second), (second, first)):
         members = codes[support] == own
@@ -135,13 +138,11 @@ def _coefficients(
 def svr(fit: ForeignFit) -> list[Certificate]:
     """½‖θ‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) with a free bias."""
     model, X, weights = fit.model, fit.X, fit.weights
-    if X.shape[0] != model.shape_fit_[0]:
-        raise ValueError(f"The model was fitted on {model.shape_fit_[0]} rows, not {X.shape[0]}.")
     support = support_of(model, X, weights)
     if support is None:
         return unproved(UNKNOWN_ROWS)
-    dual, beta = model.dual_coef_, np.zeros(len(fit.y))
-    beta[support] = np.ravel(dual.toarray() if hasattr(dual, "toarray") else dual)
+    beta = np.zeros(len(fit.y))
+    beta[support] = np.ravel(dense(model.dual_coef_))
     problem = KernelRegression(1.0 / (model.C * float(weights.sum())), True, float(model.epsilon))
     return [_checked(fit, problem, svc_kernel(model), beta, float(model.intercept_[0]))]
 
@@ -154,8 +155,7 @@ def kernel_ridge(fit: ForeignFit) -> list[Certificate]:
         return unproved("Of several targets at once, each has to be fitted on its own.")
     if not model.alpha > 0:
         return unproved("KernelRidge(alpha=0) has no penalty: it interpolates.")
-    if X.shape[0] != len(beta):
-        raise ValueError(f"The model was fitted on {len(beta)} rows, not {X.shape[0]}.")
+    refuse_other_rows(len(beta), X)
     problem = KernelRegression(float(model.alpha) / float(fit.weights.sum()), False)
     return [_checked(fit, problem, ridge_kernel(model, X.shape[1]), beta, 0.0)]
 

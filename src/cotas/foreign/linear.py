@@ -9,18 +9,17 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from cotas.arrays import FloatArray
-from cotas.certificates import Certificate, SoftmaxPoint
+from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.foreign.against_the_rest import (
     class_weighted,
     classes_against_the_rest,
-    dual_point,
     measure,
     multipliers,
     optimum,
     parameters,
     separation_or,
 )
-from cotas.foreign.fit import ForeignFit, unproved
+from cotas.foreign.fit import ForeignFit, dense, unproved
 from cotas.losses import Hinge, Logistic, MarginLoss, ModifiedHuber, SquaredHinge
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers.risks import SoftmaxLoss
@@ -53,12 +52,11 @@ def svc(fit: ForeignFit) -> list[Certificate]:
     problem = RegularizedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)
     share = np.zeros(len(y))
     heavy = model.support_[weights[model.support_] > 0]
-    dual = model.dual_coef_.toarray() if hasattr(model.dual_coef_, "toarray") else model.dual_coef_
     own_alpha = np.zeros(len(y))
-    own_alpha[model.support_] = np.abs(np.ravel(dual))
+    own_alpha[model.support_] = np.abs(np.ravel(dense(model.dual_coef_)))
     share[heavy] = own_alpha[heavy] / (model.C * weights[heavy])
     label, theta, theta0 = classes_against_the_rest(model)[0]
-    own = dual_point(problem, theta, theta0, label, share, weights)
+    own = DualPoint(problem, theta, theta0, label, share, weights=weights)
     other = multipliers(problem, X, y == label, weights, fit.max_time)
     certificates = [own.check(X, y), replace(own, multipliers=other).check(X, y)]
     return [max(certificates, key=lambda certificate: certificate.lower)]

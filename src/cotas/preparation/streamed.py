@@ -16,7 +16,7 @@ from cotas.files.names import no_column
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches
 from cotas.scale.decoding import Reading, kind_of, without
-from cotas.scale.shuffling import Foremost, places, scattered
+from cotas.scale.shuffling import Foremost, scattered
 
 # So many rows, drawn from all of them, are enough to tell what the columns are.
 SAMPLE_ROWS, BATCH_ROWS = 100_000, 50_000
@@ -166,8 +166,7 @@ class ToTrainOn:
     share: float
 
     def __call__(self, rows: IntArray, n_rows: int) -> BoolArray:
-        found = places(rows, n_rows, self.size, self.seed)
-        return np.asarray(found < rows_to_learn_from(n_rows, self.share))
+        return np.asarray(self.all_of(n_rows).among(rows))
 
     def all_of(self, n_rows: int) -> Foremost:
         """The same for all rows, as they come."""

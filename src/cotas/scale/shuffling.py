@@ -87,57 +87,20 @@ def _order_in(k: int, size: int, seed: int) -> AnyArray:
     return np.random.default_rng((seed, 1, k)).permutation(size)
 
 
-def places(rows: AnyArray, n_rows: int, expected_bytes: float, seed: int) -> AnyArray:
-    """The places of some rows among all of them in the order of the pages, before any is written.
-
-    Parameters
-    ----------
-    rows : numbers of rows in the files, rising
-    n_rows : how many rows there are
-    expected_bytes : as for `Bins`
-    seed : int
-
-    Examples
-    --------
-    >>> places(np.arange(5), 5, 100.0, seed=0).tolist()
-    [3, 0, 4, 2, 1]
-    """
-    count = bin_count(expected_bytes)
-    sizes, within = np.zeros(count, dtype=np.int64), np.empty(len(rows), dtype=np.int64)
-    for first in range(0, n_rows, ROWS_AT_A_TIME):
-        last = min(first + ROWS_AT_A_TIME, n_rows)
-        bins = _bins_of(np.arange(first, last), count, seed)
-        counts = np.bincount(bins, minlength=count)
-        before = np.cumsum(counts) - counts
-        turns = np.empty(last - first, dtype=np.int64)  # the number of each row in its bin
-        turns[np.argsort(bins, kind="stable")] = np.arange(last - first) - np.repeat(before, counts)
-        turns += sizes[bins]
-        here = slice(*np.searchsorted(rows, (first, last)))
-        within[here] = turns[rows[here] - first]
-        sizes += counts
-    starts, bins = np.cumsum(sizes) - sizes, _bins_of(rows, count, seed)
-    found = np.empty(len(rows), dtype=np.int64)
-    for k in np.unique(bins):
-        mine, back = bins == k, np.empty(sizes[k], dtype=np.int64)
-        back[_order_in(int(k), int(sizes[k]), seed)] = np.arange(sizes[k])
-        found[mine] = starts[k] + back[within[mine]]
-    return found
-
-
 class Foremost:
     """Tells of all rows, one after the other, which have one of the first places among the pages.
-
-    It says what `places(...) < most` says, in the memory of a bin.
 
     Examples
     --------
     >>> first = Foremost(5, 100.0, seed=0, most=3)
     >>> first(np.arange(2)).tolist(), first(np.arange(2, 5)).tolist()
     ([False, True], [False, True, True])
+    >>> Foremost(5, 100.0, seed=0, most=3).among(np.array([1, 2])).tolist()
+    [True, False]
     """
 
     def __init__(self, n_rows: int, expected_bytes: float, seed: int, most: int) -> None:
-        self.count, self.seed = bin_count(expected_bytes), seed
+        self.n_rows, self.count, self.seed = n_rows, bin_count(expected_bytes), seed
         sizes = np.zeros(self.count, dtype=np.int64)
         for first in range(0, n_rows, ROWS_AT_A_TIME):
             rows = np.arange(first, min(first + ROWS_AT_A_TIME, n_rows))
@@ -158,6 +121,15 @@ class Foremost:
         cut = np.flatnonzero(bins == self.split)
         found[cut] = self.inside[self.seen : self.seen + len(cut)]
         self.seen += len(cut)
+        return found
+
+    def among(self, rows: AnyArray) -> AnyArray:
+        """Of some rows, whose numbers rise; all have to be gone over."""
+        found = np.empty(len(rows), dtype=np.bool_)
+        for first in range(0, self.n_rows, ROWS_AT_A_TIME):
+            every = self(np.arange(first, min(first + ROWS_AT_A_TIME, self.n_rows)))
+            here = slice(*np.searchsorted(rows, (first, first + len(every))))
+            found[here] = every[rows[here] - first]
         return found
 
 

@@ -8,6 +8,7 @@ best that stumps can reach, and rows that no test tells apart.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -21,41 +22,30 @@ from cotas.certificates.core.blocks import Down, Least, Most, Up, counted
 from cotas.certificates.core.blocks import Tally as BlockTally
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.choices import APART
-from cotas.certificates.core.rounding import TINY, above, gamma, total_down, total_up, up
+from cotas.certificates.core.rounding import TINY, total_down, total_up, up
 from cotas.certificates.sound import Sound
-from cotas.certificates.targets import ROUNDED
 from cotas.certificates.theorems.additive import (
-    OVERFLOWS,
     RISE,
     TAKEN_OFF,
-    VALUE_OPERATIONS,
     AdditiveFit,
-    Compared,
     DualSums,
-    MeanLosses,
-    products_down,
 )
 from cotas.certificates.theorems.combinations import (
     Combined,
     ExampleWeights,
-    read_sketch,
-    weighted_total,
 )
 from cotas.certificates.theorems.products import Tally
 from cotas.certificates.theorems.surrogates import (
     AFTER_A_ROUND,
     AFTER_A_VOTE,
-    OPERATIONS,
     SurrogateBound,
-    Surveyed,
-    exp_up,
 )
-from cotas.source import Block, Changed, Source
+from cotas.source import Block, Changed, Source, Sums
 
 # Where rows are not looked at again, the best of these stands for the best θ.
 THETAS = tuple(k / 128 for k in range(65))
 NOT_LOOKED_FOR = "Rows that no test tells apart are not looked for where rows come in blocks."
-ENDS: dict[str, Any] = {"max": Most, "min": Least, "sum": np.asarray}
+ENDS: dict[str, Any] = {"max": Most, "min": Least, "sum": np.asarray, "up ": Up, "dow": Down}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,12 +87,12 @@ def weights_of(block: Block, pairs: tuple[tuple[Any, float], ...]) -> ExampleWei
     return ExampleWeights(w, total_down(w), total_up(w), False)
 
 
-def common(weights: ExampleWeights, tally: Tally) -> BlockTally:
-    """What both proofs add up of each block: rows, weights and what a sweep has found."""
+def whole(weights: ExampleWeights, tally: Tally) -> BlockTally:
+    """What is found in a block, which adds up outwards, and its rows and weights."""
     w = weights.w
-    whole = BlockTally(rows=len(w), low=Down(weights.mass), high=Up(weights.most))
-    whole |= {"lightest": Least(w.min()), "heaviest": Most(w.max())}
-    return BlockTally(whole | {name: ENDS[name[:3]](value) for name, value in tally.items()})
+    ends = {name: ENDS[name[:3]](value) for name, value in tally.items()}
+    about = {"rows": len(w), "low": Down(weights.mass), "high": Up(weights.most)}
+    return BlockTally(ends | about | {"lightest": Least(w.min()), "heaviest": Most(w.max())})
 
 
 def all_weights(found: BlockTally) -> ExampleWeights:
@@ -141,48 +131,21 @@ class BlockSurrogate(InBlocks, SurrogateBound):
 
     def thetas(self) -> tuple[float, ...]:
         """The θ of which the best is taken; any would be true, and the others have one."""
-        return THETAS if self.surrogate == "votes" else (1.0,)
+        return THETAS if self.surrogate == "votes" else ()
 
     def over(self, source: Source) -> Certificate:
         """One pass."""
-        found = counted(source.map_reduce(partial(survey_of_block, self)), source.n_rows)
-        weights = all_weights(found)
-        if found["strange"]:
-            raise Objection("F is not a finite number for some example.")
-        share = min(1.0, weights.quotient(0.0, float(found["wrongly"]))[1])
-        cost, theta = min((float(found[f"cost {t}"]), t) for t in self.thetas())
-        if weights.uniform:
-            share = min(1.0, up(found["wrong"] / source.n_rows))
-        share, bound = share if found["wrong"] else 0.0, weights.quotient(0.0, cost)[1]
-        about = (source.n_rows, found["wrong"], share, bound, theta, float(found["least"]))
-        surveyed = Surveyed(*about, weights.mass, weights.uniform, found)
-        sketch = read_sketch(found, (source.n_rows, source.n_features))
-        return in_few_digits(self.in_certificate(surveyed, math.inf, sketch), 1.0)
+        found = counted(source.map_reduce(partial(margins_of_block, self)), source.n_rows)
+        weights, shape = all_weights(found), (source.n_rows, source.n_features)
+        return in_few_digits(self.in_certificate(found, weights, shape, thetas=self.thetas()), 1.0)
 
 
 @np.errstate(all="ignore")
-def survey_of_block(witness: BlockSurrogate, block: Block) -> BlockTally:
+def margins_of_block(witness: BlockSurrogate, block: Block) -> BlockTally:
     """The margins of the rows of a block, and their costs, as sums."""
     weights = weights_of(block, witness.pairs())
-    sweep = witness.sweep(block.X, block.y)
-    sweep.first = block.start
-    survey = witness.survey(sweep, weights, map)
-    used, wrong = weights.w > 0, survey.margins <= 0
-    margins, operations = survey.margins[used], OPERATIONS + len(witness.combinations)
-    votes = witness.surrogate == "votes"
-    costs = {
-        f"cost {t}": exp_up(survey.margins, t) if votes else survey.costs for t in witness.thetas()
-    }
-    return BlockTally(
-        common(weights, survey.tally)
-        | {t: Up(weighted_total(weights.w, c, operations)[1]) for t, c in costs.items()}
-        | {
-            "wrong": int(np.count_nonzero(wrong)),
-            "wrongly": Up(weighted_total(weights.w, wrong.astype(np.float64))[1]),
-            "least": Least(margins.min(initial=math.inf)),
-            "strange": int(np.count_nonzero(~np.isfinite(margins))),
-        }
-    )
+    found = witness.margins(witness.sweep(block.X, block.y, block.start), weights, map)
+    return whole(weights, witness.sums(found, weights, witness.thetas()))
 
 
 # ---- numbers -----------------------------------------------------------------------------------
@@ -201,97 +164,55 @@ class BlockAdditive(InBlocks, AdditiveFit):
 
     def over(self, source: Source) -> Certificate:
         """Two passes: the losses, and the dual point that is made of the residuals."""
-        n, shape = source.n_rows, (source.n_rows, source.n_features)
-        first = counted(source.map_reduce(partial(residuals_of_block, self)), n)
-        weights, sketch = all_weights(first), read_sketch(first, shape, float(first["furthest"]))
-        if not math.isfinite(first["value high"]):
-            raise Objection(OVERFLOWS)
-        total = weights.mass
-        middles = (float(first["residuals"]) / total, float(first["numbers"]) / total)
-        radius = self.radius()
-        second = partial(dual_of_block, self, middles, radius is not None)
-        dual = counted(source.map_reduce(second), n)
-        if not sketch.matches(read_sketch(dual, shape, float(dual["furthest"]))):
-            raise Objection("The blocks of the source were not the same when read again.")
-        largest = float(first["largest"])
-        constant = self.least(_sums(dual, n, "of y"), largest, weights, 0.0, 0.0)
-        lower = 0.0
-        if radius is not None:
-            sums = _sums(dual, n, "of r")
-            whole = max(-dual["of r low"], dual["of r high"])
-            edge = self.tests.edge_of_sums(dual["bins"], whole, n, sums.size)
-            lower = self.least(sums, up(largest + radius), weights, radius, edge)
-        high = weights.quotient(0.0, float(first["value high"]))[1]
-        low = weights.quotient(float(first["value low"]), 0.0)[0]
+        n, shape, radius = source.n_rows, (source.n_rows, source.n_features), self.radius()
+        first = counted(source.map_reduce(partial(losses_of_block, self)), n)
+        weights, sketch = all_weights(first), self.sketch(first, shape)
+        low, high = self.ends(first, weights)
         low = min(low, high - APART * high)  # the same rows in other blocks prove a little less
-        after, rounded = first["sum losses"], ROUNDED * float(first["squares"]) / total
-        losses = MeanLosses(low, high, after, float(first["slack"]), constant, rounded, n)
-        said = self.said()
-        if radius is None:
-            said = Compared(said.who, [*said.remarks, NOT_LOOKED_FOR])
-        found = self.in_certificate(losses, lower, said, weights, sketch)
-        return in_few_digits(found, float(after[0]) / weights.most)
+        middles = [float(first[f"sum {name}"]) / weights.mass for name in ("numbers", "residuals")]
+        second = partial(duals_of_block, self, middles, radius is not None)
+        dual = counted(source.map_reduce(second), n)
+        if not sketch.matches(self.sketch(dual, shape)):
+            raise Objection("The blocks of the source were not the same when read again.")
+        largest = float(first["max largest"])
+        of_y, of_r = (DualSums(*map(float, dual[name])) for name in ("of y", "of r"))
+        constant, lower, more = self.least(of_y, largest, weights), 0.0, [NOT_LOOKED_FOR]
+        if radius is not None:
+            total, more = max(-of_r.least, of_r.most), []
+            edge = self.tests.edge_of_sums(dual["bins"], total, n, of_r.size)
+            lower = self.least(of_r, up(largest + radius), weights, radius, edge)
+        found = self.in_certificate(first, (low, high), (lower, constant), weights, shape, *more)
+        return in_few_digits(found, float(first["sum losses"][0]) / weights.most)
 
 
 @np.errstate(all="ignore")
-def residuals_of_block(witness: BlockAdditive, block: Block) -> BlockTally:
+def losses_of_block(witness: BlockAdditive, block: Block) -> BlockTally:
     """The losses of the rows of a block, as sums, and what the second pass begins with."""
     weights, y, r, slack, tally = _residuals(witness, block)
-    w, value = weights.w, witness.value
-    return BlockTally(
-        common(weights, tally)
-        | {
-            "value low": Down(weighted_total(w, value(r))[0]),
-            "value high": Up(weighted_total(w, value(np.abs(r) + slack), VALUE_OPERATIONS)[1]),
-            "slack": Most(slack[w > 0].max(initial=0.0)),
-            "largest": Most(np.abs(y[w > 0]).max(initial=0.0)),
-            "furthest": Most(np.abs(y).max()),
-            # Guesses, which need not be accurate.
-            "residuals": float((w * r).sum()),
-            "numbers": float((w * y).sum()),
-            "squares": float((w * y * y).sum()),
-        }
-    )
+    guesses = {"sum residuals": (weights.w * r).sum(), "sum numbers": (weights.w * y).sum()}
+    return whole(weights, tally | witness.losses(y, r, slack, weights) | guesses)
 
 
 @np.errstate(all="ignore")
-def dual_of_block(
-    witness: BlockAdditive, middles: tuple[float, float], edges: bool, block: Block
+def duals_of_block(
+    witness: BlockAdditive, middles: Sequence[float], edges: bool, block: Block
 ) -> BlockTally:
-    """g = wu for u = r less its mean, and for u = y less its mean: what the bounds are made of."""
+    """Of u = y less its mean, and of u = r less its mean, what the bounds are made of."""
     weights, y, r, _, tally = _residuals(witness, block)
-    whole = common(weights, tally) | {"furthest": Most(np.abs(y).max())}
-    for name, v, middle in zip(("of r", "of y"), (r, y), middles, strict=True):
+    found = whole(weights, tally | {"max furthest": np.abs(y).max()})
+    for name, v, middle in zip(("of y", "of r"), (y, r), middles, strict=True):
         u = np.where(weights.w > 0, v - middle, 0.0)
-        g = weights.w * u
-        whole |= {
-            f"{name} size": Up(total_up(np.abs(g))),
-            f"{name} low": Down(total_down(g)),
-            f"{name} high": Up(total_up(g)),
-            f"{name} gain": Down(products_down(g, y)),
-            f"{name} curve": Up(total_up(g * u)),
-        }
-        if edges and name == "of r":
-            whole["bins"] = witness.tests.bin_sums(block.X, g)
-    return BlockTally(whole)
+        n, size, least, most, gain, curve, _ = DualSums.of(weights.w, u, y)
+        found[name] = Sums(n, Up(size), Down(least), Up(most), Down(gain), Up(curve))
+    if edges:
+        found["bins"] = witness.tests.bin_sums(block.X, weights.w * u)
+    return found
 
 
 def _residuals(witness: BlockAdditive, block: Block) -> Any:
     """The weights, y, y − F as computed, how far it may be off, and what the sweep found."""
-    y = np.asarray(block.y, dtype=np.float64)
-    if not np.isfinite(y).all():
-        raise Objection("y holds what is not a finite number.")
-    sweep, weights = witness.sweep(block.X, y), weights_of(block, ())
-    sweep.first = block.start
-    return weights, y, *witness.residuals(sweep, weights, map)
-
-
-def _sums(found: BlockTally, n: int, name: str) -> DualSums:
-    """Those of all the blocks; the products g have been rounded themselves."""
-    size = float(found[f"{name} size"])
-    rest = max(-float(found[f"{name} low"]), float(found[f"{name} high"]), 0.0)
-    rest = up(rest + above(gamma(4) * size))
-    return DualSums(n, size, rest, float(found[f"{name} gain"]), float(found[f"{name} curve"]))
+    sweep, weights = witness.sweep(block.X, block.y, block.start), weights_of(block, ())
+    return weights, sweep.y, *witness.residuals(sweep, weights, map)
 
 
 def in_blocks(witness: Any, factors: tuple[tuple[Any, float], ...]) -> Any:

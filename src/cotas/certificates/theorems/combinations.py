@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeGuard, cast
 
 import numpy as np
 
-from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import (
@@ -29,13 +29,21 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import against_the_rest, in_words, other_rows
-from cotas.certificates.sweep import Sketch, as_sketches, project, sketch_sums
-from cotas.certificates.theorems.products import Block, Sweep, Tally
+from cotas.certificates.sweep import (
+    as_rows,
+    class_signs,
+    project,
+    read_span,
+    refuse_other_labels,
+    sketch_sums,
+)
+from cotas.certificates.theorems.products import MERGE, Tally
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 15
 # Of each number below 256 its bits, the lowest first.
 PATTERNS = (np.arange(256)[:, None] >> np.arange(8)) & 1
+Read = Callable[[slice, Matrix, FloatArray], Tally]
 
 
 @dataclass(frozen=True)
@@ -54,42 +62,41 @@ class Terms(NamedTuple):
     size: float
     largest: float  # of |f|
     votes: bool  # every f is ±1, and of several classes exactly one has +1
+    eight: IntArray | None = None  # of up to eight rounds together: a bit for each that says f = 1
 
 
 class RoundWeights:
-    """The weights wᵢ ∝ sᵢ exp(−F of the right class) of each round on some rows, f being ±1."""
+    """The weights wᵢ ∝ sᵢ exp(−F of the right class) of each round on some rows, f being ±1.
+
+    They are made anew after eight rounds: rows that are wrong in the same of them are alike.
+    """
 
     def __init__(self, w: FloatArray, c: FloatArray) -> None:
         self.w, self.c, self.m = w.copy(), c, 0
         self.sums, self.wrong = np.zeros(len(c) + 1), np.zeros(len(c))
         self.sums[0] = w.sum()
+        self._seen, self._bits = 0, np.zeros(len(w), dtype=np.uint8)
 
-    def __call__(self, own: FloatArray) -> None:
-        """One round, which adds ±c to F of the right class: the weight grows where it adds −|c|.
-
-        What it adds is overwritten: arrays of this size take longer to get than to fill.
-        """
-        c = float(self.c[self.m])
-        own[:] = own < 0
-        lost = float(self.w @ own)
-        self.wrong[self.m] = lost if c >= 0 else self.sums[self.m] - lost
-        own *= math.exp(abs(c)) - math.exp(-abs(c))
-        own += math.exp(-abs(c))
-        self.w *= own
-        self.m += 1
-        self.sums[self.m] = self.w.sum()
+    def one(self, added: FloatArray) -> None:
+        """One round, by the ±c that it adds to F of the right class."""
+        wrong = (added < 0) ^ (self.c[self.m + self._seen] < 0)
+        self._bits |= np.left_shift(wrong.view(np.uint8), np.uint8(self._seen))
+        self._seen += 1
+        if self._seen == len(self.c[self.m : self.m + 8]):
+            self.eight(self._bits.astype(np.intp))
+            self._seen, self._bits[:] = 0, 0
 
     def eight(self, wrong: IntArray) -> None:
-        """Up to eight rounds, from the weight of the rows that are wrong in the same of them."""
+        """Up to eight rounds, by a bit for each that says whether f is wrong."""
         c = self.c[self.m : self.m + 8]
         told, rounds = PATTERNS[:, : len(c)], slice(self.m, self.m + len(c))
         alike = np.bincount(wrong, self.w, len(told))
-        grown = np.cumprod(np.exp(np.where(told, c, -c)), axis=1)
-        before = alike[:, None] * np.insert(grown[:, :-1], 0, 1.0, axis=1)
-        self.wrong[rounds] = (before * told).sum(axis=0)
+        factors = np.exp(np.where(told, c, -c))
+        grown = np.cumprod(np.column_stack([alike, factors]), axis=1)
+        self.wrong[rounds] = (grown[:, :-1] * told).sum(axis=0)
         self.m += len(c)
-        self.sums[rounds.start + 1 : rounds.stop + 1] = alike @ grown
-        self.w *= grown[:, -1].take(wrong)
+        self.sums[rounds.start + 1 : rounds.stop + 1] = grown[:, 1:].sum(axis=0)
+        self.w *= factors.prod(axis=1).take(wrong)
 
     def tally(self) -> Tally:
         """Of these rows, to be added to those of others."""
@@ -97,11 +104,11 @@ class RoundWeights:
 
 
 class Lead(NamedTuple):
-    """How far the right class is ahead of each other one, up to the slack of each example."""
+    """F of a row, or how far its class is ahead of each other one, up to the slack of the row."""
 
     ahead: FloatArray
     slack: FloatArray
-    largest: float
+    largest: float  # of |f|
     votes: bool
     open: bool  # whether rounding leaves the value of a function open
 
@@ -123,6 +130,11 @@ class Combined(Parametric):
     @property
     def intercept(self) -> float:
         return 0.0
+
+    @property
+    def positives(self) -> list[Any]:
+        """The labels that count as +1; none where numbers are predicted."""
+        return []
 
     @property
     def rounds(self) -> int:
@@ -153,8 +165,9 @@ class Combined(Parametric):
                 witness=self, sketch=None, objection=in_words(why), vacuous=True,
             )  # fmt: skip
 
-    def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
-        raise NotImplementedError
+    def sweep(self, X: Matrix, y: AnyArray, first: int = 0) -> LongSweep:
+        """Rows from the given one on, to be read in blocks."""
+        return LongSweep(X, y, self.positives, first)
 
     def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
         """What is proved of the model, which is sound."""
@@ -183,16 +196,30 @@ class Combined(Parametric):
             yield from _terms_of_trees(cast(list[PlainTrees], learners), c, rows)
             return
         for m, found in enumerate(zip(*(f.enclosed(rows) for f in learners), strict=True)):
-            pairs = list(zip(c[:, m].tolist(), found, strict=True))
-            terms = [a * value.f for a, value in pairs]
-            cf = terms[0][None] if len(terms) == 1 else np.stack(terms)
-            off = [abs(a) * value.off for a, value in pairs]
+            pairs = list(zip(np.abs(c[:, m]).tolist(), found, strict=True))
+            f = np.stack([value.f for value in found])
+            off = np.maximum.reduce([a * value.off for a, value in pairs])
             largest = max(value.size for value in found)
-            mass = max(abs(a) * value.size for a, value in pairs)
-            votes = found[0].least == largest == 1.0
-            votes = votes and bool(_votes(np.stack([value.f for value in found])))
-            most = off[0] if len(off) == 1 else np.maximum.reduce(off)
-            yield Terms(cf, most, mass, largest, votes)
+            votes = largest == 1.0 and bool(_votes(f))
+            size = max(a * value.size for a, value in pairs)
+            yield Terms(c[:, m, None] * f, off, size, largest, votes)
+
+    def added(self, F: FloatArray, rows: Matrix, after: Callable[[Terms], None]) -> Lead:
+        """F and what all rounds add to it, as computed; `after` is shown each round."""
+        off, size, largest, votes = np.zeros(F.shape[1]), 0.0, 0.0, True
+        most = float(np.abs(F).max(initial=0.0))
+        for terms in self.terms(rows):
+            F += terms.cf
+            size += terms.size
+            largest, votes = max(largest, terms.largest), votes and terms.votes
+            if isinstance(terms.off, np.ndarray):
+                off += terms.off
+            after(terms)
+        k = self.rounds + 8
+        # k products for each of two classes, and three roundings of such numbers.
+        delta = up(above(2 * gamma(k) * (size + most), k) + TINY)
+        slack = off * (min(len(F), 2) + 4 * gamma(k)) + delta
+        return Lead(F, slack, largest, votes, bool(off.any()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,12 +229,13 @@ class Labelled(Combined):
     classes: AnyArray
 
     @property
+    def positives(self) -> list[Any]:
+        return list(np.ravel(self.classes))
+
+    @property
     def subject(self) -> str:
         """The class that is told from the rest; with several classes at once, none."""
-        return against_the_rest(np.ravel(self.classes)[0]) if np.size(self.classes) == 1 else ""
-
-    def sweep(self, X: Matrix, y: AnyArray) -> LongSweep:
-        return LongSweep(X, y, list(np.ravel(self.classes)))
+        return against_the_rest(self.positives[0]) if len(self.positives) == 1 else ""
 
     def refuse_unsound(self) -> None:
         """Object also to classes that are not those of the combinations."""
@@ -216,71 +244,54 @@ class Labelled(Combined):
             raise Objection("The classes are not those of the combinations.")
         super().refuse_unsound()
 
-    def lead(self, block: Block, read: RoundWeights | None = None) -> Lead:
+    def terms(self, rows: Matrix) -> Iterator[Terms]:
+        """The same; of one combination of trees of ±1 eight rounds at a time."""
+        trees = self.combinations[0].learners
+        if len(self.combinations) > 1 or not _are_signs(trees):
+            yield from super().terms(rows)
+            return
+        c = numbers(self.combinations[0].coefficients, "the coefficients")
+        bits = np.where(trees.value > 0, 1 << np.arange(len(trees))[:, None] % 8, 0)
+        leaves = trees.leaves(rows, bits.astype(np.uint8))
+        for k in range(0, len(c), 8):
+            some = c[k : k + 8]
+            eight = reduce(np.bitwise_or, islice(leaves, 8)).astype(np.intp)
+            cf = ((2.0 * PATTERNS[:, : len(some)] - 1.0) @ some).take(eight)
+            yield Terms(cf[None], 0.0, float(np.abs(some).sum()), 1.0, True, eight)
+
+    def lead(self, rows: Matrix, signs: FloatArray, weights: RoundWeights | None = None) -> Lead:
         """By how much the right class is ahead of each other one, F being computed here.
 
-        `read` is shown what each round adds to F of the right class, and may overwrite it.
+        The weights of the rounds are followed, if there are any.
         """
-        signs, K, rounds = block.signs, len(self.combinations), self.rounds
+        K = len(self.combinations)
         at = np.arange(len(signs))
         own = signs.argmax(axis=1) if K > 1 else np.zeros_like(at)
         if K > 1 and not (signs.max(axis=1) > 0).all():
             raise Objection("The data have a class that the model does not know.")
-        if self._of_signs():
-            return self._lead_of_signs(block, read)
-        F, off, size, largest, votes = np.zeros((K, len(own))), np.zeros(len(own)), 0.0, 0.0, True
-        for terms in self.terms(block.rows):
-            F += terms.cf
-            size += terms.size
-            largest, votes = max(largest, terms.largest), votes and terms.votes
-            if isinstance(terms.off, np.ndarray):
-                off += terms.off
-            if read is not None:
-                only = terms.cf[0]
-                read(terms.cf[own, at] if K > 1 else np.multiply(signs[:, 0], only, out=only))
-        delta = _delta(rounds, size)
-        slack = off * (min(K, 2) + 4 * gamma(rounds + 8)) + delta
+        wrong = np.where(signs[:, 0] > 0, 255, 0)
+
+        def follow(terms: Terms) -> None:
+            if weights is None:
+                return
+            if terms.eight is not None:
+                weights.eight(terms.eight ^ wrong)
+            else:
+                weights.one(terms.cf[own, at] if K > 1 else signs[:, 0] * terms.cf[0])
+
+        found = self.added(np.zeros((K, len(signs))), rows, follow)
+        F = found.ahead
         ahead = (signs[:, 0] * F[0])[None] if K == 1 else F[own, at] - F
         if K > 1:
             ahead[own, at] = np.inf
-        return Lead(ahead, slack, largest, votes, bool(off.any()))
-
-    def _of_signs(self) -> bool:
-        """Whether the model is one combination of trees of ±1."""
-        f = self.combinations[0].learners
-        return (
-            len(self.combinations) == 1
-            and isinstance(f, PlainTrees)
-            and np.size(f.value) > 0
-            and bool((np.abs(numbers(f.value, "the leaves of the trees", 2)) == 1.0).all())
-        )
-
-    def _lead_of_signs(self, block: Block, read: RoundWeights | None) -> Lead:
-        """The same for trees of ±1, eight at a time: what they add depends on which are wrong."""
-        c = numbers(self.combinations[0].coefficients, "the coefficients")
-        turned = np.where(block.signs[:, 0] > 0, np.uint8(255), np.uint8(0))
-        ahead = np.zeros((1, len(turned)))
-        trees = cast(PlainTrees, self.combinations[0].learners)
-        for k, positive in enumerate(_eight_signs(trees, block.rows)):
-            wrong, some = (positive ^ turned).astype(np.intp), c[8 * k : 8 * k + 8]
-            ahead[0] += ((1.0 - 2.0 * PATTERNS[:, : len(some)]) @ some).take(wrong)
-            if read is not None:
-                read.eight(wrong)
-        slack = np.full(len(turned), _delta(len(c), float(np.abs(c).sum())))
-        return Lead(ahead, slack, 1.0, True, False)
+        return found._replace(ahead=ahead)
 
 
-def _eight_signs(trees: PlainTrees, rows: Matrix) -> Iterator[AnyArray]:
-    """A number for each row: bit k says whether the k-th of the next eight trees is +1."""
-    bits = np.where(np.asarray(trees.value) > 0, 1 << np.arange(len(trees))[:, None] % 8, 0)
-    leaves = trees.leaves(rows, bits.astype(np.uint8))
-    while eight := list(islice(leaves, 8)):
-        yield reduce(np.bitwise_or, eight)
-
-
-def _delta(rounds: int, size: float) -> float:
-    """What Σ of k products, for two classes, is off, and three roundings of such numbers."""
-    return up(above(2 * gamma(rounds + 8) * size, rounds + 4) + TINY)
+def _are_signs(f: Learners) -> TypeGuard[PlainTrees]:
+    """Whether they are trees of ±1."""
+    if not isinstance(f, PlainTrees) or not np.size(f.value):
+        return False
+    return bool((np.abs(numbers(f.value, "the leaves of the trees", 2)) == 1.0).all())
 
 
 def _terms_of_trees(trees: Sequence[PlainTrees], c: FloatArray, rows: Matrix) -> Iterator[Terms]:
@@ -350,14 +361,11 @@ class ExampleWeights:
             up(max(high / self.mass, high / self.most)) + TINY,
         )
 
-    def share_up(self, marked: BoolArray) -> float:
-        """The share of the examples that are marked, rounded up."""
-        marked = marked & (self.w > 0)
-        if not marked.any():
+    def share(self, count: int, weight: float, n: int) -> float:
+        """The share that so many of n examples have, of no more than this weight, rounded up."""
+        if not count:
             return 0.0
-        if self.uniform:
-            return min(1.0, up(np.count_nonzero(marked) / self.mass))
-        return min(1.0, self.mean(marked.astype(np.float64))[1])
+        return min(1.0, up(count / n) if self.uniform else self.quotient(0.0, float(weight))[1])
 
 
 def weighted_total(w: FloatArray, values: FloatArray, operations: int = 2) -> tuple[float, float]:
@@ -366,41 +374,47 @@ def weighted_total(w: FloatArray, values: FloatArray, operations: int = 2) -> tu
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         products = w[used] * values[used]
     value, off = total(products)
-    off = up(off + above(gamma(operations + 2) * above(total(np.abs(products))[0], 64)) + TINY)
+    size = total(np.abs(products))[0] if (products < 0).any() else value
+    off = up(off + above(gamma(operations + 2) * above(size, 64)) + TINY)
     return down(value - off), up(value + off)
 
 
-# ---- the fingerprint of data that may have gaps --------------------------------------------------
+# ---- the rows, and the fingerprint of data that may have gaps ----------------------------------
 
 
-class LongSweep(Sweep):
-    """Longer blocks: each is read many times, once for every function of the combination.
+class LongSweep:
+    """X and y in long blocks: each is read many times, once for every function of the combination.
 
-    `first` is the number of the first row, where they are some of many. What is found in all the
-    blocks has the sums that a sketch of the data is made of besides.
+    `first` is the number of the first row, where they are some of many. Where no label counts as
+    +1, the targets themselves take the place of the signs.
     """
 
-    first = 0
+    def __init__(self, X: Matrix, y: AnyArray, positives: Sequence[Any], first: int = 0) -> None:
+        self.X, self.y, self.positives, self.first = as_rows(X), np.asarray(y), positives, first
+        if not len(positives):
+            self.y = self.y.astype(np.float64, copy=False)
+        refuse_other_labels(self.X, self.y)
 
-    def __init__(self, X: Matrix, y: AnyArray, positives: Sequence[Any]) -> None:
-        super().__init__(X, y, positives, np.zeros((np.shape(X)[1], 0)))
+    def tally(self, read: Read, each: Each = map) -> Tally:
+        """What `read` finds in all the blocks together, and the sums for a sketch of the data.
 
-    def _spans(self) -> list[slice]:
+        It is given the place of some rows, the rows in double precision, and ±1 for each class.
+        """
+
+        def one(span: slice) -> Tally:
+            rows, y = read_span(self.X, span), self.y[span]
+            signs = class_signs(y, self.positives) if len(self.positives) else y[:, None]
+            found = read(span, rows, signs)
+            labels = signs @ np.arange(1.0, signs.shape[1] + 1)
+            begin = self.first + span.start
+            sketch = sketch_sums(project(rows, gaps=True), labels[:, None], begin)
+            return {**found, "sum sketch": sketch}
+
         n, d = self.X.shape
-        rows = int(np.clip(LONG_BLOCK_BYTES // (8 * max(1, d)), 1, LONG_BLOCK_ROWS))
-        rows = -(-n // -(-n // rows))  # blocks of about the same length
-        return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
-
-    def tally(self, read: Callable[[Block], Tally], each: Each = map) -> Tally:
-        def both(block: Block) -> Tally:
-            found, begin = read(block), self.first + block.span.start
-            labels = block.signs @ np.arange(1.0, block.signs.shape[1] + 1)
-            projected = project(block.rows, gaps=True)
-            return {**found, "sum sketch": sketch_sums(projected, labels[:, None], begin)}
-
-        return super().tally(both, each)
-
-
-def read_sketch(tally: Tally, shape: tuple[int, int], largest: float = 1.0) -> Sketch:
-    """The sketch of data of this shape that the blocks add up to, with the largest |y|."""
-    return as_sketches(tally["sum sketch"], shape, [largest])[0]
+        most = int(np.clip(LONG_BLOCK_BYTES // (8 * max(1, d)), 1, LONG_BLOCK_ROWS))
+        rows = -(-n // -(-n // most))  # blocks of about the same length
+        total: Tally = {}
+        for part in each(one, [slice(a, min(a + rows, n)) for a in range(0, n, rows)]):
+            for name, value in part.items():
+                total[name] = MERGE[name[:3]](total[name], value) if name in total else value
+        return total

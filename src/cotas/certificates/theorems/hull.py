@@ -18,19 +18,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from cotas.arrays import Each, FloatArray
+from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
 from cotas.certificates.presentation import at_least, ends
-from cotas.certificates.sweep import signs_of
+from cotas.certificates.sweep import as_sketches, signs_of
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
     LongSweep,
-    read_sketch,
+    weighted_total,
 )
-from cotas.certificates.theorems.products import Block, Tally
+from cotas.certificates.theorems.products import Tally
 from cotas.certificates.theorems.surrogates import ABOUT_TRAINING, OPERATIONS
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
@@ -98,10 +98,10 @@ class HullPoint(Labelled):
         radius, n = self._reach(), sweep.X.shape[0]
         z, slack = np.empty(n), np.empty(n)
 
-        def read(block: Block) -> Tally:
+        def read(span: slice, rows: Matrix, signs: FloatArray) -> Tally:
             with np.errstate(over="ignore", invalid="ignore"):
-                lead = self.lead(block)
-            z[block.span], slack[block.span] = lead.ahead[0], lead.slack
+                lead = self.lead(rows, signs)
+            z[span], slack[span] = lead.ahead[0], lead.slack
             return {}
 
         tally = sweep.tally(read, each)
@@ -122,8 +122,10 @@ class HullPoint(Labelled):
         if type(self.cost) in KNOWN:
             lower = max(lower, 0.0)
         found = Bounds.proved(lower, upper, up(off + upper - weights.mean(value)[0]))
+        wrong = (z <= slack) & (weights.w > 0)
+        mistakes = weighted_total(weights.w, wrong.astype(np.float64))[1]
         figures = {
-            "training error": weights.share_up(z <= slack),
+            "training error": weights.share(int(np.count_nonzero(wrong)), mistakes, n),
             "Σ|w|": self.size()[1],
             "largest −⟨∇H, f⟩ of a stump": edge,
         }
@@ -145,5 +147,5 @@ class HullPoint(Labelled):
             remarks=[ABOUT_TRAINING] if self.radius is not None else [OWN_WEIGHT, ABOUT_TRAINING],
             trusted=self.trusted(),
             witness=self,
-            sketch=read_sketch(tally, sweep.X.shape),
+            sketch=as_sketches(tally["sum sketch"], sweep.X.shape)[0],
         )

@@ -14,25 +14,26 @@ at margin − δ, from which both sides only grow. exp, log and log1p are taken 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from cotas.arrays import Each, FloatArray
+from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, total_down, up
 from cotas.certificates.presentation import at_most
-from cotas.certificates.sweep import Sketch, signs_of
+from cotas.certificates.sweep import as_sketches, signs_of
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
     LongSweep,
     RoundWeights,
-    read_sketch,
+    weighted_total,
 )
-from cotas.certificates.theorems.products import Block, Tally
+from cotas.certificates.theorems.products import Tally
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.words import say
 
@@ -58,27 +59,12 @@ FOLLOWED_UP_TO = 300.0  # Σ|c| for which no weight of a round over- or underflo
 HALVINGS = 24  # of the interval that holds the best θ
 
 
-@dataclass
-class SurrogateSurvey:
+class Margins(NamedTuple):
     """What one pass over the data finds of each example, and of all together."""
 
-    margins: FloatArray  # rounded down
+    least: FloatArray  # rounded down
     costs: FloatArray  # the surrogate of the margin rounded down, but for "votes"
     final: FloatArray  # the weight after the last round, where it was followed
-    tally: Tally = field(default_factory=dict)
-
-
-class Surveyed(NamedTuple):
-    """What all the examples together say; shares and sums are rounded up, but for `mass`."""
-
-    n: int
-    wrong: int  # examples whose margin is not known to be above zero
-    error: float  # their share of the weight
-    bound: float
-    theta: float
-    least: float  # the smallest margin, rounded down
-    mass: float  # Σ of the weights, rounded down
-    uniform: bool
     tally: Tally
 
 
@@ -105,21 +91,21 @@ class SurrogateBound(Labelled):
         if self.surrogate not in (("votes", "likelihood") if several else SURROGATES):
             raise Objection("This surrogate does not belong to so many classes.")
 
-    def survey(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> SurrogateSurvey:
+    def margins(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Margins:
         """The margin and the cost of each example, and the weights of the rounds."""
         n = sweep.X.shape[0]
-        survey = SurrogateSurvey(np.empty(n), np.empty(n), np.zeros(n))
-        follows = self.discrete and self.size()[1] <= FOLLOWED_UP_TO
+        margins, costs, final = np.empty(n), np.empty(n), np.zeros(n)
         c = np.asarray(self.combinations[0].coefficients, dtype=np.float64)
+        follows = self.discrete and np.abs(c).sum() <= FOLLOWED_UP_TO
 
-        def read(block: Block) -> Tally:
-            rounds = RoundWeights(weights.w[block.span], c) if follows else None
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                lead = self.lead(block, rounds)
-                least = lead.ahead - lead.slack
-                survey.margins[block.span] = least.min(axis=0)
-                if self.surrogate != "votes":
-                    survey.costs[block.span] = self._cost(least)
+        @np.errstate(over="ignore", invalid="ignore", under="ignore")
+        def read(span: slice, rows: Matrix, signs: FloatArray) -> Tally:
+            rounds = RoundWeights(weights.w[span], c) if follows else None
+            lead = self.lead(rows, signs, rounds)
+            least = lead.ahead - lead.slack
+            margins[span] = least.min(axis=0)
+            if self.surrogate != "votes":
+                costs[span] = self._cost(least)
             found = {
                 "max largest": lead.largest,
                 "max slack": lead.slack.min(),  # of rows whose functions are all told
@@ -127,14 +113,14 @@ class SurrogateBound(Labelled):
                 "max open": lead.open,
             }
             if rounds is not None:
-                survey.final[block.span] = rounds.w
+                final[span] = rounds.w
                 found |= rounds.tally()
             return found
 
-        survey.tally = sweep.tally(read, each)
-        if self.discrete and not survey.tally["min votes"]:
+        tally = sweep.tally(read, each)
+        if self.discrete and not tally["min votes"]:
             raise Objection("A function is not ±1, or a round does not name exactly one class.")
-        return survey
+        return Margins(margins, costs, final, tally)
 
     def _cost(self, least: FloatArray) -> FloatArray:
         """The surrogate at these leads, right within `OPERATIONS` and K units."""
@@ -144,43 +130,54 @@ class SurrogateBound(Labelled):
         odds = exp_up(least, 2.0 if K == 1 else (K - 1) / K).sum(axis=0)
         return np.asarray(np.log1p(odds) / math.log(2))
 
-    def _bound(self, survey: SurrogateSurvey, weights: ExampleWeights) -> tuple[float, float]:
-        """The mean surrogate, rounded up, and the θ it was taken at."""
-        operations = OPERATIONS + len(self.combinations)
-        if self.surrogate != "votes":
-            return weights.mean(survey.costs, operations)[1], 1.0
-        used = weights.w > 0
-        theta = _best_theta(survey.margins[used], weights.w[used])
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return weights.mean(exp_up(survey.margins, theta), operations)[1], theta
+    @np.errstate(all="ignore")
+    def sums(self, found: Margins, weights: ExampleWeights, thetas: Sequence[float] = ()) -> Tally:
+        """What the bound is made of, as sums over examples; of "votes" the costs at each θ."""
+        w, operations = weights.w, OPERATIONS + len(self.combinations)
+        wrong = (found.least <= 0) & (w > 0)  # one whose sign rounding leaves open is a mistake
+        costs = {theta: exp_up(found.least, theta) for theta in thetas} or {1.0: found.costs}
+        used = found.least[w > 0]
+        return found.tally | {
+            "sum rows": len(w),
+            "sum mistakes": np.count_nonzero(wrong),
+            "up mistakes": 0.0
+            if weights.uniform
+            else weighted_total(w, wrong.astype(np.float64))[1],
+            "min margin": used.min(initial=math.inf),
+            "sum strange": np.count_nonzero(~np.isfinite(used)),
+            **{f"up {t}": weighted_total(w, c, operations)[1] for t, c in costs.items()},
+        }
 
-    def _edge(self, sweep: LongSweep, survey: SurrogateSurvey, each: Each) -> float:
+    def _edge(self, sweep: LongSweep, final: FloatArray, each: Each) -> float:
         """The largest edge of a stump at the last weights, at most; infinite if it is not known."""
-        mass = total_down(survey.final)
+        mass = total_down(final)
         learners = self.combinations[0].learners
         if self.stumps is None or not mass > 0 or not self.stumps.contains(learners):
             return math.inf
         signs = signs_of(sweep.y, self.classes[0])
-        return above(self.stumps.largest_edge(sweep.X, signs * survey.final, each) / mass)
+        return above(self.stumps.largest_edge(sweep.X, signs * final, each) / mass)
 
     def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
-        survey = self.survey(sweep, weights, each)
-        edge = self._edge(sweep, survey, each)
-        margins = survey.margins[weights.w > 0]
-        if not np.isfinite(margins).all():
-            raise Objection("F is not a finite number for some example.")
-        # An example whose sign rounding leaves open counts as a mistake.
-        wrong = survey.margins <= 0
-        shares = weights.share_up(wrong), *self._bound(survey, weights), float(margins.min())
-        counts, about = (len(wrong), int(np.count_nonzero(wrong))), (weights.mass, weights.uniform)
-        found = Surveyed(*counts, *shares, *about, survey.tally)
-        return self.in_certificate(found, edge, read_sketch(survey.tally, sweep.X.shape))
+        found, used = self.margins(sweep, weights, each), weights.w > 0
+        votes = self.surrogate == "votes"
+        thetas = [_best_theta(found.least[used], weights.w[used])] if votes else []
+        sums = self.sums(found, weights, thetas)
+        edge = self._edge(sweep, found.final, each)
+        return self.in_certificate(sums, weights, sweep.X.shape, edge, thetas)
 
-    def in_certificate(self, found: Surveyed, edge: float, sketch: Sketch) -> Certificate:
+    def in_certificate(
+        self, sums: Tally, weights: ExampleWeights, shape: tuple[int, int],
+        edge: float = math.inf, thetas: Sequence[float] = (),
+    ) -> Certificate:  # fmt: skip
         """What was found in words; `edge` is infinite where it is not known."""
-        upper = found.bound if found.bound < math.inf else 1.0  # no error is larger
-        error = min(found.error, upper)
-        slack, bracket = float(found.tally["max slack"]), []
+        if sums["sum strange"]:
+            raise Objection("F is not a finite number for some example.")
+        wrong = int(sums["sum mistakes"])
+        cost, theta = min((float(sums[f"up {t}"]), t) for t in thetas or [1.0])
+        bound = weights.quotient(0.0, cost)[1]
+        upper = bound if bound < math.inf else 1.0  # no error is larger
+        error = min(upper, weights.share(wrong, sums["up mistakes"], shape[0]))
+        slack, bracket = float(sums["max slack"]), []
         if self.stumps is not None and math.isfinite(edge):
             bracket = [say(MARGIN_BRACKET, stumps=self.stumps.described())]
         return conclude(
@@ -188,64 +185,68 @@ class SurrogateBound(Labelled):
             error,
             upper,
             vacuous=upper >= 1.0,
-            statement=lambda: self._statement(found, error),
+            statement=lambda: self._statement(weights, wrong, shape[0], error, bound, theta),
             reference=REFERENCES[self.surrogate],
-            figures=self._figures(found, edge),
+            figures=self._figures(sums, weights, theta, edge),
             remarks=[*bracket, ABOUT_TRAINING],
             trusted=self.trusted(),
             charge=upper * (8 * slack + gamma(4 * OPERATIONS)),
             witness=self,
-            sketch=sketch,
+            sketch=as_sketches(sums["sum sketch"], shape)[0],
         )
 
-    def _statement(self, found: Surveyed, error: float) -> str:
+    def _statement(
+        self, weights: ExampleWeights, wrong: int, n: int, error: float, bound: float, theta: float
+    ) -> str:
         K = len(self.combinations)
         text = "F > 0 means class {label}" if K == 1 else "{K} classes"
         who = say(text, label=str(self.classes[0]), K=K)
-        how = say("{wrong} of {n} examples", wrong=found.wrong, n=found.n)
-        limit = "allows at most {bound}" if found.bound < math.inf else "overflows"
+        how = say("{wrong} of {n} examples", wrong=wrong, n=n)
+        limit = "allows at most {bound}" if bound < math.inf else "overflows"
         return say(
             "The training error ({who}) is at most {how}; the {mean} of {name} {limit}."
-            if found.uniform
+            if weights.uniform
             else "The weighted training error ({who}) is at most {how}; the {mean} of {name} "
             "{limit}.",
             who=who,
-            how=how if found.uniform else at_most(error),
-            mean=say("mean" if found.uniform else "weighted mean"),
-            name=say(SURROGATES[self.surrogate], theta=f"{found.theta:.4g}"),
-            limit=say(limit, bound=at_most(found.bound)),
+            how=how if weights.uniform else at_most(error),
+            mean=say("mean" if weights.uniform else "weighted mean"),
+            name=say(SURROGATES[self.surrogate], theta=f"{theta:.4g}"),
+            limit=say(limit, bound=at_most(bound)),
         )
 
-    def _figures(self, found: Surveyed, edge: float) -> dict[str, float]:
+    def _figures(
+        self, sums: Tally, weights: ExampleWeights, theta: float, edge: float
+    ) -> dict[str, float]:
         K, k = len(self.combinations), self.rounds
         figures = {"rounds": float(k)} if K == 1 else {"classes": float(K), "rounds": float(k)}
         if self.surrogate == "votes":
-            figures["θ"] = found.theta
+            figures["θ"] = theta
         if k:
-            figures["largest |f|"] = float(found.tally["max largest"])
-        if k and self.discrete and self.size()[0] > 0:
-            figures |= self._margin_figures(found.least)
-            if "sum wrong" in found.tally and not found.tally["max open"]:
-                figures |= self._round_figures(found)
+            figures["largest |f|"] = float(sums["max largest"])
+        low, high = self.size()
+        if k and self.discrete and low > 0:
+            # As a share of the votes, at least.
+            least = float(sums["min margin"])
+            name = (
+                "smallest margin yF/Σ|c|" if K == 1 else "smallest margin, as a share of all votes"
+            )
+            votes = (high if least > 0 else low) * min(K, 2)
+            figures[name] = max(-1.0, down(least / votes))
+            if "sum wrong" in sums and not sums["max open"]:
+                figures |= self._round_figures(sums, weights)
         if math.isfinite(edge):
             figures["largest edge of a stump at the last weights"] = edge
         return figures
 
-    def _margin_figures(self, least: float) -> dict[str, float]:
-        """The smallest margin as a share of the votes, at least."""
-        (low, high), name, times = self.size(), "smallest margin yF/Σ|c|", 1
-        if len(self.combinations) > 1:
-            name, times = "smallest margin, as a share of all votes", 2
-        return {name: max(-1.0, down(least / (times * (high if least > 0 else low))))}
-
-    def _round_figures(self, found: Surveyed) -> dict[str, float]:
+    def _round_figures(self, found: Tally, weights: ExampleWeights) -> dict[str, float]:
         """Corollary 1 and the product of the rounds, each at most what is told.
 
         The weights of round m are products of m factors, so their sums are off by a share ρ.
         """
         K, c = len(self.combinations), np.asarray(self.combinations[0].coefficients)
-        rho = gamma(24 * (len(c) + 2) + 2 * found.n)
-        sums, wrong = found.tally["sum weights"], found.tally["sum wrong"]
+        rho = gamma(24 * (len(c) + 2) + 2 * int(found["sum rows"]))
+        sums, wrong = found["sum weights"], found["sum wrong"]
         err, after = wrong / sums[:-1], wrong * np.exp(c) / sums[1:]
         chance = 0.5 if K == 1 else 1 - 1 / K
         far = up(float(np.abs(after - chance).max()) + 4 * rho)
@@ -253,7 +254,7 @@ class SurrogateBound(Labelled):
         if K == 1:
             factors = 2 * np.sqrt((err + 4 * rho) * (1 - err + 4 * rho))
             return figures | {"Π 2√(err(1−err))": above(float(np.prod(factors)), 8 * len(c))}
-        half = above(float(sums[-1]) / found.mass * (1 + 4 * rho), 4)
+        half = above(float(sums[-1]) / weights.mass * (1 + 4 * rho), 4)
         shrunk = half * math.exp(-(1 - 2 / K) * total_down(c))
         figures["bound if the right class needs half of the votes"] = half
         return figures | {"multiclass exponential loss": above(shrunk, int(8 * FOLLOWED_UP_TO))}

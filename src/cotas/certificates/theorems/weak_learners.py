@@ -16,7 +16,7 @@ from cotas.certificates.verification import same
 from cotas.words import say
 
 # Numbers of columns.
-PLACED_AT_A_TIME, CELLS_AT_A_TIME, READ_AT_A_TIME = 1 << 13, 1 << 16, 1 << 19
+PLACED_AT_A_TIME, CELLS_AT_A_TIME, READ_AT_A_TIME = 1 << 14, 1 << 16, 1 << 19
 MANY_TESTS = 128  # of one column
 
 
@@ -33,11 +33,10 @@ def numbers(given: Any, what: str, ndim: int = 1) -> FloatArray:
 
 
 class Value(NamedTuple):
-    """A function on some rows: its values, how far each may be off, and bounds of |f|."""
+    """A function on some rows: its values, how far each may be off, and a bound of |f|."""
 
     f: FloatArray
     off: FloatArray | float
-    least: float
     size: float
 
 
@@ -81,10 +80,9 @@ class PlainTrees(Learners):
 
     def enclosed(self, rows: Matrix) -> Iterator[Value]:
         leaves = numbers(self.value, "the leaves of the trees", 2)
-        sizes = np.abs(leaves)
-        bounds = zip(sizes.min(axis=1).tolist(), sizes.max(axis=1).tolist(), strict=True)
-        for values, place, (least, size) in zip(leaves, self.leaves(rows), bounds, strict=True):
-            yield Value(values.take(place), 0.0, least, size)
+        sizes = np.abs(leaves).max(axis=1).tolist()
+        for values, place, size in zip(leaves, self.leaves(rows), sizes, strict=True):
+            yield Value(values.take(place), 0.0, size)
 
     def same_tests(self, other: Any) -> bool:
         """Whether the other trees send each row to the same leaves."""
@@ -215,9 +213,9 @@ class PlainLinear(Learners):
             if self.sign:
                 # Where the sign cannot be told, ±1 may be off by 2.
                 told = np.abs(f) > error
-                yield Value(np.where(f > 0, 1.0, -1.0), np.where(told, 0.0, 2.0), 1.0, 1.0)
+                yield Value(np.where(f > 0, 1.0, -1.0), np.where(told, 0.0, 2.0), 1.0)
             else:
-                yield Value(f, error, 0.0, above(float((np.abs(f) + error).max(initial=0.0))))
+                yield Value(f, error, above(float((np.abs(f) + error).max(initial=0.0))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,8 +230,7 @@ class Predictors(Learners):
     def enclosed(self, rows: Matrix) -> Iterator[Value]:
         for function in self.functions:
             f = np.asarray(function(rows), dtype=np.float64)
-            sizes = np.abs(f)
-            yield Value(f, 0.0, float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0)))
+            yield Value(f, 0.0, float(np.abs(f).max(initial=0.0)))
 
     def trusted(self) -> tuple[str, ...]:
         learners = {type(getattr(f, "estimator", f)).__name__ for f in self.functions}
@@ -297,7 +294,10 @@ class StumpClass:
         # Infinity tells the missing values from all others.
         told = threshold != np.inf
         cuts = ((self.thresholds[j], threshold[told & (feature == j)]) for j in np.unique(feature))
-        return all(np.isin(used, known).all() for known, used in cuts)
+        found = (
+            (np.append(known, np.nan)[np.searchsorted(known, used)], used) for known, used in cuts
+        )
+        return all((known == used).all() for known, used in found)
 
     def with_those_of(self, learners: Learners) -> StumpClass:
         """The class with the thresholds of these trees, which rounds on other data may have."""
@@ -462,10 +462,13 @@ def _place(cuts: Sequence[FloatArray], x: FloatArray, k: IntArray) -> None:
     widest = 1 << int(lengths.max(initial=0)).bit_length()
     padded = np.full((len(cuts), widest), np.inf)
     padded[np.arange(widest) < lengths[:, None]] = np.concatenate([np.empty(0), *cuts])
-    flat, start, half = padded.ravel(), widest * np.arange(len(cuts))[:, None] - 1, widest // 2
+    flat, start, half = padded.ravel(), widest * np.arange(len(cuts))[:, None], widest // 2
+    k += start
     while half:
-        k += half * (flat[k + (start + half)] < x)
+        below = flat[half - 1 :].take(k, mode="clip") < x
+        k += np.multiply(below, half, dtype=np.intp)
         half //= 2
+    k -= start
 
 
 def ranks(x: FloatArray) -> IntArray:
