@@ -45,6 +45,8 @@ from cotas.certificates.targets import ROUNDED, targets_of
 # Bytes of a block, which should stay in the cache, and its rows, so many of which are added up at
 # a time: the more, the more rounding is charged for.
 BLOCK_BYTES, BLOCK_ROWS, PIECE = 1 << 20, 2048, 256
+# The part of an objective by which the rows themselves may prove less.
+ROOM = 2e-10
 
 GONE = (
     "The rows of earlier batches are gone; the numbers are from products that the checker added up "
@@ -163,7 +165,7 @@ class Stream:
         if not (np.isfinite(G).all() and np.isfinite(w).all() and low > 0):
             raise Objection("not finite")
         factor, loose = gamma(2 * (self.roundings + len(w)) + 16), high / low - 1.0
-        roots = np.sqrt(np.maximum(np.diag(G), 0.0)) * (1 + factor) + TINY
+        roots = np.sqrt(np.maximum(np.diag(G), 0.0)) * (1 + factor) + SMALL
         scale = np.ones(d) if point.penalty_scale is None else point.penalty_scale
         added, Gw = point.lam * scale * scale, G @ w
         if ((added > 0) & (added < TINY)).any() or not np.isfinite(added).all():
@@ -195,7 +197,7 @@ class Stream:
         drop = fall(hessian, mu, g, up(noise))
         lower = max(0.0, down(least - drop.most))
         # The rows themselves may prove a little less: the bounds leave room for that.
-        lower, most = lower * (1 - 2e-10), most * (1 + 2e-10)
+        lower, most = lower * (1 - ROOM), most * (1 + ROOM)
         own = 2 * (most - least)
         return Bounds.proved(lower, most, own + min(drop.blur, least), 0.0, own)
 
@@ -204,14 +206,16 @@ class Stream:
             found = self.bounds(c, point)
         except Objection as objection:
             return no_certificate(in_words(objection), (), point)
-        d, size = len(point.coef), sum(self.weight) / 2
-        mean = self.gram[d, d + 1 + c] / size
-        square = self.gram[d + 1 + c, d + 1 + c] / size
-        about_zero = square + self.centre[d + c] * (self.centre[d + c] + 2 * mean)
-        spread = square - mean**2 if point.free_bias else about_zero
-        constant = float(0.5 * spread + ROUNDED * about_zero)
-        about = (SquaredFound(found), constant, self.sketches[c])
+        constant, square = self.constant_model(c, point.free_bias)
+        about = (SquaredFound(found), constant + ROUNDED * square, self.sketches[c])
         return in_certificate(point, *about, weights=point.weights)
+
+    def constant_model(self, c: int, free_bias: bool) -> tuple[float, float]:
+        """As that of the targets in memory: the mean loss of the mean of y, and Σ sᵢyᵢ²/S."""
+        size, d = sum(self.weight) / 2, len(self.centre) - len(self.sketches)
+        mean, square = (self.gram[i, d + 1 + c] / size for i in (d, d + 1 + c))
+        about_zero = float(square + self.centre[d + c] * (self.centre[d + c] + 2 * mean))
+        return 0.5 * float(square - mean**2) if free_bias else 0.5 * about_zero, about_zero
 
 
 def _spans(rows: Rows) -> list[slice]:
