@@ -102,8 +102,9 @@ def test_no_row_is_read_again(monkeypatch):
 )
 def test_fits_of_many_rows_prove_what_they_are_asked_for(monkeypatch, model):
     """From products, or from the rows where products are not enough."""
-    other = model.__class__(**model.get_params()).fit(X, Y)
-    monkeypatch.setattr(products, "WORTH_PRODUCTS", 1)
+    with monkeypatch.context() as without:
+        without.setattr(products, "ROWS_A_COLUMN", np.inf)
+        other = model.__class__(**model.get_params()).fit(X, Y)
     model.fit(X, np.column_stack([Y, -Y]))
     for certificate in model.certificate_.parts:
         assert certificate.holds

@@ -77,8 +77,7 @@ def _read(stream: Stream, c: int, points: Sequence[LassoPoint]) -> _Products:
     theta = np.array([point.coef for point in points], np.float64).T
     bias = np.array([float(point.intercept) for point in points])
     m, y_centre = stream.centre[:d], stream.centre[d + c]
-    used = np.append(np.arange(d + 1), d + 1 + c)
-    G = stream.gram[np.ix_(used, used)]
+    G = stream.products_with(c)
     sizes = np.abs(bias) + np.abs(m) @ np.abs(theta) + abs(y_centre)
     w = np.vstack([theta, bias + m @ theta - y_centre, np.full(len(points), -1.0)])
     if not (np.isfinite(G).all() and np.isfinite(w).all() and stream.weight[0] > 0):

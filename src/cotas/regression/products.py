@@ -8,19 +8,14 @@ from scipy import sparse
 from cotas.arrays import Each
 from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations
-from cotas.running import entries_of
 from cotas.solvers.moments import Moments, centred_moments, rough_centre
 
-# So many rows for each column, and so many entries, are worth proofs from products.
-ROWS_A_COLUMN, WORTH_PRODUCTS = 16, 1 << 18
+# So many rows for each column are worth proofs from products.
+ROWS_A_COLUMN = 16
 
 
 def products_of(
-    data: Observations,
-    each: Each,
-    widest: int,
-    rows_a_column: int | None = None,
-    entries: int | None = None,
+    data: Observations, each: Each, widest: int, rows_a_column: int | None = None
 ) -> Stream | None:
     """Those of the rows, if there are many more of them than columns, and these not too many.
 
@@ -28,8 +23,7 @@ def products_of(
     """
     n, d = data.X.shape
     rows_a_column = ROWS_A_COLUMN if rows_a_column is None else rows_a_column
-    entries = WORTH_PRODUCTS if entries is None else entries
-    if d > widest or n < rows_a_column * d or entries_of(data.X) < entries:
+    if d > widest or n < rows_a_column * d:
         return None
     if sparse.issparse(data.X) and rough_centre(data.X) is not None:
         return None
