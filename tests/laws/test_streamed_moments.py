@@ -12,7 +12,7 @@ from test_least_squares_certificate import exact_minimum, regressions
 from cotas import LeastSquares, Ridge
 from cotas.certificates import SquaredLossPoint, streamed
 from cotas.certificates.streamed import Stream
-from cotas.regression import task
+from cotas.regression import products, task
 from problems import LAYOUTS, regression, targeted
 
 X, Y = regression(120, 5, seed=2)
@@ -130,8 +130,7 @@ def test_products_enclose_the_exact_minimum(problem, seed, noise, piece):
 @pytest.fixture
 def from_products(monkeypatch):
     """Few rows count as many."""
-    monkeypatch.setattr(task, "WORTH_PRODUCTS", 1)
-    monkeypatch.setattr(task, "ROWS_A_COLUMN", 4)
+    monkeypatch.setattr(products, "ROWS_A_COLUMN", 4)
     monkeypatch.setattr(streamed, "PIECE", 16)
     monkeypatch.setattr(streamed, "BLOCK_ROWS", 50)
 
@@ -151,7 +150,7 @@ def test_many_rows_are_proved_from_products(from_products, monkeypatch, model, l
     assert certificate.relative_gap <= 1e-8
     assert certificate.verify(rows, Y)
     assert not certificate.verify(rows, np.where(np.arange(120) == 7, -Y, Y))
-    monkeypatch.setattr(task, "WORTH_PRODUCTS", np.inf)
+    monkeypatch.setattr(products, "ROWS_A_COLUMN", np.inf)
     other = model.__class__(**model.get_params()).fit(rows, Y, sample_weight=weights)
     np.testing.assert_allclose(model.predict(rows), other.predict(rows), rtol=1e-9)
 

@@ -19,7 +19,7 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.choices import SAMPLE
+from cotas.certificates.core.choices import SAMPLE, frame
 from cotas.certificates.core.curvature import SquaredFound, fall
 from cotas.certificates.core.hessian import Hessian, worth_storing
 from cotas.certificates.core.rounding import (
@@ -35,16 +35,25 @@ from cotas.certificates.core.rounding import (
     total,
     up,
 )
-from cotas.certificates.core.rows import Rows, pairwise
+from cotas.certificates.core.rows import pairwise
 from cotas.certificates.core.sparse_rows import flipped, made_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.presentation import in_words
-from cotas.certificates.sweep import Sketch, as_sketches, project, rows_of, sketch_sums
+from cotas.certificates.sweep import (
+    Sketch,
+    as_rows,
+    as_sketches,
+    project,
+    read_span,
+    sketch_sums,
+)
 from cotas.certificates.targets import ROUNDED, targets_of
 
 # Bytes of a block, which should stay in the cache, and its rows, so many of which are added up at
 # a time: the more, the more rounding is charged for.
 BLOCK_BYTES, BLOCK_ROWS, PIECE = 1 << 20, 2048, 256
+# The part of an objective by which the rows themselves may prove less.
+ROOM = 2e-10
 
 GONE = (
     "The rows of earlier batches are gone; the numbers are from products that the checker added up "
@@ -79,19 +88,19 @@ class Stream:
         each: Each = map, before: Self | None = None,
     ) -> Self:  # fmt: skip
         """The products of one batch, with those of the batches `before` it, in one pass."""
-        rows = rows_of(X, False, each=each)
-        n, d, start = rows.n, rows.d, 0 if before is None else before.n_rows
+        X, start = as_rows(X), 0 if before is None else before.n_rows
+        (n, d), is_sparse = X.shape, bool(sparse.issparse(X))
         targets = targets_of(n, y, columns)
-        centre = _centre_of(rows, targets) if before is None else before.centre
+        centre = _centre_of(X, targets) if before is None else before.centre
         roots = None if weights is None else np.sqrt(weights)
 
         def read(span: slice) -> Any:
-            part = rows.read(span)
+            part = read_span(X, span)
             others = np.column_stack([np.ones(part.shape[0]), targets[span] - centre[d:]])
             squares = _squares(part, others, centre[:d], None if roots is None else roots[span])
             return squares, sketch_sums(project(part), targets[span], start + span.start)
 
-        spans = _spans(rows)
+        spans = _spans(X)
         with np.errstate(over="ignore", invalid="ignore"):
             found = each(read, spans)
             squares, sums = zip(*found, strict=True)
@@ -99,7 +108,7 @@ class Stream:
         value, off = (float(n), 0.0) if weights is None else total(weights)
         weight = (down(value - off), up(value + off)) if off else (value, value)
         stop = spans[0].stop
-        roundings = (stop if rows.sparse else min(stop, PIECE + stop // PIECE + 1)) + additions + 8
+        roundings = (stop if is_sparse else min(stop, PIECE + stop // PIECE + 1)) + additions + 8
         most = np.abs(targets).max(axis=0)
         sketches = as_sketches(np.asarray(sum(sums)), (start + n, d), most)
         one = cls(1, n, weight, centre, gram, roundings, sketches, weights)
@@ -117,6 +126,14 @@ class Stream:
         seconds = G.diagonal()[d + 1 :]
         sums = [G[:d, :d], G[:d, d], G[:d, d + 1 :], G[d, d + 1 :], seconds]
         return self.shift, self.centre[d:], sums
+
+    def products_with(self, c: int) -> FloatArray:
+        """Ĝ of the columns, the one and a single target."""
+        k, G = len(self.sketches), self.gram
+        if k == 1:
+            return G
+        used = [*range(len(G) - k), len(G) - k + c]
+        return np.asarray(G[np.ix_(used, used)])
 
     def _and(self, other: Self) -> Self:
         """These batches and one more."""
@@ -158,12 +175,11 @@ class Stream:
         theta, centre = np.asarray(point.coef, np.float64), self.centre[:d]
         bias, bias_off = dot(centre, theta, [point.intercept, -self.centre[d + c]])
         w = np.concatenate([theta, [bias, -1.0]])
-        used = np.append(np.arange(d + 1), d + 1 + c)
-        G = self.gram[np.ix_(used, used)]
+        G = self.products_with(c)
         if not (np.isfinite(G).all() and np.isfinite(w).all() and low > 0):
             raise Objection("not finite")
         factor, loose = gamma(2 * (self.roundings + len(w)) + 16), high / low - 1.0
-        roots = np.sqrt(np.maximum(np.diag(G), 0.0)) * (1 + factor) + TINY
+        roots = np.sqrt(np.maximum(np.diag(G), 0.0)) * (1 + factor) + SMALL
         scale = np.ones(d) if point.penalty_scale is None else point.penalty_scale
         added, Gw = point.lam * scale * scale, G @ w
         if ((added > 0) & (added < TINY)).any() or not np.isfinite(added).all():
@@ -195,7 +211,7 @@ class Stream:
         drop = fall(hessian, mu, g, up(noise))
         lower = max(0.0, down(least - drop.most))
         # The rows themselves may prove a little less: the bounds leave room for that.
-        lower, most = lower * (1 - 2e-10), most * (1 + 2e-10)
+        lower, most = lower * (1 - ROOM), most * (1 + ROOM)
         own = 2 * (most - least)
         return Bounds.proved(lower, most, own + min(drop.blur, least), 0.0, own)
 
@@ -204,30 +220,31 @@ class Stream:
             found = self.bounds(c, point)
         except Objection as objection:
             return no_certificate(in_words(objection), (), point)
-        d, size = len(point.coef), sum(self.weight) / 2
-        mean = self.gram[d, d + 1 + c] / size
-        square = self.gram[d + 1 + c, d + 1 + c] / size
-        about_zero = square + self.centre[d + c] * (self.centre[d + c] + 2 * mean)
-        spread = square - mean**2 if point.free_bias else about_zero
-        constant = float(0.5 * spread + ROUNDED * about_zero)
-        about = (SquaredFound(found), constant, self.sketches[c])
+        constant, square = self.constant_model(c, point.free_bias)
+        about = (SquaredFound(found), constant + ROUNDED * square, self.sketches[c])
         return in_certificate(point, *about, weights=point.weights)
 
+    def constant_model(self, c: int, free_bias: bool) -> tuple[float, float]:
+        """As that of the targets in memory: the mean loss of the mean of y, and Σ sᵢyᵢ²/S."""
+        size, d = sum(self.weight) / 2, len(self.centre) - len(self.sketches)
+        mean, square = (self.gram[i, d + 1 + c] / size for i in (d, d + 1 + c))
+        about_zero = float(square + self.centre[d + c] * (self.centre[d + c] + 2 * mean))
+        return 0.5 * float(square - mean**2) if free_bias else 0.5 * about_zero, about_zero
 
-def _spans(rows: Rows) -> list[slice]:
+
+def _spans(X: Matrix) -> list[slice]:
     """Blocks that stay in the cache: each has few Python calls, and few roundings."""
-    entries = rows.X.nnz / rows.n if rows.sparse else rows.d
+    n, entries = X.shape[0], X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
     step = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), BLOCK_ROWS))
-    return [slice(a, min(a + step, rows.n)) for a in range(0, rows.n, step)]
+    return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
 
-def _centre_of(rows: Rows, targets: FloatArray) -> FloatArray:
+def _centre_of(X: Matrix, targets: FloatArray) -> FloatArray:
     """A point near the rows, by a look at some of them: any will do."""
-    X = rows.X
-    if rows.sparse:  # blocks of sparse rows that are moved are made dense
-        X = X[:: max(1, rows.n // SAMPLE)].toarray()
-    shift = rows_of(X, True).shift
-    return np.concatenate([np.zeros(rows.d) if shift is None else shift, targets.mean(axis=0)])
+    if sparse.issparse(X):  # blocks of sparse rows that are moved are made dense
+        X = X[:: max(1, X.shape[0] // SAMPLE)].toarray()
+    shift, middle = frame(X, True)[0], np.add.reduce(targets) / len(targets)
+    return np.concatenate([np.zeros(X.shape[1]) if shift is None else shift, middle])
 
 
 def _squares(

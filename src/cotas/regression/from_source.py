@@ -13,8 +13,7 @@ import numpy as np
 from cotas.arrays import Each, FloatArray
 from cotas.fitting.data import refuse_extreme_weights
 from cotas.fitting.from_source import bound_to, refuse_not_finite
-from cotas.regression.solving import LARGEST_GRAM
-from cotas.regression.task import Task
+from cotas.regression.task import LARGEST_GRAM, Task
 from cotas.solvers.moments import Ends, Moments, block_moments, ends_of
 from cotas.solvers.orthogonal import BlockTriangle
 from cotas.source import Block, Source, Sums, shape_of_targets

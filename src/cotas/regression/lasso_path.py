@@ -14,9 +14,8 @@ import numpy as np
 from cotas.arrays import FloatArray, Matrix
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
-from cotas.design.centred import CentredColumns
 from cotas.fitting.certified import outside
-from cotas.fitting.data import Observations, read_observations, refuse_source
+from cotas.fitting.data import read_observations, refuse_source
 from cotas.fitting.parameters import (
     check_count,
     check_fraction,
@@ -29,12 +28,19 @@ from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.fitting.reporting import SolverReport
 from cotas.problem import relative_gap
 from cotas.regression.lasso import Lasso
-from cotas.regression.sparse import SHARE, centred_columns, in_units_of_the_data, penalty_scale
+from cotas.regression.lasso_data import (
+    LassoData,
+    in_memory,
+    in_units_of_the_data,
+    penalty_scale,
+)
+from cotas.regression.products import products_of
+from cotas.regression.sparse import SHARE
 from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.homotopy import Homotopy
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_state import LassoIterate
-from cotas.solvers.lasso_working_set import WorkingSetLasso
+from cotas.solvers.lasso_working_set import WIDEST_GRAM, WorkingSetLasso
 from cotas.solvers.penalties import Penalty
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import say
@@ -121,22 +127,26 @@ def lasso_path(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
     with rows_in_threads(seen.X, n_jobs) as each:
-        columns = centred_columns(seen, problem, each, n_jobs)
+        # All λ are proved from the same products, but what the homotopy finds is sharper than they.
+        grid = method == "working-sets"
+        products = products_of(seen, each, WIDEST_GRAM, 1) if grid else None
+        [data] = in_memory(seen, problem, each, n_jobs, tol, products)
         penalty = Penalty(1.0, positive=bool(positive))
         if method == "homotopy":
             if lams is not None:
                 raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")
-            follower = Homotopy(columns, seen.y, penalty)
+            follower = Homotopy(data.columns, data.y, penalty)
             # Where no column is correlated with y, β = 0 for every λ.
             most = follower.largest_lam or 1.0
-            total, solutions = None, follower.knots(most, ratio * most)
+            # A grid down to the same λ lies on the path, however its λ_max is rounded.
+            total, solutions = None, follower.knots(most, ratio * most * (1.0 - 2.0**-40))
             ahead: Any = SimpleNamespace(deadline=np.inf)  # its steps are short
         else:
-            solver = WorkingSetLasso(columns, seen.y, penalty, deadline(began, max_time))
+            solver = WorkingSetLasso(data.columns, data.y, penalty, deadline(began, max_time))
             most = solver.largest_lam or 1.0
-            grid = spread(n_lams, ratio * most, most) if lams is None else falling(lams)
-            total, solutions, ahead = len(grid), solver.path(grid, SHARE * tol), solver
-        points = _Points(columns, seen, problem, tol)
+            values = spread(n_lams, ratio * most, most) if lams is None else falling(lams)
+            total, solutions, ahead = len(values), solver.path(values, SHARE * tol), solver
+        points = _Points(data, problem, tol)
         watching = SimpleNamespace(callbacks=callbacks, progress=progress)
         with Monitor(watching, "λ", total, "lasso_path") as monitor:
             found = _walk(solutions, points, monitor, max_time, began, ahead)
@@ -200,10 +210,8 @@ def _walk(
 class _Points:
     """Solutions as the checker sees them."""
 
-    def __init__(
-        self, columns: CentredColumns, seen: Observations, problem: LassoProblem, tol: float
-    ) -> None:
-        self.columns, self.seen, self.problem, self.tol = columns, seen, problem, tol
+    def __init__(self, data: LassoData, problem: LassoProblem, tol: float) -> None:
+        self.data, self.problem, self.tol = data, problem, tol
         self._proved: list[tuple[FloatArray, FloatArray, list[Certificate]]] = []
         self._count, self.seconds = 0, 0.0  # those of the last proof, most of which is one pass
 
@@ -212,8 +220,8 @@ class _Points:
         return relative_gap(solution.gap, solution.primal) <= self.tol
 
     def coefs(self, found: list[LassoIterate]) -> tuple[FloatArray, FloatArray]:
-        targets = np.broadcast_to(self.seen.y[:, None], (self.seen.n_rows, len(found)))
-        return in_units_of_the_data(self.columns, found, targets)
+        coefs = in_units_of_the_data(self.data.columns, found)
+        return coefs, self.data.biases(coefs)
 
     def certificates(
         self, found: list[LassoIterate], coefs: FloatArray, biases: FloatArray
@@ -223,12 +231,12 @@ class _Points:
                 replace(self.problem, lam=iterate.lam),
                 coef,
                 float(bias),
-                self.seen.weights,
-                penalty_scale=penalty_scale(self.columns),
+                self.data.weights,
+                penalty_scale=penalty_scale(self.data.columns),
             )
             for iterate, coef, bias in zip(found, coefs, biases, strict=True)
         ]
-        return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.columns.each)
+        return self.data.prove(points)
 
     def prove(self, found: list[LassoIterate]) -> None:
         """Prove those that have not been proved yet."""

@@ -21,7 +21,6 @@ from cotas.fitting.pursuit import at_floor
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import IN_BLOCKS, BlockTask
 from cotas.regression.solving import (
-    LARGEST_GRAM,
     SINGULAR,
     SOLVERS,
     by_normal_equations,
@@ -29,7 +28,7 @@ from cotas.regression.solving import (
     solve,
 )
 from cotas.regression.stochastic import one_pass
-from cotas.regression.task import Outcome, Task
+from cotas.regression.task import LARGEST_GRAM, Outcome, Task
 from cotas.running import blocks_in_threads, rows_in_threads
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse

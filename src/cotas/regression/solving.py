@@ -14,7 +14,7 @@ from cotas.certificates import Descent
 from cotas.design.blocks import times
 from cotas.regression.base import refuse_overflow
 from cotas.regression.stochastic import by_stochastic_steps
-from cotas.regression.task import Outcome, Task, checked_step, follow
+from cotas.regression.task import LARGEST_GRAM, Outcome, Task, checked_step, follow
 from cotas.solvers.conjugate_gradients import conjugate_gradients
 from cotas.solvers.dual_equations import dual_equations
 from cotas.solvers.gradient_descent import gradient_descent
@@ -25,9 +25,6 @@ from cotas.solvers.quadratic import MomentQuadratic, Quadratic, RowQuadratic
 from cotas.solvers.refined_equations import refine, refined_equations, worth_it
 from cotas.source import Block
 from cotas.words import say
-
-# A matrix of so many columns squared still fits, and takes about as long to factor as to fill.
-LARGEST_GRAM = 2000
 
 
 def by_gradient(task: Task) -> Outcome:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Generator
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from cotas.arrays import BoolArray, Each, FloatArray, Matrix
+from cotas.arrays import BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate
-from cotas.certificates.blocks import Columns, Watched
 from cotas.certificates.lasso import LassoPoint, LassoProblem
-from cotas.design.centred import CentredColumns
-from cotas.fitting.data import Observations, read_observations, refuse_source
-from cotas.fitting.from_source import bound_to, note_columns
+from cotas.fitting.data import read_observations, refuse_source
+from cotas.fitting.from_source import note_columns
 from cotas.fitting.parameters import (
     check_number,
     check_parameters,
@@ -27,15 +24,22 @@ from cotas.fitting.parameters import (
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
 from cotas.problem import relative_gap
 from cotas.regression.base import LinearRegressor
-from cotas.regression.from_source import triangle_in_blocks
-from cotas.running import Monitor, blocks_in_threads, rows_in_threads, thread_count
+from cotas.regression.lasso_data import (
+    LassoData,
+    in_blocks,
+    in_memory,
+    in_units_of_the_data,
+    penalty_scale,
+)
+from cotas.regression.products import products_of
+from cotas.running import Monitor, blocks_in_threads, rows_in_threads
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
 from cotas.solvers.lasso_state import LassoIterate
-from cotas.solvers.lasso_working_set import WorkingSetLasso
+from cotas.solvers.lasso_working_set import WIDEST_GRAM, WorkingSetLasso
 from cotas.solvers.penalties import Penalty
 from cotas.solvers.run import NO_WEIGHTS
-from cotas.source import Source, as_stored, shape_of_targets, source_of
+from cotas.source import Source, as_stored, source_of
 from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
@@ -88,13 +92,9 @@ class SparseRegressor(LinearRegressor):
             Monitor(self, "look") as monitor,
             rows_in_threads(seen.X, self.n_jobs) as each,
         ):
-            columns = centred_columns(seen, self._problem(), each, self.n_jobs)
-            ended = [
-                self._fit_target(
-                    InMemory(columns, seen, t), weights, t, monitor, began, len(seen.columns)
-                )
-                for t in range(len(seen.columns))
-            ]
+            given = (seen, self._problem(), each, self.n_jobs, self.tol)
+            parts = in_memory(*given, products_of(seen, each, WIDEST_GRAM))
+            ended = self._fit_targets(parts, weights, monitor, began)
         self._keep([one.proved for one in ended], seen.single)
         return self._conclude_fit(worst_of(ended), ADVICE)
 
@@ -107,10 +107,7 @@ class SparseRegressor(LinearRegressor):
             )
         with Monitor(self, "look") as monitor, blocks_in_threads(self.n_jobs) as each:
             parts, single = in_blocks(source, self._problem(), each)
-            ended = [
-                self._fit_target(part, weights, t, monitor, began, len(parts))
-                for t, part in enumerate(parts)
-            ]
+            ended = self._fit_targets(parts, weights, monitor, began)
         note_columns(self, source)
         self._keep([one.proved for one in ended], single)
         return self._conclude_fit(worst_of(ended), ADVICE)
@@ -188,9 +185,21 @@ class SparseRegressor(LinearRegressor):
             free_bias=bool(self.fit_intercept),
         )
 
+    def _fit_targets(
+        self,
+        parts: Sequence[LassoData],
+        weights: FloatArray | None,
+        monitor: Monitor,
+        began: float,
+    ) -> list[Ended[SparseSolution]]:
+        return [
+            self._fit_target(part, weights, t, monitor, began, len(parts))
+            for t, part in enumerate(parts)
+        ]
+
     def _fit_target(
         self,
-        data: InMemory | InBlocks,
+        data: LassoData,
         weights: FloatArray | None,
         target: int,
         monitor: Monitor,
@@ -210,9 +219,10 @@ class SparseRegressor(LinearRegressor):
 
         def check(iterate: Iterate) -> SparseSolution:
             found = iterate.model
-            coefs, biases = in_units_of_the_data(columns, [found], y[:, None], scale, self.delta)
-            point = (problem, coefs[0], float(biases[0]), data.weights, column, scale)
-            return SparseSolution(found, data.prove(LassoPoint(*point)), solver.rounds)
+            coefs = in_units_of_the_data(columns, [found], scale, self.delta)
+            bias = float(data.biases(coefs)[0])
+            point = LassoPoint(problem, coefs[0], bias, data.weights, column, scale)
+            return SparseSolution(found, data.prove([point])[0], solver.rounds)
 
         limits = (self.tol, None, turn, monitor)
         pursuit: Pursuit[SparseSolution] = Pursuit(*limits, began=began, label=column)
@@ -249,122 +259,9 @@ class SparseRegressor(LinearRegressor):
         self.n_iter_ = max(end.rounds for end in ends)
 
 
-@dataclass(frozen=True)
-class InMemory:
-    """The columns of X, one target, and who proves a model of it."""
-
-    columns: CentredColumns
-    seen: Observations
-    target: int
-
-    @property
-    def y(self) -> FloatArray:
-        """The target."""
-        return self.seen.targets[:, self.target]
-
-    @property
-    def column(self) -> int | None:
-        """Of y."""
-        return self.seen.columns[self.target]
-
-    @property
-    def weights(self) -> FloatArray | None:
-        """Of the rows, as they were given."""
-        return self.seen.weights
-
-    def prove(self, point: LassoPoint) -> Certificate:
-        """The certificate of a model."""
-        seen = self.seen
-        return LassoPoint.check_all([point], seen.X, seen.y, each=self.columns.each)[0]
-
-
-@dataclass(frozen=True)
-class InBlocks:
-    """A few rows with the same products as those of a source, and who proves a model of these.
-
-    `columns` and `y` are the triangle of the centred rows: they have the same correlations, so
-    that the best coefficients are the same.
-    """
-
-    columns: CentredColumns
-    y: FloatArray
-    column: int | None
-    means: tuple[FloatArray, float]
-    source: Source
-    weights: None = None  # the source has them itself
-
-    def prove(self, point: LassoPoint) -> Certificate:
-        """The certificate of a model, from the blocks; its bias is what the means ask for."""
-        mean, target_mean = self.means
-        bias = target_mean - float(point.coef @ mean) if point.problem.free_bias else 0.0
-        return replace(point, intercept=bias).check(self.source)
-
-
-def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[InBlocks], bool]:
-    """For each target a small problem in the place of that of the source."""
-    bound = bound_to(source, each, targets=True)
-    single = len(source.of_first(shape_of_targets)) == 1
-    moments, triangle = triangle_in_blocks(bound, problem.free_bias)
-    d, found = source.n_features, []
-    rows = triangle * np.sqrt(len(triangle))
-    shares = np.full(len(rows), 1.0 / len(rows))
-    # A column that does not vary has no part beside a free bias.
-    X = np.where(moments.constant(), 0.0, rows[:, :d]) if problem.free_bias else rows[:, :d]
-    columns = CentredColumns(np.ascontiguousarray(X), shares, False, problem.standardize)
-    for t, mean in enumerate(moments.target_mean.tolist()):
-        column, y = None if single else t, np.ascontiguousarray(rows[:, d + t])
-        found.append(
-            InBlocks(columns, y, column, (moments.mean, mean), Watched(bound, Columns((column,))))
-        )
-    return found, single
-
-
 class SparseSolution(NamedTuple):
     """What was found for one target, its certificate, and the rounds that the solver had made."""
 
     found: LassoIterate
     certificate: Certificate
     rounds: int
-
-
-def centred_columns(
-    seen: Observations, problem: LassoProblem, each: Each, n_jobs: int | None
-) -> CentredColumns:
-    """The columns as the problem sees them; `each` may work in threads, as `n_jobs` says."""
-    shares = seen.shares()
-    threads = 1 if each is map else thread_count(n_jobs)
-    return CentredColumns(seen.X, shares, problem.free_bias, problem.standardize, each, threads)
-
-
-def penalty_scale(columns: CentredColumns, weights: FloatArray | None = None) -> FloatArray | None:
-    """What the penalty multiplies each coefficient by: wσ. None stands for ones."""
-    if not columns.standardize:
-        return weights
-    return columns.scale if weights is None else columns.scale * weights
-
-
-def in_units_of_the_data(
-    columns: CentredColumns,
-    found: list[LassoIterate],
-    targets: FloatArray,
-    scale: FloatArray | None = None,
-    delta: float | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Coefficients and biases, one row for each solution; `targets` has one column for each.
-
-    With `delta` they lie inside the ball of that radius, whatever rounding has done, `scale` being
-    what the penalty multiplies each coefficient by.
-    """
-    coefs = np.zeros((len(found), columns.p))
-    for coef, iterate in zip(coefs, found, strict=True):
-        coef[iterate.support] = iterate.beta / columns.scale[iterate.support]
-        if delta is not None:
-            sizes = np.nextafter(np.abs(coef * (1.0 if scale is None else scale)), np.inf)
-            # The sign of a sum by `fsum` is that of the exact sum.
-            if math.fsum([*sizes, -delta]) > 0:
-                coef *= delta / math.fsum(sizes) * (1 - 2.0**-50)
-    if not columns.centre:
-        return coefs, np.zeros(len(found))
-    means = columns.weights @ targets
-    means += columns.weights @ (targets - means)  # what rounding has left
-    return coefs, means - coefs @ columns.mean

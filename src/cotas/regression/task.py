@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, Descent, SquaredLossPoint
@@ -19,14 +18,13 @@ from cotas.fitting.data import Observations
 from cotas.fitting.parameters import read_start
 from cotas.fitting.pursuit import Floor, Pursuit
 from cotas.regression.base import refuse_overflow
-from cotas.running import Monitor, entries_of
+from cotas.regression.products import moments_of, products_of
+from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.moments import (
     Moments,
-    centred_moments,
     column_deviation,
     gather_moments,
-    rough_centre,
     weighted_mean,
 )
 from cotas.solvers.quadratic import Coordinates, QuadraticIterate, plain_coordinates, standardizing
@@ -43,9 +41,10 @@ RUNAWAY = 1e8
 # A gradient so small in comparison with the first is what rounding leaves of zero.
 VANISHED = 1e-14
 
-# So many rows for each column, and so many entries, are worth proofs from products: they prove
-# less sharply, and what they prove is enough if it is so small a part of `tol`.
-ROWS_A_COLUMN, WORTH_PRODUCTS, SHARP = 16, 1 << 18, 0.01
+# A matrix of so many columns squared still fits, and takes about as long to factor as to fill.
+LARGEST_GRAM = 2000
+# What products prove is enough if it is so small a part of `tol`.
+SHARP = 0.01
 
 
 class DivergedError(ValueError):
@@ -195,7 +194,7 @@ class Task:
             if self.products is None:
                 found = gather_moments(data.X, data.targets, data.weights, self.each)
             else:
-                found = centred_moments(self.size, *self.products.products())
+                found = moments_of(self.products)
         refuse_overflow(self.model, data.X, np.append(found.scatter, found.target_scatter))
         return found
 
@@ -205,12 +204,7 @@ class Task:
 
         The moments are the same sums, and a model is proved from them without another pass.
         """
-        data, (n, d) = self.data, self.data.X.shape
-        if n < ROWS_A_COLUMN * d or entries_of(data.X) < WORTH_PRODUCTS:
-            return None
-        if sparse.issparse(data.X) and rough_centre(data.X) is not None:
-            return None
-        return Stream.of_rows(data.X, data.y, data.weights, data.columns, self.each)
+        return products_of(self.data, self.each, LARGEST_GRAM)
 
     @cached_property
     def rows(self) -> Source:
