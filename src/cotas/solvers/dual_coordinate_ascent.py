@@ -30,8 +30,9 @@ STALLED, STALLED_TO, A_ROUND = 3, 0.5, 1 << 20
 TURNS = 100
 # All the rows are looked at in so many spans, whatever the number of threads, so that runs repeat.
 SPANS, A_SPAN = 8, 1 << 13
-# So many examples are taken one after another, and what stands for one that is left out.
-A_RUN, LEFT_OUT = 16, -1
+# The longest runs of examples that are taken one after another, and how many runs there are at
+# least: the fewer they are, the less random is their order. What stands for one that is left out.
+A_RUN, RUNS, LEFT_OUT = 16, 256, -1
 # Knuth's linear congruential numbers. NumPy's generators take twenty times as long to shuffle,
 # which would be most of a sweep over short rows.
 MULTIPLIER, INCREMENT, HALF = (
@@ -53,25 +54,26 @@ def ascend(
     α, s and ρ (`spring`) are measured in units of λ here, which saves a division in each step.
     Algorithm 3 of Hsieh et al. 2008: an example at a bound that its slope holds there more
     firmly than anything moved in the sweep before is left out of the sweeps that follow; `idle`
-    keeps the largest and the smallest slope that moved. Departures: examples that stand together
-    are taken one after another, and such runs in random order, since to fetch rows from anywhere
-    takes longer than to step along them; ρ makes θ₀ follow Σ αᵢyᵢ as a spring would, see
-    `dual_coordinate_ascent`.
+    keeps the largest and the smallest slope that moved. Departures: ρ makes θ₀ follow Σ αᵢyᵢ as a
+    spring would, see `dual_coordinate_ascent`. Without it examples that stand together are taken
+    one after another, and such runs in random order: to fetch rows from anywhere takes longer than
+    to go along them. A spring swings too far where rows of one class stand together.
     Invariant: θ = Σ αᵢyᵢxᵢ after every step. Cost: O(nnz of the examples left) a sweep.
     """
-    gap, turns = 0.0, np.empty(left // A_RUN + 1, np.int32)
+    gap, turns = 0.0, np.empty(max(left // A_RUN, A_RUN * RUNS) + 1, np.int32)
     for _ in range(sweeps):
         highest, lowest = idle[0], idle[1]
         up = down = gap = 0.0
-        runs = (left + A_RUN - 1) // A_RUN
+        length = 1 if spring > 0.0 else min(max(left // RUNS, 1), A_RUN)
+        runs = (left + length - 1) // length
         for k in range(runs):
             turns[k] = k
         for k in range(runs):
             seed = seed * MULTIPLIER + INCREMENT
             drawn = k + np.int64(((seed >> HALF) * np.uint64(runs - k)) >> HALF)
-            first = np.int64(turns[drawn]) * A_RUN
+            first = np.int64(turns[drawn]) * length
             turns[drawn] = turns[k]
-            for s in range(first, min(first + A_RUN, left)):
+            for s in range(first, min(first + length, left)):
                 i = np.uint64(order[s])  # without a sign it needs no test for a negative index
                 alpha, most, sign = table[i, ALPHA], table[i, MOST], table[i, SIGN]
                 slope = 1.0 - sign * (dot(rows, i, theta) + theta0)
