@@ -153,8 +153,8 @@ def test_threads_do_not_change_the_ascent(monkeypatch):
     monkeypatch.setattr(ascent, "A_SPAN", 50)
     X, y = sparse_rows(1)
     given = (X, y, np.full(len(y), 1 / len(y)), 1e-4, 1.0)
-    assert module.ascent_comes_first(sparse.csr_matrix((400, 2000)), 1e-3)
-    monkeypatch.setattr(module, "ascent_comes_first", lambda X, lam: True)
+    assert module.ascent_comes_first(sparse.csr_matrix((400, 2000)), 1e-3, 1.0)
+    monkeypatch.setattr(module, "ascent_comes_first", lambda *_: True)
     alone = until(1e-7, semismooth_newton(*given))
     with ThreadPoolExecutor(2) as pool:
         shared = until(1e-7, semismooth_newton(*given, each=pool.map))

@@ -229,7 +229,7 @@ class LinearSVM(RiskMinimizer):
             return "Solved by newton, the loss being smooth."
         if self.solver_ == "interior-point":
             return "Solved by interior-point, tol being so small."
-        if ascent_comes_first(X, self.lam_):
+        if ascent_comes_first(X, self.lam_, float(self.fit_intercept)):
             return "Solved by coordinate ascent and newton, in turns."
         return "Solved by newton, since there are few features."
 
