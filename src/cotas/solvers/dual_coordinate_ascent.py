@@ -60,7 +60,7 @@ def ascend(
     to go along them. A spring swings too far where rows of one class stand together.
     Invariant: θ = Σ αᵢyᵢxᵢ after every step. Cost: O(nnz of the examples left) a sweep.
     """
-    gap, turns = 0.0, np.empty(max(left // A_RUN, A_RUN * RUNS) + 1, np.int32)
+    gap, turns = 0.0, np.empty(left, np.int64)
     for _ in range(sweeps):
         highest, lowest = idle[0], idle[1]
         up = down = gap = 0.0
