@@ -21,6 +21,8 @@ from problems import clouds, labelled
 # Without a bias, with a free one, and with one that is penalized, which the ascent knows.
 BIASES = [(0.0, 0.0), (1.0, 0.0), (0.0, 2.0)]
 
+ascend_as_written = getattr(ascent.ascend, "py_func", ascent.ascend)
+
 
 def problem(data, weighted):
     y = data.y.astype(float)
@@ -125,6 +127,27 @@ def test_the_ascent_knows_its_objectives(bias, bias_scale):
 
 
 @pytest.mark.parametrize("spring", [0.0, 0.3])
+@pytest.mark.parametrize("n", [1, 255, 5000])
+def test_a_sweep_takes_each_example_once_and_leaves_none_twice_in_the_order(n, spring):
+    rows, theta, idle = as_design(np.ones((n, 1))), np.zeros(1), np.array([np.inf, -np.inf])
+    table = np.column_stack([np.zeros(n), np.full(n, 1e9), np.full(n, 1e-9), np.ones(n)])
+    order, given = np.arange(n, dtype=np.int32), (0.0, 1, np.uint64(3))
+    with np.errstate(over="ignore"):  # of the random numbers, which is how they are made
+        # As it is written: then a place outside of an array is an error.
+        found = ascend_as_written(rows, table, theta, 0.0, spring, order, n, idle, *given)
+    assert (table[:, 0] > 0).all()
+    assert theta[0] == pytest.approx(table[:, 0].sum())
+    assert len(np.unique(table[:, 0])) == n  # each found what those before it had done
+    assert found[1] == n
+    table[: n // 2, 0] = 0.0  # at zero, and held there more firmly than anything has moved
+    table[: n // 2, 3] = -1.0
+    idle[:] = np.inf, 0.5
+    with np.errstate(over="ignore"):
+        left = ascend_as_written(rows, table, theta, -2.0, spring, order, n, idle, *given)[1]
+    assert sorted(order[:left]) == list(range(n // 2, n))
+
+
+@pytest.mark.parametrize("spring", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_step_on_a_face_raises_the_dual_and_stays_in_the_box(seed, spring):
     X, y = sparse_rows(seed)
@@ -153,8 +176,8 @@ def test_threads_do_not_change_the_ascent(monkeypatch):
     monkeypatch.setattr(ascent, "A_SPAN", 50)
     X, y = sparse_rows(1)
     given = (X, y, np.full(len(y), 1 / len(y)), 1e-4, 1.0)
-    assert module.ascent_comes_first(sparse.csr_matrix((400, 2000)))
-    monkeypatch.setattr(module, "ascent_comes_first", lambda X: True)
+    assert module.ascent_comes_first(sparse.csr_matrix((400, 2000)), 1e-3, 1.0)
+    monkeypatch.setattr(module, "ascent_comes_first", lambda *_: True)
     alone = until(1e-7, semismooth_newton(*given))
     with ThreadPoolExecutor(2) as pool:
         shared = until(1e-7, semismooth_newton(*given, each=pool.map))

@@ -162,9 +162,10 @@ def _in_order(X: Any) -> Any:
     All that follow would put them in order by themselves, and to look among entries in disorder for
     one that is stored in parts takes longer than that.
     """
-    if not sparse.issparse(X) or X.format not in ("csr", "csc") or X.has_sorted_indices:
+    if not sparse.issparse(X) or X.format not in ("csr", "csc"):
         return X
-    return X.sorted_indices()
+    # Most are in order and have no entry twice: one look then answers who asks for either.
+    return X if X.has_canonical_format or X.has_sorted_indices else X.sorted_indices()
 
 
 def _validated(

@@ -65,8 +65,9 @@ class LinearSVM(RiskMinimizer):
         Whether to train the free bias θ₀.
     solver : {"auto", "newton", "interior-point", "dual-coordinate-ascent"}
         "newton" solves a system of the size of θ at each of a few dozen steps, made of the rows
-        near the margin; with many features, or few sparse rows, it takes turns with coordinate
-        ascent, and with more than a thousand its systems are solved by conjugate gradients.
+        near the margin; with many features, few sparse rows or a large λ it takes turns with
+        coordinate ascent, and with more than a thousand its systems are solved by conjugate
+        gradients.
         "interior-point" makes its systems of all the rows, and reaches the smallest gaps.
         "dual-coordinate-ascent" sweeps over the examples. "auto", the default, takes "newton",
         but "interior-point" with up to a thousand features and a tol of 1e-10 or less.
@@ -228,7 +229,7 @@ class LinearSVM(RiskMinimizer):
             return "Solved by newton, the loss being smooth."
         if self.solver_ == "interior-point":
             return "Solved by interior-point, tol being so small."
-        if ascent_comes_first(X):
+        if ascent_comes_first(X, self.lam_, float(self.fit_intercept)):
             return "Solved by coordinate ascent and newton, in turns."
         return "Solved by newton, since there are few features."
 

@@ -30,6 +30,9 @@ STALLED, STALLED_TO, A_ROUND = 3, 0.5, 1 << 20
 TURNS = 100
 # All the rows are looked at in so many spans, whatever the number of threads, so that runs repeat.
 SPANS, A_SPAN = 8, 1 << 13
+# The longest runs of examples that are taken one after another, and how many runs there are at
+# least: the fewer they are, the less random is their order. What stands for one that is left out.
+A_RUN, RUNS, LEFT_OUT = 16, 256, -1
 # Knuth's linear congruential numbers. NumPy's generators take twenty times as long to shuffle,
 # which would be most of a sweep over short rows.
 MULTIPLIER, INCREMENT, HALF = (
@@ -52,43 +55,58 @@ def ascend(
     Algorithm 3 of Hsieh et al. 2008: an example at a bound that its slope holds there more
     firmly than anything moved in the sweep before is left out of the sweeps that follow; `idle`
     keeps the largest and the smallest slope that moved. Departures: ρ makes θ₀ follow Σ αᵢyᵢ as a
-    spring would; see `dual_coordinate_ascent`.
+    spring would, see `dual_coordinate_ascent`. Without it examples that stand together are taken
+    one after another, and such runs in random order: to fetch rows from anywhere takes longer than
+    to go along them. A spring swings too far where rows of one class stand together.
     Invariant: θ = Σ αᵢyᵢxᵢ after every step. Cost: O(nnz of the examples left) a sweep.
     """
-    gap = 0.0
+    gap, turns = 0.0, np.empty(left, np.int64)
     for _ in range(sweeps):
         highest, lowest = idle[0], idle[1]
         up = down = gap = 0.0
-        s = 0
-        while s < left:
+        length = 1 if spring > 0.0 else min(max(left // RUNS, 1), A_RUN)
+        runs = (left + length - 1) // length
+        for k in range(runs):
+            turns[k] = k
+        for k in range(runs):
             seed = seed * MULTIPLIER + INCREMENT
-            drawn = s + np.int64(((seed >> HALF) * np.uint64(left - s)) >> HALF)
-            i = np.uint64(order[drawn])  # without a sign it needs no test for a negative index
-            order[drawn] = order[s]
-            order[s] = i
-            alpha, most, sign = table[i, ALPHA], table[i, MOST], table[i, SIGN]
-            slope = 1.0 - sign * (dot(rows, i, theta) + theta0)
-            at_zero, at_most = alpha <= 0.0, alpha >= most
-            if (at_zero and slope < lowest) or (at_most and slope > highest):
-                left -= 1
-                order[s] = order[left]
-                order[left] = i
-                continue
-            s += 1
-            if (at_zero and slope <= 0.0) or (at_most and slope >= 0.0):
-                continue
-            up, down = max(up, slope), min(down, slope)
-            gap += (most - alpha) * slope if slope > 0.0 else -alpha * slope
-            new = min(max(alpha + slope * table[i, STEP], 0.0), most)
-            if new != alpha:
-                table[i, ALPHA] = new
-                add(rows, i, (new - alpha) * sign, theta)
-                theta0 += spring * (new - alpha) * sign
+            drawn = k + np.int64(((seed >> HALF) * np.uint64(runs - k)) >> HALF)
+            first = np.int64(turns[drawn]) * length
+            turns[drawn] = turns[k]
+            for s in range(first, min(first + length, left)):
+                i = np.uint64(order[s])  # without a sign it needs no test for a negative index
+                alpha, most, sign = table[i, ALPHA], table[i, MOST], table[i, SIGN]
+                slope = 1.0 - sign * (dot(rows, i, theta) + theta0)
+                at_zero, at_most = alpha <= 0.0, alpha >= most
+                if (at_zero and slope < lowest) or (at_most and slope > highest):
+                    order[s] = LEFT_OUT
+                    continue
+                if (at_zero and slope <= 0.0) or (at_most and slope >= 0.0):
+                    continue
+                up, down = max(up, slope), min(down, slope)
+                gap += (most - alpha) * slope if slope > 0.0 else -alpha * slope
+                new = min(max(alpha + slope * table[i, STEP], 0.0), most)
+                if new != alpha:
+                    table[i, ALPHA] = new
+                    add(rows, i, (new - alpha) * sign, theta)
+                    theta0 += spring * (new - alpha) * sign
+        left = closed_up(order, left)
         idle[0] = up if up > 0.0 else np.inf
         idle[1] = down if down < 0.0 else -np.inf
         if gap <= goal:
             break
     return theta0, left, gap, seed
+
+
+@loop
+def closed_up(order: IntArray, left: int) -> int:
+    """How many of the order are not left out; they come to stand at its beginning."""
+    kept = 0
+    for s in range(left):
+        if order[s] != LEFT_OUT:
+            order[kept] = order[s]
+            kept += 1
+    return kept
 
 
 @loop

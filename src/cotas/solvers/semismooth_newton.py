@@ -38,6 +38,10 @@ SAMPLE_GAP = 0.01
 # With more features than this coordinate ascent comes first: a Gram matrix is dearer than sweeps.
 # That of sparse rows with no more entries than this, on the average, is not.
 FEW_FEATURES, SHORT = 300, 64
+# With fewer it does where the eigenvalues of Σ xᵢxᵢᵀ/n are no more than so many λ, on the average,
+# so that a few sweeps suffice, and what is known of so many rows stays in the cache of a core. The
+# spring of a bias makes each row twice as stiff.
+WELL_CONDITIONED, NEAR_AT_HAND = 128.0, 1 << 16
 # With more than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
 # A round of coordinate ascent with more turns than this does not get on: it is Newton's turn. So
@@ -70,15 +74,15 @@ def semismooth_newton(
     whose second derivative sees only the rows with 0 < αᵢ < sᵢ: a Newton step costs a Gram matrix
     over those few and a pass over X. The line search is exact. This is the method of Li, Sun and
     Toh 2018 (SSNAL), for the SVM. Departures: ν shrinks from round to round; the start comes from
-    a tenth of the rows, solved roughly. With many features Newton's method takes turns with
-    coordinate ascent, which aims at the relative gap `tol`, each as long as it gets on; with very
-    many the systems are solved by conjugate gradients.
+    a tenth of the rows, solved roughly. With many features, or a large λ, Newton's method takes
+    turns with coordinate ascent, which aims at the relative gap `tol`, each as long as it gets on;
+    with very many features the systems are solved by conjugate gradients.
     Invariant: 0 ≤ α ≤ s; `primal` is P, and `dual` the dual value of α, or with a free bias about
     what it will be when Σ αᵢyᵢ = 0. Cost: O(nnz) and O(md²) a step, m being the rows with
     0 < αᵢ < sᵢ.
     """
     problem = (y, weights, lam, bias, start)
-    if ascent_comes_first(X):
+    if ascent_comes_first(X, lam, bias):
         return _in_turns(X, *problem, each, tol)
     if is_small(*X.shape):
         return rounds_on_small_table(as_design(X), X.shape[1], *problem, look)
@@ -125,16 +129,28 @@ def _newton_alone(
     yield from _newton_steps(rows, RoundedProblem(lam, bias), start, nu)
 
 
-def ascent_comes_first(X: Matrix) -> bool:
+def ascent_comes_first(X: Matrix, lam: float, bias: float) -> bool:
     """Whether coordinate ascent is the start, in turns with which Newton's method goes on.
 
-    It is where a Gram matrix is dear, and that of short sparse rows is only if there is no sample.
+    It is where few sweeps suffice, and where a Gram matrix is dear. That of short sparse rows is
+    only if there is no sample to begin with.
     """
     n, d = X.shape
-    if not sparse.issparse(X) or is_small(n, d):
+    if is_small(n, d):
+        return bool(d > FEW_FEATURES)
+    if n <= NEAR_AT_HAND and (1.0 + bias) * mean_eigenvalue(X) <= WELL_CONDITIONED * lam:
+        return True
+    if not sparse.issparse(X):
         return bool(d > FEW_FEATURES)
     cheap = d <= FEW_FEATURES or (d <= LARGEST_SYSTEM and short_and_sparse(X))
     return not cheap or sample_size(n, d) == 0
+
+
+def mean_eigenvalue(X: Matrix) -> float:
+    """That of Σ xᵢxᵢᵀ/n: the mean square of an entry."""
+    n, d = X.shape
+    entries = (X.data if sparse.issparse(X) else X).reshape(-1)
+    return float(np.vdot(entries, entries)) / (n * d)
 
 
 def short_and_sparse(X: Matrix) -> bool:
