@@ -253,7 +253,9 @@ class KernelSurvey:
                 found, theta = bounds(claim, self.gram, self.weights[c], values, off)
         except Objection as error:
             return self._certificate(c, error, 0.0)
-        return self._certificate(c, found, math.sqrt(max(0.0, theta.square)))
+        # The root of what is rounding alone would differ from one way of adding up to another.
+        known = theta.square > theta.off
+        return self._certificate(c, found, math.sqrt(theta.square) if known else 0.0)
 
     def _negative(
         self, beta: FloatArray, dual: FloatArray, values: FloatArray, off: FloatArray

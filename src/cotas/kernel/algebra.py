@@ -50,12 +50,10 @@ class CombinedKernel(Kernel):
         """("sum", k₁, k₂, …) or ("product", k₁, k₂, …)"""
         return (self.word, *(part.spec() for part in self.parts))
 
-    def _frame(self, X: Matrix) -> tuple[Any, ...]:
-        return tuple(part._frame(X) for part in self.parts)
-
-    def _side(self, X: Matrix, frame: tuple[Any, ...]) -> Side:
-        inner = tuple(k._side(X, f) for k, f in zip(self.parts, frame, strict=True))
-        return Side(X, inner=inner, frame=frame)
+    def _side(self, X: Matrix, like: Side | None) -> Side:
+        others = [None] * len(self.parts) if like is None else like.inner
+        pairs = zip(self.parts, others, strict=True)
+        return Side(X, inner=tuple(kernel._side(X, other) for kernel, other in pairs))
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         first, *others = zip(self.parts, left.inner, right.inner, strict=True)
@@ -101,11 +99,8 @@ class ChangedKernel(Kernel):
         """True if the kernel that is changed is known to be valid."""
         return self.kernel.known_mercer
 
-    def _frame(self, X: Matrix) -> Any:
-        return self.kernel._frame(X)
-
-    def _side(self, X: Matrix, frame: Any) -> Side:
-        return Side(X, inner=(self.kernel._side(X, frame),), frame=frame)
+    def _side(self, X: Matrix, like: Side | None) -> Side:
+        return Side(X, inner=(self.kernel._side(X, None if like is None else like.inner[0]),))
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         return self._changed(self.kernel._block(left.inner[0], right.inner[0], dtype))
@@ -205,8 +200,8 @@ class Normalized(ChangedKernel):
         """("normalized", k)"""
         return ("normalized", self.kernel.spec())
 
-    def _side(self, X: Matrix, frame: Any) -> Side:
-        inner = self.kernel._side(X, frame)
+    def _side(self, X: Matrix, like: Side | None) -> Side:
+        inner = self.kernel._side(X, None if like is None else like.inner[0])
         squares = self.kernel._diagonal(inner)
         if squares.size and squares.min() < 0:
             raise KernelValueError(
@@ -214,7 +209,7 @@ class Normalized(ChangedKernel):
                 f"{squares.argmin()}: it is no kernel, and cannot be normalized."
             )
         lengths = np.sqrt(squares)
-        return Side(X, (np.where(lengths > 0, lengths, np.inf),), (inner,), frame)
+        return Side(X, (np.where(lengths > 0, lengths, np.inf),), (inner,))
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         out = super()._block(left, right, dtype)
@@ -249,11 +244,8 @@ class OnColumns(ChangedKernel):
         """("columns", k, columns)"""
         return ("columns", self.kernel.spec(), self.columns)
 
-    def _frame(self, X: Matrix) -> Any:
-        return self.kernel._frame(self._those(X))
-
-    def _side(self, X: Matrix, frame: Any) -> Side:
-        return Side(X, inner=(self.kernel._side(self._those(X), frame),), frame=frame)
+    def _side(self, X: Matrix, like: Side | None) -> Side:
+        return super()._side(self._those(X), like)
 
     def _those(self, X: Matrix) -> Matrix:
         """The columns; neighbouring ones of an array are only looked at, others are copied."""

@@ -87,12 +87,12 @@ class General:
 
     def __init__(self, prepared: Prepared, dtype: Any) -> None:
         self._kernel, self._dtype = prepared.kernel, dtype
-        self._side, self._frame = prepared._side, prepared._frame
+        self._side = prepared._side
 
     def left(self, A: Matrix) -> Side:
         """The rows of A with what the kernel keeps about them."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._kernel._side(A, self._frame)
+            return self._kernel._side(A, self._side)
 
     def own(self, rows: IntArray) -> Side:
         """Some rows of X with what the kernel keeps about them."""

@@ -129,7 +129,7 @@ class Cosine(Kernel):
         """The linear kernel, normalized."""
         return ("normalized", ("linear",))
 
-    def _side(self, X: Matrix, frame: Any) -> Side:
+    def _side(self, X: Matrix, like: Side | None) -> Side:
         lengths = norms(X)
         return Side(X, (np.where(lengths > 0, lengths, np.inf),))
 
@@ -171,7 +171,7 @@ class Precomputed(Kernel):
         refuse_not_square(X)
         return np.asarray(dense_rows(X, np.float64))
 
-    def _side(self, X: Matrix, frame: Any) -> Side:
+    def _side(self, X: Matrix, like: Side | None) -> Side:
         raise TypeError(
             "A precomputed kernel is a matrix of numbers: combine the matrices themselves, "
             "e.g. 2 * K1 + K2, and hand over the result."

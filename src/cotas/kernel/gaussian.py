@@ -117,9 +117,10 @@ class RBF(Kernel):
             return None
         return Whitened(_mean(X) if is_dense(X) else None, scale)
 
-    def _side(self, X: Matrix, frame: Whitened | None) -> Side:
+    def _side(self, X: Matrix, like: Side | None) -> Side:
+        frame = self._frame(X) if like is None else like.frame
         if frame is None:
-            return Side(X, (squared_norms(X),), frame=None)
+            return Side(X, (squared_norms(X),))
         parts = [row_squares(frame.seen(X[span])) for span in spans(X)]
         return Side(X, (np.concatenate(parts or [np.zeros(0)]),), frame=frame)
 
@@ -208,11 +209,12 @@ class Gaussian(Kernel):
         identity = np.eye(len(self.covariance))
         return np.asarray(solve_triangular(self._factor, identity, lower=True))
 
-    def _side(self, X: Matrix, frame: FloatArray) -> Side:
+    def _side(self, X: Matrix, like: Side | None) -> Side:
         if X.shape[1] != len(self.covariance):
             raise ValueError(
                 f"covariance is for {len(self.covariance)} columns; the rows have {X.shape[1]}."
             )
+        frame = _mean(X) if like is None else like.frame
         parts = [
             solve_triangular(
                 self._factor, (dense_rows(X[span], np.float64) - frame).T, lower=True
@@ -221,9 +223,6 @@ class Gaussian(Kernel):
         ]
         rows = np.concatenate([*parts, np.zeros((0, X.shape[1]))])
         return Side(rows, (squared_norms(rows),), frame=frame)
-
-    def _frame(self, X: Matrix) -> FloatArray:
-        return _mean(X)
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
         out = products(left.rows, right.rows, dtype)

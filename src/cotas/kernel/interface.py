@@ -87,8 +87,8 @@ class Kernel(ABC):
     def spec(self) -> Any:
         """The kernel as plain data, from which the checker computes it by itself."""
 
-    def _side(self, X: Matrix, frame: Any) -> Side:
-        """What depends on these rows alone."""
+    def _side(self, X: Matrix, like: Side | None) -> Side:
+        """What depends on these rows alone, in the frame of another side if there is one."""
         return Side(X)
 
     @abstractmethod
@@ -98,10 +98,6 @@ class Kernel(ABC):
     @abstractmethod
     def _diagonal(self, side: Side) -> FloatArray:
         """k(x, x) of each row."""
-
-    def _frame(self, X: Matrix) -> Any:
-        """What both sides must have in common, chosen by looking at the rows of one of them."""
-        return None
 
     def __call__(self, A: Matrix, B: Matrix | None = None) -> FloatArray:
         """The matrix of k(a, b) for each row a of A and each row b of B (of A if B is None)."""
@@ -184,8 +180,7 @@ class Prepared:
     def __init__(self, kernel: Kernel, X: Matrix) -> None:
         self.kernel, self.X = kernel, X
         with np.errstate(over="ignore", invalid="ignore"):
-            self._frame = kernel._frame(X)
-            self._side = kernel._side(X, self._frame)
+            self._side = kernel._side(X, None)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -217,7 +212,7 @@ class Prepared:
                 f"{self.X.shape[1]}; they need the same."
             )
         with np.errstate(over="ignore", invalid="ignore"):
-            left = self.kernel._side(A, self._frame)
+            left = self.kernel._side(A, self._side)
         return self._compared(left, dtype)
 
     def _compared(self, left: Side, dtype: Any) -> AnyArray:

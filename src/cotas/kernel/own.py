@@ -52,7 +52,7 @@ class FromFeatures(Kernel):
         """("features", φ)"""
         return ("features", self.phi)
 
-    def _side(self, X: Matrix, frame: Any) -> Side:
+    def _side(self, X: Matrix, like: Side | None) -> Side:
         image = as_rows(self.phi(X), "phi(X)")
         if image.shape[0] != X.shape[0]:
             raise ValueError(

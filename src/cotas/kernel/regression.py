@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -28,7 +27,7 @@ from cotas.kernel.interface import Kernel
 from cotas.kernel.training import Machine, helped, part_of
 from cotas.running import Monitor, blocks_in_threads
 from cotas.solvers.bias import best_bias_of_numbers
-from cotas.solvers.iterate import Iterate
+from cotas.solvers.iterate import Iterate, KernelIterates
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.kernel_ridge import RidgeSystem, by_conjugate_gradients, by_factor
 from cotas.solvers.smo import smo
@@ -114,7 +113,7 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         """What is minimized, for the λ of the fit."""
 
     @abstractmethod
-    def _run(self, task: KernelTask) -> Iterator[Iterate]:
+    def _run(self, task: KernelTask) -> KernelIterates:
         """The iterates of a solver: β, and Kβ − y, of the rows with a weight."""
 
     @abstractmethod
@@ -217,7 +216,7 @@ class KernelRidge(KernelRegressor):
     def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
         return -float(task.weights @ slopes) / float(task.weights.sum())
 
-    def _run(self, task: KernelTask) -> Iterator[Iterate]:
+    def _run(self, task: KernelTask) -> KernelIterates:
         system = RidgeSystem(task.y, task.weights, task.problem.lam, task.problem.free_bias)
         if 8 * len(task.y) ** 2 <= task.room:
             try:
@@ -306,7 +305,7 @@ class KernelSVR(KernelRegressor):
     def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
         return best_bias_of_numbers(-slopes, task.weights, float(self.epsilon))
 
-    def _run(self, task: KernelTask) -> Iterator[Iterate]:
+    def _run(self, task: KernelTask) -> KernelIterates:
         lam, free_bias = task.problem.lam, task.problem.free_bias
         dual = SignedDual.of_numbers(task.y, task.weights, lam, free_bias, float(self.epsilon))
         return smo(task.blocks, dual, float(self.tol), task.room, task.each)

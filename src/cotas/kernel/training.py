@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -33,7 +33,7 @@ from cotas.running import (
     thread_count,
 )
 from cotas.solvers.bias import best_bias
-from cotas.solvers.iterate import AHEAD, Iterate, Look
+from cotas.solvers.iterate import AHEAD, Iterate, KernelIterates, Look
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import ascend, smo
 from cotas.solvers.smo_simple import smo_simple
@@ -211,19 +211,17 @@ class KernelSetting:
         return Pursuit(*limits, self.monitor, began=self.began, label=problem.label)
 
 
-def helped(run: Iterator[Iterate], check: Any) -> Generator[Iterate, None, Reason | None]:
+def helped(run: KernelIterates, check: Any) -> Generator[Iterate, None, Reason | None]:
     """The iterates of a solver that is told the scores of a check, if it listens."""
-    iterate = next(run, None)
-    while iterate is not None:
-        check.scores = None
-        yield iterate
-        told = isinstance(run, Generator) and check.scores is not None
+    check.scores = None
+    while True:
         try:
-            iterate = run.send(check.scores) if told else next(run)  # type: ignore[attr-defined]
+            iterate = run.send(check.scores)
         except StopIteration as end:
             reason: Reason | None = end.value
             return reason
-    return None
+        check.scores = None
+        yield iterate
 
 
 class KernelCheck:
@@ -246,7 +244,7 @@ class KernelCheck:
 
     def iterates(
         self, start: FloatArray | None, room: int, K: FloatArray | None, part: int
-    ) -> Generator[Iterate, FloatArray | None, None]:
+    ) -> KernelIterates:
         """The run of the solver that the model asks for; K is of all rows, where it is known."""
         model, problem = self.setting.model, self.problem
         moves = None if self.setting.moves is None else self.setting.moves[part]
@@ -295,7 +293,7 @@ class KernelCheck:
 
 
 def begun_together(
-    checks: Sequence[KernelCheck], runs: Sequence[Iterator[Iterate]]
+    checks: Sequence[KernelCheck], runs: Sequence[KernelIterates]
 ) -> list[tuple[Iterate, Machine]]:
     """Each problem of a small table as soon as its solver believes in it, all proved together."""
     setting = checks[0].setting
@@ -326,7 +324,7 @@ def solve_all(
     K = whole_gram(setting, len(problems), room)
     begun: list[tuple[Iterate, Machine]] = []
 
-    def prepared(part: int, threads: int, each: Each) -> tuple[KernelCheck, Iterator[Iterate]]:
+    def prepared(part: int, threads: int, each: Each) -> tuple[KernelCheck, KernelIterates]:
         # Problems that are solved side by side share the cache out.
         check = KernelCheck(setting, problems[part], each)
         return check, check.iterates(starts[part], room // threads, K, part)
@@ -408,9 +406,7 @@ def solve_on_device(
         return [solve(part, problem) for part, problem in enumerate(problems)]
 
 
-def guarded(
-    run: Generator[Iterate, FloatArray | None, None],
-) -> Generator[Iterate, FloatArray | None, Reason | None]:
+def guarded(run: KernelIterates) -> KernelIterates:
     """A run that ends, and says so, when the device fails: what was found so far is not lost."""
     try:
         yield from run

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from cotas.arrays import FloatArray
 
 
 class Iterate(NamedTuple):
@@ -26,6 +28,10 @@ class Iterate(NamedTuple):
     dual: Any = None
     believed_gap: float | None = None
     steps: int = 1
+
+
+# Of a kernel solver: who asks may send back Ka of the last iterate, as it was computed exactly.
+KernelIterates: TypeAlias = Generator[Iterate, FloatArray | None, Any]
 
 
 class Look(NamedTuple):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
 
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.problem import relative_gap
-from cotas.solvers.iterate import Iterate
+from cotas.solvers.iterate import Iterate, KernelIterates
 from cotas.solvers.kernel_dual import GramRows
 
 # Rows and columns of a block of kernel values, which should stay in the cache of a core, and of a
@@ -51,7 +51,7 @@ class RidgeSystem:
         return Iterate(beta, scores - self.y, relative_gap(gap, primal, zero))
 
 
-def by_factor(gram: GramRows, system: RidgeSystem, each: Each = map) -> Iterator[Iterate]:
+def by_factor(gram: GramRows, system: RidgeSystem, each: Each = map) -> KernelIterates:
     """An iterate from the Cholesky factor of K + λS⁻¹, and refined ones after it.
 
     Departures: the residual of the solution is solved for again, since the factor has lost digits
@@ -118,7 +118,7 @@ def factorize(A: FloatArray, each: Each = map) -> None:
 
 def by_conjugate_gradients(
     gram: GramRows, system: RidgeSystem, cache_bytes: int, each: Each = map
-) -> Iterator[Iterate]:
+) -> KernelIterates:
     """An iterate for each step, for systems whose matrix is too large to keep.
 
         (√S K √S + λI) û = √S·right,      u = √S û

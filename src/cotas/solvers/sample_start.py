@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator
 from typing import Any
 
 import torch
 
-from cotas.arrays import FloatArray
 from cotas.solvers.block_ascent import FEWEST_TO_SHRINK, Ascent, Box
-from cotas.solvers.iterate import Iterate
+from cotas.solvers.iterate import KernelIterates
 
 # One row of so many is in the sample: the first sample starts the second, and that the whole.
 PARTS = (32, 8)
@@ -33,9 +31,7 @@ CLOSE, LOOKS = 1e-2, 64
 AS_WELL, FEW = 1.25, 0.2
 
 
-def after_samples(
-    ascent: Ascent, run: Generator[Iterate, FloatArray | None, None], until: float = math.inf
-) -> Generator[Iterate, FloatArray | None, None]:
+def after_samples(ascent: Ascent, run: KernelIterates, until: float = math.inf) -> KernelIterates:
     """The run of one of the machines, after a start for all of them; see `begin_with_samples`."""
     begin_with_samples(ascent, until)
     yield from run

@@ -8,7 +8,7 @@ not matter to those that do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop
-from cotas.solvers.iterate import Iterate
+from cotas.solvers.iterate import Iterate, KernelIterates
 from cotas.solvers.kernel_dual import GramRows, SignedDual
 from cotas.solvers.working_set import Watch, choose, solve_working_set
 
@@ -161,7 +161,7 @@ def smo(
     start: FloatArray | None = None,
     shrinking: bool = True,
     watch: Watch | None = None,
-) -> Generator[Iterate, FloatArray | None, None]:
+) -> KernelIterates:
     """Yield a = yα/λ and F at the start and for each working set; who asks may send back Ka.
 
         max Σ αᵢ − (1/2λ) ΣΣ αᵢαⱼyᵢyⱼ k(xᵢ, xⱼ)    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
@@ -217,7 +217,7 @@ class Work(Protocol):
     def use_double_precision(self) -> bool: ...
 
 
-def ascend(work: Work, tol: float) -> Generator[Iterate, FloatArray | None, None]:
+def ascend(work: Work, tol: float) -> KernelIterates:
     """The outer loop: solve working sets until F promises `tol`, and doubt F when that is not true.
 
     The caller may send back the exact scores Ka of an iterate. Invariant and cost: see `smo`.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.solvers.iterate import Iterate
+from cotas.solvers.iterate import Iterate, KernelIterates
 from cotas.solvers.kernel_dual import GramRows, SignedDual
 from cotas.solvers.working_set import Move
 
@@ -19,7 +17,7 @@ def smo_simple(
     lam: float,
     free_bias: bool,
     moves: list[Move] | None = None,
-) -> Generator[Iterate, FloatArray | None, None]:
+) -> KernelIterates:
     """Yield a = yα/λ and F after every n updates.
 
         min ½ ΣΣ aᵢaⱼ k(xᵢ, xⱼ) − Σ yᵢaᵢ    s.t.  0 ≤ yᵢaᵢ ≤ sᵢ/λ,  Σ aᵢ = 0 with a bias
