@@ -50,11 +50,11 @@ def _read(typing: Any, numbers: Any, k: Any) -> Any:
     return types.int64(numbers, types.intp), code
 
 
-@overload(add_atomically, jit_options=INSIDE, strict=False)
+@overload(add_atomically, jit_options=INSIDE, strict=False)  # type: ignore[untyped-decorator]
 def _compiled_add(numbers: Any, k: Any, more: Any) -> Any:
     return lambda numbers, k, more: _add(numbers, k, more)
 
 
-@overload(read_atomically, jit_options=INSIDE, strict=False)
+@overload(read_atomically, jit_options=INSIDE, strict=False)  # type: ignore[untyped-decorator]
 def _compiled_read(numbers: Any, k: Any) -> Any:
     return lambda numbers, k: _read(numbers, k)
