@@ -93,11 +93,12 @@ class Space(NamedTuple):
 
 
 @loop
-def pick_nodes(first: int, n_kept: int, placed: Placed) -> None:
-    """Which nodes of a level are read, and where each has its histogram.
+def open_level(kind: Any, g: AnyArray, first: int, placed: Placed, space: Space) -> None:
+    """Which nodes of a level are read, and where each has its histogram; no cut of them is known.
 
     Of two nodes with rows the one with fewer of them, the other being what it leaves of the
-    histogram of their parent, if that was kept; a node that is alone could not be cut.
+    histogram of their parent, if that was kept; a node that is alone could not be cut. Of what is
+    read gᵢ are gathered, in the order of the rows.
     """
     begin, read, buffer, n = placed.begin, placed.read, placed.buffer, 0
     if first == 0:
@@ -111,20 +112,17 @@ def pick_nodes(first: int, n_kept: int, placed: Placed) -> None:
         if left > 0 and right > 0:
             read[n] = smaller
             n += 1
-            if first >= n_kept:
+            if first >= len(space.kept):
                 read[n] = smaller ^ 1
                 n += 1
     placed.n_read[0] = n
-
-
-@loop
-def gather(placed: Placed, g: AnyArray, gathered: AnyArray) -> None:
-    """gᵢ of the rows of the nodes that are read, in the order of the rows."""
-    begin, rows = placed.begin, placed.rows
-    for s in range(placed.n_read[0]):
-        v = placed.read[s]
-        for r in range(begin[v], begin[v + 1]):
-            gathered[r] = g[rows[r]]
+    for s in range(n if first > 0 else 0):
+        for r in range(begin[read[s]], begin[read[s] + 1]):
+            space.gathered[r] = g[placed.rows[r]]
+    for v in range(first + 1):
+        space.before[v] = score_whole(kind.criterion, space.totals[first + v])
+        for j in range(len(space.cuts.scores)):
+            space.cuts.scores[j, v] = -1.0
 
 
 @generic
@@ -243,26 +241,6 @@ def search(
                     units.extras, features, kind.criterion, u, v, sums, widths[u],
                     space.totals[first + v], space.cuts, space.part[thread],
                 )  # fmt: skip
-
-
-@loop
-def open_nodes(
-    criterion: Any, first: int, totals: AnyArray, before: FloatArray, scores: FloatArray
-) -> None:
-    """The scores of the nodes of a level as they are; no cut of them is known."""
-    for v in range(first + 1):
-        before[v] = score_whole(criterion, totals[first + v])
-        for j in range(len(scores)):
-            scores[j, v] = -1.0
-
-
-@loop
-def sum_children(first: int, feature: IntArray, left: AnyArray, totals: AnyArray) -> None:
-    """The sums of the nodes below a level: a node without a test sends all left."""
-    for at in range(first, 2 * first + 1):
-        j, total = feature[at], totals[at]
-        low = left[j, at - first] if j >= 0 else total
-        totals[2 * at + 1], totals[2 * at + 2] = low, total - low
 
 
 @generic
@@ -395,10 +373,7 @@ def grow_levels(
         if thread == 0:
             if level > 0:
                 place_rows((first + 1) // 2, placed)
-            pick_nodes(first, len(space.kept), placed)
-            if level > 0:
-                gather(placed, g, space.gathered)
-            open_nodes(kind.criterion, first, space.totals, space.before, space.cuts.scores)
+            open_level(kind, g, first, placed, space)
             add_atomically(crew, OPEN, len(readings))
         turn = take_turns(
             features, units, readings, kind, g, placed, space, crew, thread, turn, n_open
@@ -407,7 +382,11 @@ def grow_levels(
             while read_atomically(crew, DONE) < n_open:
                 crew[WAITED] += 1
             choose_cuts(features, space.cuts, space.before[: first + 1], first, tests)
-            sum_children(first, tests.feature, space.cuts.left, space.totals)
+            for at in range(first, 2 * first + 1):
+                j, total = tests.feature[at], space.totals[at]
+                # A node without a test sends all left.
+                left = space.cuts.left[j, at - first] if j >= 0 else total
+                space.totals[2 * at + 1], space.totals[2 * at + 2] = left, total - left
             send(features, units, first, tests, placed)
     if thread == 0:
         sum_leaves(summed, placed.node, exact, lanes, sums)
