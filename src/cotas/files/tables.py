@@ -34,7 +34,7 @@ from cotas.files.csv_tables import AsGiven, Wishes, csv_batches, read_csv
 from cotas.files.frames import first_line, in_words, is_category, is_text, polars, polars_errors
 from cotas.files.names import names_among, no_column, some, twins_in_words, without_twins
 from cotas.files.other_tables import read_json, read_sheet, read_sqlite
-from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
+from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, damaged
 from cotas.words import in_one, say
 
 
@@ -605,8 +605,4 @@ def _whole(source: str) -> Iterator[None]:
     try:
         yield
     except polars_errors() as error:
-        raise DataFileError(
-            "it is damaged or breaks off ({error}); get it again, whole.",
-            source,
-            error=first_line(error),
-        ) from None
+        raise damaged(first_line(error), source) from None
