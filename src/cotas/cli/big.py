@@ -31,7 +31,8 @@ from cotas.cli.training import (
 )
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, Remark, gathered
-from cotas.files.tables import Table, batches
+from cotas.files.table import Table
+from cotas.files.tables import batches
 from cotas.fitting.from_source import squared_error
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation

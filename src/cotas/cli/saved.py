@@ -16,7 +16,7 @@ from cotas.files.csv_dialect import is_a_model, is_a_table
 from cotas.files.frames import polars
 from cotas.files.models import Fingerprint, RowsAsTheyCome, read_model_file
 from cotas.files.problems import ModelFileError
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.preparation.columns import ColumnWarning, numbers_of
 from cotas.preparation.prepared_model import PreparedModel, Recipe
 from cotas.words import say

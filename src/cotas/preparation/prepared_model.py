@@ -22,7 +22,7 @@ from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.problems import ModelFileError
 from cotas.files.schema import require
 from cotas.files.state import digest
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, ColumnWarning, left_out
