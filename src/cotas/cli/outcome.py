@@ -16,8 +16,8 @@ from cotas.cli.command import InterruptedEarlyError, ProofFailedError
 from cotas.cli.options import NO_WISHES, TextOptions
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, writing
-from cotas.preparation.prepared_model import Recipe
 from cotas.preparation.quality import Quality
+from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord
 from cotas.preparation.telling import called, short, telling_parameters
 from cotas.report.figures import (
