@@ -1,7 +1,8 @@
 """From a file to a model and back: reading tables, preparing their columns, saving the whole."""
 
 from cotas.files.libsvm import read_libsvm
-from cotas.files.tables import Table, read_table
+from cotas.files.table import Table
+from cotas.files.tables import read_table
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from cotas.files.cells import understood
 from cotas.files.dates import FORMS, order_is_open, parsed, tell_form
 from cotas.files.frames import coded, in_words, is_coded, uncoded
-from cotas.files.tables import Table, read_coded, read_table
+from cotas.files.table import Table
+from cotas.files.tables import read_coded, read_table
 from cotas.preparation.columns import roles_of
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation

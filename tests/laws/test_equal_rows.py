@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 import cotas
 from cotas.cli.training import Settings, bound_on_future_rows, split
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.preparation.inspection import copies
 from terminal import cotas as run
 

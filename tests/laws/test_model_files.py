@@ -29,9 +29,10 @@ from cotas.exceptions import ModelFileError
 from cotas.files import atomic, kinds
 from cotas.files.container import unpack
 from cotas.files.encoding import ValueEncoder
+from cotas.files.fingerprint import Fingerprint
 from cotas.files.kinds import FAMILIES, PARTS
 from cotas.files.kinds.values import KERNEL
-from cotas.files.models import Fingerprint, read_model_file, save, witness_hash
+from cotas.files.models import read_model_file, save, witness_hash
 from cotas.files.schema import RECORDS, Estimator
 from cotas.fitting.certified import Certified
 from cotas.words import Said

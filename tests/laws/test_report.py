@@ -14,7 +14,7 @@ from cotas.certificates.presentation import apart, at_most
 from cotas.cli.session import Session
 from cotas.cli.training import Settings, train
 from cotas.files.problems import Remark
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.preparation.record import ColumnSummary, Rival
 from cotas.report.certificates import standing
 from cotas.report.drawings import drawn

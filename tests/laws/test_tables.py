@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import math
 import sys
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import cotas
 from cotas.files.csv_dialect import detect
-from cotas.files.libsvm import POWERS, READ, decimal, parse_block, read_libsvm
+from cotas.files.libsvm import in_columns, parse_block, read_libsvm, word_by_word
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches, read_table
 
@@ -138,20 +139,27 @@ def test_batches_are_cut_between_rows_and_not_within_quotes(tmp_path, monkeypatc
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 20))
 def test_decimals_are_read_as_python_reads_them(number, digits):
     for word in (repr(number), f"{number:.{digits}g}", f"{number:+.{digits}e}"):
-        text = np.frombuffer(word.encode(), dtype=np.uint8)
-        value, end, status = decimal(text, 0, len(text), POWERS)
-        assert end == len(word)
-        if status == READ:
-            assert value == float(word)
+        if math.isfinite(float(word)):
+            rows = in_columns(f"{word} 1:{word} 3:{word}".encode(), 1)
+            assert rows.labels.tolist() == [float(word)]
+            assert rows.data.tolist() == [float(word)] * 2
 
 
-def test_all_numbers_of_usual_size_are_settled_by_the_loop():
-    rng = np.random.default_rng(0)
-    words = [repr(float(x)) for x in rng.normal(size=500) * 10.0 ** rng.integers(-30, 30, 500)]
-    texts = [np.frombuffer(word.encode(), dtype=np.uint8) for word in words]
-    found = [decimal(text, 0, len(text), POWERS) for text in texts]
-    assert [value for value, _, _ in found] == [float(word) for word in words]
-    assert all(status == READ for _, _, status in found)
+LIBSVM = st.text("0123456789+-.eE: \n\t\rqx_", max_size=30)
+
+
+@given(st.lists(st.one_of(LIBSVM, st.sampled_from([" 1:2", " 3:.5", "\n1", "\n+1"])), max_size=6))
+def test_what_polars_reads_is_what_is_read_word_by_word(parts):
+    text = "".join(parts).translate({9: " ", 13: " "}).encode()
+    fast = in_columns(text, 0)
+    try:
+        slow = word_by_word(text, "t", 1, 0)
+    except DataFileError:
+        slow = None
+    if fast is not None:
+        assert slow is not None
+        for one, other in zip(fast, slow, strict=True):
+            assert one.tolist() == other.tolist()
 
 
 @pytest.fixture

@@ -31,12 +31,14 @@ from cotas.cli.training import (
 )
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, Remark, gathered
-from cotas.files.tables import Table, batches
+from cotas.files.table import Table
+from cotas.files.tables import batches
 from cotas.fitting.from_source import squared_error
 from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
-from cotas.preparation.prepared_model import PreparedModel, Recipe
+from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
+from cotas.preparation.recipe import Recipe
 from cotas.preparation.streamed import learn, rows_to_learn_from
 from cotas.preparation.targets import tell_task
 from cotas.report.figures import alarms_of

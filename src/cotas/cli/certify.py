@@ -20,7 +20,7 @@ from cotas.cli.outcome import short_of, whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.fitting.parameters import check_positive
 from cotas.scale.decoding import input_files
 from cotas.words import say

@@ -21,7 +21,8 @@ from cotas.files.dates import SOME_CELLS, tell_form, without_odd_cells
 from cotas.files.frames import is_text, polars
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, Remark, remark
-from cotas.files.tables import Table, as_told, part_of, read_coded
+from cotas.files.table import Table
+from cotas.files.tables import as_told, part_of, read_coded
 from cotas.preparation.targets import as_target, tell_task
 from cotas.words import in_one, say
 

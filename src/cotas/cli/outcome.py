@@ -16,8 +16,8 @@ from cotas.cli.command import InterruptedEarlyError, ProofFailedError
 from cotas.cli.options import NO_WISHES, TextOptions
 from cotas.cli.session import Session
 from cotas.cli.streams import NotWrittenError, writing
-from cotas.preparation.prepared_model import Recipe
 from cotas.preparation.quality import Quality
+from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord
 from cotas.preparation.telling import called, short, telling_parameters
 from cotas.report.figures import (
@@ -178,19 +178,17 @@ def _write_report(record: FitRecord, path: Path, saved: Path | None) -> None:
 
 def tell(session: Session, record: FitRecord, out: Path | None, report: Path | None) -> None:
     """Say how the fit went: the summary, the classes, what is alarming, and where things are."""
-    session.say(*summary(record))
+    lines, alarms = summary(record), alarms_of(record.quality)
+    places = {"saved": out, "report": report}
+    document = record.to_dict() | {"alarms": alarms, "saved": None if out is None else str(out)}
+    session.say(*lines)
     if record.quality is not None and record.hold_out is not None:
         show_classes(session, record.quality)
         if record.model.probabilities:
             show_calibration(session, record.quality)
-    alarms = alarms_of(record.quality)
     session.alarm(*(f"{say('WARNING')}: {words}" for words in alarms))
-    if out is not None:
-        session.say(f"{say('saved')}: {out}")
-    if report is not None:
-        session.say(f"{say('report')}: {report}")
-    saved = None if out is None else str(out)
-    session.document(record.to_dict() | {"alarms": alarms, "saved": saved})
+    session.say(*(f"{say(name)}: {path}" for name, path in places.items() if path is not None))
+    session.document(document)
     session.note(*(f"{say('Warning')}: {words}" for words in record.warnings))
 
 

@@ -23,11 +23,11 @@ from cotas.cli.session import Session
 from cotas.cli.streams import STANDARD_OUTPUT, writing
 from cotas.files.atomic import replacing
 from cotas.files.cells import MONEY, words_for_missing
-from cotas.files.csv_tables import AsGiven, Block
 from cotas.files.frames import polars, polars_errors
 from cotas.files.names import some
 from cotas.files.problems import DataFileError
-from cotas.files.tables import Table, batches, is_there
+from cotas.files.table import AsGiven, Block, Table, is_there
+from cotas.files.tables import batches
 from cotas.preparation.columns import numbers_of
 from cotas.preparation.given import as_frame
 from cotas.preparation.preparation import Preparation

@@ -13,12 +13,14 @@ from sklearn.base import is_classifier, is_regressor
 from cotas.arrays import AnyArray, BoolArray
 from cotas.cli.command import UsageError
 from cotas.files.csv_dialect import is_a_model, is_a_table
+from cotas.files.fingerprint import Fingerprint, RowsAsTheyCome
 from cotas.files.frames import polars
-from cotas.files.models import Fingerprint, RowsAsTheyCome, read_model_file
+from cotas.files.models import read_model_file
 from cotas.files.problems import ModelFileError
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.preparation.columns import ColumnWarning, numbers_of
-from cotas.preparation.prepared_model import PreparedModel, Recipe
+from cotas.preparation.prepared_model import PreparedModel
+from cotas.preparation.recipe import Recipe
 from cotas.words import say
 
 

@@ -31,7 +31,7 @@ from cotas.files.frames import coded
 from cotas.files.models import versions
 from cotas.files.names import meant
 from cotas.files.problems import Remark, gathered, remark
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.preparation.columns import ColumnWarning
 from cotas.preparation.future import CLASS_BY_CLASS, DECLARED, bound_of
 from cotas.preparation.inspection import copies, inspect_table, numbered

@@ -244,14 +244,12 @@ class Understood(NamedTuple):
     remarks : on cells that are no numbers
     commas : the columns of numbers that were written with a decimal comma
     written : by name, what was written of a few numbers or truth values, such as "$5" or "TRUE"
-    cells : the frame before, where somebody wants it
     """
 
     frame: Any
     remarks: list[Remark]
     commas: tuple[str, ...]
     written: dict[str, Any]
-    cells: Any = None
 
 
 def understood(

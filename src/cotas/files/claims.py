@@ -25,7 +25,7 @@ import numpy as np
 
 from cotas.arrays import IntArray
 from cotas.files.compression import USUAL, Limits
-from cotas.files.problems import DataFileError
+from cotas.files.problems import DataFileError, damaged
 from cotas.words import say
 
 MAGIC = b"PAR1"
@@ -152,19 +152,13 @@ def refuse_false_claims(place: Path | io.BytesIO, source: str, limits: Limits = 
     except (struct.error, IndexError, ValueError, OverflowError) as error:
         if isinstance(error, DataFileError):
             raise
-        raise _damaged(say("its description points to what is not there"), source) from None
-
-
-def _damaged(how: str, source: str) -> DataFileError:
-    return DataFileError(
-        "it is damaged or breaks off ({error}); get it again, whole.", source, error=how
-    )
+        raise damaged(say("its description points to what is not there"), source) from None
 
 
 def _check(data: Any, source: str, limits: Limits) -> None:
     for claimed, stored in _compressed_parts(data):
         if (claimed > MOST_FROM_A_BYTE * stored).any():
-            raise _damaged(say("a part says to be longer than it can be"), source)
+            raise damaged(say("a part says to be longer than it can be"), source)
         limits.check_memory(sum(claimed.tolist()), source)
 
 

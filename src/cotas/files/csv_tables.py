@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ import numpy as np
 from cotas.arrays import IntArray
 from cotas.files.cells import (
     Reading,
-    Understood,
     are_codes,
     in_plain_numbers,
     tell_readings,
@@ -55,6 +53,7 @@ from cotas.files.csv_dialect import (
 from cotas.files.frames import coded, first_line, polars, polars_errors
 from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
+from cotas.files.table import AsGiven, Block, Table, table_of
 from cotas.words import say
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
@@ -116,8 +115,8 @@ class Wishes:
         return detect(sample, source, self.separator, self.header, self.encoding)
 
 
-def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL) -> Understood:
-    """A text table as a frame with coded words, and what is known of how it was written."""
+def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL) -> Table:
+    """A text table with coded words, and what is known of how it was written."""
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, limits, source)
     untidy = tell_untidy(sample, wishes.header)
@@ -144,8 +143,8 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
     frame, said = without_totals(_without_blank_lines(frame, text))
     found = understood(coded(frame), dialect.decimal_comma, source, wishes.gone, words)
     renamed = twins_in_words(dialect.names, dialect.renamed)
-    noted = [*about_titles(untidy.titles), *_about_letters(dialect), *renamed, *said]
-    return found._replace(remarks=[*noted, *found.remarks])
+    noted = (*about_titles(untidy.titles), *_about_letters(dialect), *renamed, *said)
+    return table_of(found, source, "csv", noted)
 
 
 def _about_letters(dialect: Dialect) -> list[Remark]:
@@ -188,11 +187,8 @@ def csv_batches(
     *,
     source: str = "",
     limits: Limits = USUAL,
-) -> Iterator[tuple[Any, tuple[str, ...], list[Remark], AsGiven]]:
-    """Frames of at most `rows` rows, in order, read with the types given for their columns.
-
-    With each come the columns of numbers that are written with a decimal comma, remarks, and the
-    rows as they are written.
+) -> Iterator[Table]:
+    """Tables of at most `rows` rows, in order, read with the types given for their columns.
 
     Columns without a type are text: what the types are must not depend on the batch. Numbers in
     them are written as programs write them, as the first block shows how they were written.
@@ -234,7 +230,11 @@ def csv_batches(
         commas = with_commas(readings)
         for start in range(0, frame.height, rows):
             part = frame[start : start + rows]
-            yield part, commas, said, given.span(start, part.height)
+            how: dict[str, Any] = {
+                "decimal_commas": commas,
+                "given": given.span(start, part.height),
+            }
+            yield Table(part, None, source, "csv", remarks=tuple(said), **how)
             said = []
 
 
@@ -459,81 +459,3 @@ def first_ragged_line(text: bytes | Path, dialect: Dialect) -> tuple[int, int] |
 
     line, fields = ragged_line(data, ord(dialect.separator), ord(dialect.quote), len(dialect.names))
     return (int(line), int(fields)) if line else None
-
-
-# ---- tables given back as they came: their own cells, with more columns beside them --------------
-
-
-def rows_of_text(text: bytes, quote: str = '"') -> list[bytes]:
-    """The rows of a text table without their line ends; one between quotes ends no row.
-
-    >>> rows_of_text(b'a,"b' + bytes([10]) + b'c"' + bytes([10, 10]) + b"d,e")
-    [b'a,"b\\nc"', b'd,e']
-    """
-    letters = np.frombuffer(text, dtype=np.uint8)
-    outside = np.cumsum(letters == ord(quote)) % 2 == 0
-    ends = [*np.flatnonzero((letters == ord("\n")) & outside).tolist(), len(text)]
-    rows = (text[start:end] for start, end in zip([0, *(k + 1 for k in ends)], ends, strict=False))
-    return [row.removesuffix(b"\r") for row in rows if row.strip(b"\r\n")]
-
-
-@dataclass
-class Block:
-    """A piece of a text table in UTF-8 that ends where a row ends."""
-
-    text: bytes
-    dialect: Dialect
-    header: bool
-
-    @cached_property
-    def rows(self) -> list[bytes]:
-        """The rows that are not blank, and the names first where they are there."""
-        return rows_of_text(self.text, self.dialect.quote)
-
-    @property
-    def line_end(self) -> bytes:
-        """What ends a line."""
-        return b"\r\n" if b"\r\n" in self.text[: 2 + self.text.find(b"\n")] else b"\n"
-
-    def written(self, frame: Any) -> list[bytes]:
-        """The names and rows of a frame in the same dialect."""
-        how = self.dialect
-        commas = how.decimal_comma and how.separator != ","
-        style = {"separator": how.separator, "quote_char": how.quote, "decimal_comma": commas}
-        return rows_of_text(frame.write_csv(**style).encode(), how.quote)
-
-
-@dataclass(frozen=True)
-class AsGiven:
-    """Some rows of a table before anything in them was understood.
-
-    Attributes
-    ----------
-    cells : polars DataFrame
-    block : Block or None
-        Where they stand, of a text table.
-    start : int
-        The first of them in the block.
-    """
-
-    cells: Any
-    block: Block | None = None
-    start: int = 0
-
-    def span(self, start: int, rows: int) -> AsGiven:
-        """Some of these rows."""
-        return AsGiven(self.cells[start : start + rows], self.block, self.start + start)
-
-    @property
-    def names(self) -> bytes | None:
-        """The line with the names of the columns, where it stands in the block."""
-        return self.block.rows[0] if self.block is not None and self.block.header else None
-
-    @property
-    def lines(self) -> list[bytes] | None:
-        """The rows as they are written; None where lines and rows do not go together."""
-        if self.block is None:
-            return None
-        first = self.start + self.block.header
-        lines = self.block.rows[first : first + self.cells.height]
-        return lines if len(lines) == self.cells.height else None

@@ -1,16 +1,19 @@
 """LibSVM (svmlight) files: one line an example, `label index:value index:value … # comment`.
 
-The bytes are read by one compiled loop, in blocks of whole lines, which several threads share.
+They are read in blocks of whole lines, which several threads share. Polars reads the numbers: with
+spaces for the ends of lines and colons between cells, a block is a table of indices and values. A
+block in which it finds anything else is read word by word, which tells what is wrong and where.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import os
+import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -26,139 +29,26 @@ from cotas.files.compression import (
     source_name,
 )
 from cotas.files.csv_dialect import blocks_of_lines
+from cotas.files.frames import polars, polars_errors
 from cotas.files.problems import DataFileError
-from cotas.loops import loop
 from cotas.words import say
 
-# What `decimal` says of the bytes it was shown.
-READ, NO_NUMBER, UNDECIDED = 0, 1, 2
-
-LARGEST_POWER = 280
-EXACT_POWER = 22
-MOST_DIGITS = 19
-SPLITTER = 134217729.0  # 2²⁷ + 1 cuts a double into two halves of 26 bits
-# What the product with a two-part power can be off by, relative to it, generously.
-UNSURE = 2.0**-100
-
-
-def _powers_of_ten() -> FloatArray:
-    """10ᵏ for |k| ≤ 280, each as the nearest double and the nearest double to what is left."""
-    table = np.empty((2 * LARGEST_POWER + 1, 2))
-    for k in range(-LARGEST_POWER, LARGEST_POWER + 1):
-        exact = Fraction(10) ** k
-        high = float(exact)
-        table[k + LARGEST_POWER] = high, float(exact - Fraction(high))
-    return table
-
-
-POWERS = _powers_of_ten()
-
-
-@loop
-def error_of_product(a: float, b: float, product: float) -> float:
-    """a·b − fl(a·b), exactly (Dekker)."""
-    t = SPLITTER * a
-    a_high = t - (t - a)
-    a_low = a - a_high
-    t = SPLITTER * b
-    b_high = t - (t - b)
-    b_low = b - b_high
-    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-@loop
-def nearest(mantissa: Any, power: int, powers: FloatArray) -> tuple[float, int]:
-    """The double nearest to mantissa·10^power, and whether that is settled."""
-    if mantissa == 0:
-        return 0.0, READ
-    if mantissa < 1 << 53 and -EXACT_POWER <= power <= EXACT_POWER:
-        if power < 0:
-            return mantissa / powers[LARGEST_POWER - power, 0], READ
-        return mantissa * powers[LARGEST_POWER + power, 0], READ
-    if power < -LARGEST_POWER or power > LARGEST_POWER:
-        return 0.0, UNDECIDED
-    # The mantissa too is the sum of two doubles, of its upper and its lower 32 bits.
-    high = float(mantissa >> 32) * 4294967296.0
-    low = float(mantissa & 4294967295)
-    m = high + low
-    m_rest = low - (m - high)
-    p, p_rest = powers[power + LARGEST_POWER, 0], powers[power + LARGEST_POWER, 1]
-    product = m * p
-    rest = error_of_product(m, p, product) + (m * p_rest + m_rest * p)
-    slack = UNSURE * product
-    below, above = product + (rest - slack), product + (rest + slack)
-    return below, READ if below == above else UNDECIDED
-
-
-@loop
-def decimal(text: IntArray, p: int, end: int, powers: FloatArray) -> tuple[float, int, int]:
-    """The number that begins at p, where it ends, and READ, NO_NUMBER or UNDECIDED."""
-    negative = False
-    if p < end and (text[p] == 45 or text[p] == 43):  # - +
-        negative = text[p] == 45
-        p += 1
-    mantissa = np.uint64(0)
-    digits, power, seen, cut = 0, 0, 0, False
-    while p < end and 48 <= text[p] <= 57:
-        if digits < MOST_DIGITS:
-            mantissa = mantissa * np.uint64(10) + np.uint64(text[p] - 48)
-            digits += 1 if mantissa > 0 else 0
-        else:
-            power += 1
-            cut = cut or text[p] != 48
-        seen += 1
-        p += 1
-    if p < end and text[p] == 46:  # .
-        p += 1
-        while p < end and 48 <= text[p] <= 57:
-            if digits < MOST_DIGITS:
-                mantissa = mantissa * np.uint64(10) + np.uint64(text[p] - 48)
-                digits += 1 if mantissa > 0 else 0
-                power -= 1
-            else:
-                cut = cut or text[p] != 48
-            seen += 1
-            p += 1
-    if seen == 0:
-        return 0.0, p, NO_NUMBER
-    if p < end and (text[p] == 101 or text[p] == 69):  # e E
-        exponent, p, good = _exponent(text, p + 1, end)
-        if not good:
-            return 0.0, p, NO_NUMBER
-        power += exponent
-    value, status = nearest(mantissa, power, powers)
-    if cut:
-        status = UNDECIDED
-    return -value if negative else value, p, status
-
-
-@loop
-def _exponent(text: IntArray, p: int, end: int) -> tuple[int, int, bool]:
-    sign = 1
-    if p < end and (text[p] == 45 or text[p] == 43):
-        sign = -1 if text[p] == 45 else 1
-        p += 1
-    start, exponent = p, 0
-    while p < end and 48 <= text[p] <= 57:
-        if exponent < 100000:
-            exponent = exponent * 10 + (text[p] - 48)
-        p += 1
-    return sign * exponent, p, p > start
-
-
 LARGEST_INDEX = 2**31 - 2
-FAULTS = (
-    "",
-    "the label {word!r} is not a finite number.",
-    "several labels ({word!r}) for one row are not supported.",
-    "{word!r} should be index:value, but has no colon.",
-    "the index of {word!r} is not a whole number from {lowest} to 2147483646.",
-    "the index of {word!r} is not larger than the one before it; sort the features of each row.",
-    "the value of {word!r} is not a finite number.",
+LABEL = "the label {word!r} is not a finite number."
+SEVERAL_LABELS = "several labels ({word!r}) for one row are not supported."
+COLON = "{word!r} should be index:value, but has no colon."
+INDEX = "the index of {word!r} is not a whole number from {lowest} to 2147483646."
+ORDER = "the index of {word!r} is not larger than the one before it; sort the features of each row."
+VALUE = "the value of {word!r} is not a finite number."
+QUERY = (
     "{word!r} groups rows for ranking, which no model here uses: take it out of the file, or "
-    "read it in Python with read_libsvm(…, ignore_qid=True).",
+    "read it in Python with read_libsvm(…, ignore_qid=True)."
 )
-LABEL, SEVERAL_LABELS, COLON, INDEX, ORDER, VALUE, QUERY = range(1, 8)
+# A label is read as the value of this index, which no word may have.
+OF_LABELS = -1
+_LETTERS = b"0123456789+-.eE: \n"
+_BLANKS = bytes.maketrans(b"\t\r", b"  ")
+_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 class ParsedRows(NamedTuple):
@@ -168,91 +58,6 @@ class ParsedRows(NamedTuple):
     data: FloatArray
     indices: IntArray
     indptr: IntArray
-
-
-@loop
-def parse_lines(
-    text: IntArray,
-    lowest: int,
-    ignore_qid: bool,
-    powers: FloatArray,
-    labels: FloatArray,
-    data: FloatArray,
-    indices: IntArray,
-    indptr: IntArray,
-    undecided: IntArray,
-) -> tuple[int, int, int, int, int]:
-    """Fill the arrays from whole lines; rows, entries, undecided numbers, the fault and its place.
-
-    A number that is not settled here is noted in `undecided`: the entry (−1 − row for a label)
-    and where it begins.
-    """
-    p, end = 0, len(text)
-    row, entry, unsettled = 0, 0, 0
-    while p < end:
-        p = skip_blanks(text, p, end)
-        if p < end and text[p] != 10 and text[p] != 35:  # neither an empty line nor a comment
-            word = p
-            labels[row], p, status = decimal(text, p, end, powers)
-            if p < end and text[p] == 44:  # ,
-                return row, entry, unsettled, SEVERAL_LABELS, word
-            if status == NO_NUMBER or not at_a_gap(text, p, end):
-                return row, entry, unsettled, LABEL, word
-            if status != READ:
-                undecided[unsettled, 0], undecided[unsettled, 1] = -1 - row, word
-                unsettled += 1
-            previous = lowest - 1
-            p = skip_blanks(text, p, end)
-            while p < end and text[p] != 10 and text[p] != 35:
-                word = p
-                if text[p] == 113:  # qid:
-                    if not ignore_qid:
-                        return row, entry, unsettled, QUERY, word
-                    while not at_a_gap(text, p, end):
-                        p += 1
-                    p = skip_blanks(text, p, end)
-                    continue
-                index = 0
-                while p < end and 48 <= text[p] <= 57 and index <= LARGEST_INDEX:
-                    index = index * 10 + (text[p] - 48)
-                    p += 1
-                if p == end or text[p] != 58:  # :
-                    missing = at_a_gap(text, p, end)
-                    return row, entry, unsettled, COLON if missing else INDEX, word
-                if p == word or index < lowest or index > LARGEST_INDEX:
-                    return row, entry, unsettled, INDEX, word
-                if index <= previous:
-                    return row, entry, unsettled, ORDER, word
-                start = p + 1
-                value, p, status = decimal(text, start, end, powers)
-                if status == NO_NUMBER or not at_a_gap(text, p, end):
-                    return row, entry, unsettled, VALUE, word
-                if status != READ:
-                    undecided[unsettled, 0], undecided[unsettled, 1] = entry, start
-                    unsettled += 1
-                data[entry], indices[entry], previous = value, index, index
-                entry += 1
-                p = skip_blanks(text, p, end)
-            row += 1
-            indptr[row] = entry
-        while p < end and text[p] != 10:
-            p += 1
-        p += 1
-    return row, entry, unsettled, 0, 0
-
-
-@loop
-def skip_blanks(text: IntArray, p: int, end: int) -> int:
-    """Past spaces, tabs and carriage returns."""
-    while p < end and (text[p] == 32 or text[p] == 9 or text[p] == 13):
-        p += 1
-    return p
-
-
-@loop
-def at_a_gap(text: IntArray, p: int, end: int) -> bool:
-    """Whether a word has ended."""
-    return p >= end or text[p] <= 32 or text[p] == 35
 
 
 def read_libsvm(
@@ -365,37 +170,92 @@ def _parsed(
 
 def parse_block(block: bytes, source: str, line: int, lowest: int, ignore_qid: bool) -> ParsedRows:
     """The rows of a block of whole lines, the first of which has this number in the file."""
-    text = np.frombuffer(block, dtype=np.uint8)
-    most_rows, most_entries = block.count(b"\n") + 1, block.count(b":")
-    labels, indptr = np.empty(most_rows), np.zeros(most_rows + 1, dtype=np.int64)
-    data, indices = np.empty(most_entries), np.empty(most_entries, dtype=np.int32)
-    undecided = np.empty((most_rows + most_entries, 2), dtype=np.int64)
-    rows, entries, unsettled, fault, place = parse_lines(
-        text, lowest, ignore_qid, POWERS, labels, data, indices, indptr, undecided
-    )
-    if fault:
-        _refuse(block, place, fault, source, line, lowest)
-    for entry, start in undecided[:unsettled]:
-        value = float(_word(block, int(start)))
-        if not np.isfinite(value):
-            _refuse(block, int(start), VALUE if entry >= 0 else LABEL, source, line, lowest)
-        if entry >= 0:
-            data[entry] = value
-        else:
-            labels[-1 - entry] = value
-    return ParsedRows(labels[:rows], data[:entries], indices[:entries], indptr[: rows + 1])
+    bare = re.sub(rb"#[^\n]*", b"", block) if b"#" in block else block
+    bare = bare.translate(_BLANKS)
+    if ignore_qid:
+        bare = re.sub(rb"(?<= )q[^ \n]*", b"", bare)
+    found = in_columns(bare, lowest)
+    return word_by_word(bare, source, line, lowest) if found is None else found
 
 
-def _refuse(block: bytes, place: int, fault: int, source: str, line: int, lowest: int) -> None:
-    word = _word(block, place)
-    message = say(FAULTS[fault], word=word, lowest=lowest)
-    raise DataFileError(message, source, line + block.count(b"\n", 0, place))
+def in_columns(text: bytes, lowest: int) -> ParsedRows | None:
+    """The rows as polars reads them; None where there is anything but sound rows."""
+    text = re.sub(rb"\n +", b"\n", text.strip()) if b"\n " in text else text.strip()
+    if text.translate(None, _LETTERS) or re.search(rb"\+\d*:", text):
+        return None
+    pl, mark = polars(), b"%d:" % OF_LABELS
+    try:
+        frame = pl.read_csv(
+            mark + text.replace(b"\n", b" " + mark),
+            has_header=False,
+            separator=":",
+            eol_char=" ",
+            quote_char=None,
+            schema={"index": pl.Int64, "value": pl.Float64},
+        )
+    except polars_errors():
+        return None
+    if frame["index"].null_count():  # between two spaces there is nothing
+        frame = frame.filter(pl.any_horizontal(pl.all().is_not_null()))
+    if frame["index"].null_count():
+        return None
+    index, value = frame["index"].to_numpy(), frame["value"].to_numpy()
+    starts = np.flatnonzero(index == OF_LABELS)
+    lengths = np.diff(starts, append=len(index)) - 1
+    indices, data = index[index != OF_LABELS], value[index != OF_LABELS]
+    rising, ends = np.diff(indices) > 0, np.cumsum(lengths)
+    rising[ends[(ends > 0) & (ends < len(indices))] - 1] = True  # another row begins
+    blank = np.isnan(value[starts])  # an empty line
+    sound = len(starts) == 1 + text.count(b"\n") and not lengths[blank].any() and rising.all()
+    sound = sound and np.isfinite(data).all() and not np.isinf(value[starts]).any()
+    sound = sound and text.count(b":") == len(indices)  # polars skips an empty cell at the end
+    low, high = indices.min(initial=lowest), indices.max(initial=lowest)
+    if not sound or low < lowest or high > LARGEST_INDEX:
+        return None
+    indptr = np.append(0, ends[~blank])
+    return ParsedRows(value[starts[~blank]], data, indices.astype(np.int32), indptr)
 
 
-def _word(block: bytes, start: int) -> str:
-    """From here to the next gap, shortened if it is long."""
-    head = block[start : start + 400].split(b"\n")[0].split(b"#")[0].split(None, 1)
-    return head[0].decode("utf-8", "replace") if head else ""
+def word_by_word(text: bytes, source: str, line: int, lowest: int) -> ParsedRows:
+    """The same rows, or an error at the first word that is wrong."""
+    labels, data, indices, indptr = list[float](), list[float](), list[int](), [0]
+    for number, content in enumerate(text.split(b"\n"), line):
+
+        def refuse(fault: str, word: bytes, number: int = number) -> NoReturn:
+            shown = word[:400].decode("utf-8", "replace")
+            raise DataFileError(say(fault, word=shown, lowest=lowest), source, number)
+
+        words = content.split()
+        for label in words[:1]:
+            several = label.partition(b",")
+            if several[1] and _NUMBER.fullmatch(several[0]):
+                refuse(SEVERAL_LABELS, label)
+            if not _is_finite(label):
+                refuse(LABEL, label)
+            labels.append(float(label))
+        previous = lowest - 1
+        for word in words[1:]:
+            index, colon, value = word.partition(b":")
+            if word.startswith(b"q"):
+                refuse(QUERY, word)
+            if not colon and index.isdigit():
+                refuse(COLON, word)
+            if not colon or not index.isdigit() or not lowest <= int(index) <= LARGEST_INDEX:
+                refuse(INDEX, word)
+            if int(index) <= previous:
+                refuse(ORDER, word)
+            if not _is_finite(value):
+                refuse(VALUE, word)
+            previous = int(index)
+            indices.append(previous)
+            data.append(float(value))
+        indptr += [len(data)] * bool(words)
+    whole = np.array(indices, dtype=np.int32)
+    return ParsedRows(np.array(labels), np.array(data), whole, np.array(indptr))
+
+
+def _is_finite(word: bytes) -> bool:
+    return bool(_NUMBER.fullmatch(word)) and math.isfinite(float(word))
 
 
 def _first_index(parts: list[ParsedRows], zero_based: bool | str) -> int:

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Matrix
 from cotas.files.compression import MOST_SPARSE_COLUMNS, Limits, Place, on_disk, open_bytes
-from cotas.files.problems import DataFileError
+from cotas.files.problems import DataFileError, damaged
 from cotas.words import say
 
 _CSR = ("data", "indices", "indptr", "shape")
@@ -73,9 +73,7 @@ def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray
             limits.check_columns(X.shape[1], source, MOST_SPARSE_COLUMNS)
             return X, _target(arrays["y"], X, source) if "y" in arrays.files else None
     except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise DataFileError(
-            "it is damaged or breaks off ({error}); get it again, whole.", source, error=error
-        ) from None
+        raise damaged(error, source) from None
     except ValueError as error:
         if isinstance(error, DataFileError):
             raise

@@ -162,5 +162,11 @@ class DataFileError(ValueError):
         super().__init__(in_one([place, said], ": ") if place else said)
 
 
+def damaged(how: object, source: str) -> DataFileError:
+    """The error for a file that is not whole."""
+    words = "it is damaged or breaks off ({error}); get it again, whole."
+    return DataFileError(words, source, error=how)
+
+
 class UnusedWishError(DataFileError):
     """Something that was asked for, and that this kind of file cannot give."""

@@ -11,14 +11,11 @@ import glob
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from cotas.arrays import AnyArray, IntArray
-from cotas.files.cells import Understood, as_spelled, understood, without_totals
+from cotas.files.cells import understood, without_totals
 from cotas.files.claims import refuse_false_claims
 from cotas.files.compression import (
     MAX_BYTES,
@@ -30,198 +27,12 @@ from cotas.files.compression import (
     source_name,
 )
 from cotas.files.csv_dialect import about_titles, tell_format
-from cotas.files.csv_tables import AsGiven, Wishes, csv_batches, read_csv
-from cotas.files.frames import first_line, in_words, is_category, is_text, polars, polars_errors
-from cotas.files.names import names_among, no_column, some, twins_in_words, without_twins
+from cotas.files.csv_tables import Wishes, csv_batches, read_csv
+from cotas.files.frames import first_line, is_category, polars, polars_errors
+from cotas.files.names import names_among, twins_in_words, without_twins
 from cotas.files.other_tables import read_json, read_sheet, read_sqlite
-from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
-from cotas.words import in_one, say
-
-
-@dataclass(frozen=True)
-class Table:
-    """What was read: columns with names and types, or a matrix of numbers.
-
-    Attributes
-    ----------
-    features : polars DataFrame, array or CSR matrix
-    target : array or None
-        The labels that LibSVM and .npz files carry, or the column split off by `with_target`.
-    source, format : str
-    target_name : str or None
-    zero_based : bool or None
-        How the indices of a LibSVM file were counted.
-    remarks : tuple of Remark
-        What was noticed while it was read, such as cells that are no numbers.
-    decimal_commas : tuple of str
-        The columns of numbers that were written with a decimal comma.
-    written : dict
-        By name, what was written of a few numbers or truth values, such as "$5" or "TRUE".
-    given : AsGiven or None
-        Of a batch, its rows before anything in them was understood.
-    """
-
-    features: Any
-    target: AnyArray | None
-    source: str
-    format: str
-    target_name: str | None = None
-    zero_based: bool | None = None
-    remarks: tuple[Remark, ...] = ()
-    decimal_commas: tuple[str, ...] = ()
-    written: dict[str, Any] = field(default_factory=dict, repr=False)
-    given: AsGiven | None = field(default=None, repr=False)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows."""
-        return int(self.features.shape[0])
-
-    @property
-    def n_columns(self) -> int:
-        """How many columns besides the target."""
-        return int(self.features.shape[1])
-
-    @property
-    def has_names(self) -> bool:
-        """Whether the features are columns with names rather than a matrix."""
-        return hasattr(type(self.features), "columns")  # polars makes the list anew each time
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns; x0, x1, … for a matrix."""
-        if self.has_names:
-            return list(self.features.columns)
-        return [f"x{j}" for j in range(self.n_columns)]
-
-    def take(self, rows: IntArray) -> Any:
-        """The features of some rows, given by number."""
-        if not self.has_names or np.any(np.diff(rows) <= 0):
-            return self.features[rows]
-        chosen = np.zeros(self.n_rows, dtype=np.bool_)
-        chosen[rows] = True
-        return self.features.filter(chosen)  # several times as fast as by number
-
-    def with_features(self, features: Any) -> Table:
-        """Other rows of the same columns, read as these were, and no target."""
-        return replace(self, features=features, target=None, written={})
-
-    def with_target(self, name: str | None, without: str = "error") -> Table:
-        """The same table with that column as its target; None keeps the labels of the file.
-
-        Parameters
-        ----------
-        name : str or None
-        without : {"error", "drop"}
-            What becomes of rows in which the target is missing.
-        """
-        if name is None or not self.has_names:
-            if self.target is None:
-                raise DataFileError(
-                    "which column is to be predicted? Name it as the target; there are {names}.",
-                    self.source,
-                    names=some(self.names),
-                )
-            if name is not None and name != self.target_name:
-                raise DataFileError(
-                    "there is no column {name!r}: this kind of file carries its labels "
-                    "itself, so leave the target out.",
-                    self.source,
-                    name=name,
-                )
-            return self
-        if name not in self.features.columns:
-            raise DataFileError(no_column(name, self.names), self.source)
-        whole, remarks = self._with_targets_only(name, without)
-        written = {name: self.written[name]} if name in self.written else {}
-        if written and whole.height < self.n_rows:
-            written = {name: written[name].filter(is_there(self.features[name]))}
-        pl, column = polars(), whole[name]
-        target = column.cast(pl.String) if is_category(column) else column
-        if target.dtype == pl.Int128:  # which NumPy does not know
-            target = target.cast(pl.UInt64 if _fits(target, 0, 2**64) else pl.String)
-        return replace(
-            self,
-            features=whole.drop(name),
-            target=target.to_numpy(),
-            target_name=name,
-            remarks=(*self.remarks, *remarks),
-            written=written,
-        )
-
-    def classes(self) -> AnyArray | None:
-        """The target as classes: numbers and truth values as they were written, such as "$5"."""
-        if self.target is None or self.target_name not in self.written:
-            return self.target
-        values = polars().Series(self.target)
-        return np.asarray(as_spelled(values, self.written[self.target_name]).to_numpy())
-
-    def _with_targets_only(self, name: str, without: str) -> tuple[Any, list[Remark]]:
-        """The rows that have a target, and what is to be said of the others."""
-        if without not in ("error", "drop"):
-            raise ValueError(f"without must be 'error' or 'drop', not {without!r}.")
-        missing = ~is_there(self.features[name])
-        count = int(missing.sum())
-        if count == 0:
-            return self.features, []
-        row = int(missing.arg_true()[0]) + 1
-        if without == "error" or count == self.n_rows:
-            raise DataFileError(
-                "the target {name!r} is missing in {count} of {rows} rows, first in row "
-                "{row}. Leave those rows out ({how})."
-                if count < self.n_rows
-                else "the target {name!r} is missing in all {rows} rows.",
-                self.source,
-                how=asked("rows-without-target", "drop"),
-                name=name,
-                count=count,
-                rows=self.n_rows,
-                row=row,
-            )
-        words = say(
-            "The target {name!r} is missing in {count} of {rows} rows, first in row {row}; they "
-            "are left out.",
-            name=name,
-            count=count,
-            rows=self.n_rows,
-            row=row,
-        )
-        if is_text(self.features[name]):
-            kept = asked("not-missing", "None")
-            more = say("If a word such as None is a class, {how} keeps it.", how=kept)
-            words = in_one([words, more])
-        return self.features.filter(~missing), [Remark("without target", name, words)]
-
-    def in_words(self) -> Table:
-        """The same table with the text of its coded columns."""
-        return replace(self, features=in_words(self.features)) if self.has_names else self
-
-    def refuse_names(self, option: str, names: Sequence[str] | None) -> None:
-        """Raise if columns of a matrix are named."""
-        if names and not self.has_names:
-            words = say("{how} is about columns with names; this is a matrix.", how=asked(option))
-            raise UnusedWishError(words, self.source)
-
-    def without(self, names: list[str]) -> Table:
-        """The same table without these columns; "a,b" are two."""
-        if not self.has_names:
-            raise DataFileError(
-                "it has no column {name!r}: it is a matrix.", self.source, name=names[0]
-            )
-        names = names_among(names, self.names, self.source)
-        stays = tuple(remark for remark in self.remarks if remark.column not in names)
-        return replace(self, features=self.features.drop(names), remarks=stays)
-
-
-def _fits(numbers: Any, low: int, high: int) -> bool:
-    """Whether whole numbers lie between these, the upper one excluded."""
-    return bool(low <= numbers.min() and numbers.max() < high)
-
-
-def is_there(column: Any) -> Any:
-    """Where a value is not missing."""
-    there = column.is_not_null()
-    return there & column.is_not_nan().fill_null(False) if column.dtype.is_float() else there
+from cotas.files.problems import DataFileError, damaged
+from cotas.files.table import AsGiven, Table, table_of
 
 
 def read_table(
@@ -412,25 +223,17 @@ def _read(
         X, labels = read_npz(place, source, limits)
         return Table(X, labels, source, kind, None if labels is None else "y")
     if kind == "csv":
-        found = read_csv(place, wishes, limits=limits)
-    elif kind in ("parquet", "arrow"):
+        return read_csv(place, wishes, limits=limits)
+    if kind in ("parquet", "arrow"):
         frame = _without(_columnar(place, kind, source, limits), wishes.missing)
         frame = _as_text(frame, names_among(wishes.words, frame.columns, source))
-        found = Understood(frame, [], (), {})
-    else:
-        found = _loose(place, kind, name, source, wishes, limits)
-    return Table(
-        *(found.frame, None, source, kind),
-        remarks=tuple(found.remarks),
-        decimal_commas=found.commas,
-        written=found.written,
-        given=None if found.cells is None else AsGiven(found.cells),
-    )
+        return Table(frame, None, source, kind)
+    return _loose(place, kind, name, source, wishes, limits)
 
 
 def _loose(
     place: Place, kind: str, name: str | None, source: str, wishes: Wishes, limits: Limits
-) -> Understood:
+) -> Table:
     """Formats in which numbers may be written as text."""
     titles = 0
     if kind == "json":
@@ -448,8 +251,8 @@ def _loose(
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
     known, said = without_totals(_without(frame, wishes.missing))
     found = understood(known, False, source, wishes.gone, words)
-    noted = [*about_titles(titles), *twins_in_words(names, renamed), *said]
-    return found._replace(remarks=[*noted, *found.remarks], cells=frame.head(known.height))
+    noted = (*about_titles(titles), *twins_in_words(names, renamed), *said)
+    return replace(table_of(found, source, kind, noted), given=AsGiven(frame.head(known.height)))
 
 
 def _as_text(frame: Any, names: list[str]) -> Any:
@@ -562,10 +365,7 @@ def _batches(
                     yield Table(X[span], y[span], source, kind, "label", zero_based)
             return
         if kind == "csv":
-            read = csv_batches(stream, rows, types, wishes, source=source, limits=limits)
-            for frame, commas, said, given in read:
-                how: dict[str, Any] = {"decimal_commas": commas, "given": given}
-                yield Table(frame, None, source, kind, remarks=(*said,), **how)
+            yield from csv_batches(stream, rows, types, wishes, source=source, limits=limits)
             return
     if kind in ("parquet", "arrow") and on_disk(file):
         for table in _columnar_batches(Path(file), kind, source, rows, limits):
@@ -605,8 +405,4 @@ def _whole(source: str) -> Iterator[None]:
     try:
         yield
     except polars_errors() as error:
-        raise DataFileError(
-            "it is damaged or breaks off ({error}); get it again, whole.",
-            source,
-            error=first_line(error),
-        ) from None
+        raise damaged(first_line(error), source) from None

@@ -68,7 +68,7 @@ def read_table(content: bytes) -> Any:
     rows = content.count(b"\n")
     if len(content) <= MOST_BYTES:
         try:
-            frame = in_words(read_csv(content)[0])
+            frame = in_words(read_csv(content).features)
         except DataFileError as error:
             raise Refused("The file cannot be used: {why}", why=str(error)) from None
         if frame.height <= MOST_ROWS:

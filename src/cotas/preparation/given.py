@@ -13,7 +13,7 @@ import numpy as np
 from cotas.files.cells import MISSING, in_plain_numbers, tell_readings, understood, without_missing
 from cotas.files.frames import is_text, polars, uncoded
 from cotas.files.names import twins_in_words, without_twins
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.columns import ColumnWarning, written
 

@@ -14,7 +14,7 @@ from cotas.files.dates import parsed
 from cotas.files.frames import is_category, is_text, numbered_words, polars
 from cotas.files.names import some
 from cotas.files.problems import Remark, asked, leaving_out, parameter, remark
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
 
 # What is not so for some rows is not so for all; sorting all of them takes long.

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.frames import for_each_word, polars
-from cotas.files.problems import leaving_out
 from cotas.fitting.parameters import check_count
 from cotas.preparation.columns import (
     LEFT_OUT,
@@ -32,7 +31,7 @@ from cotas.preparation.columns import (
     words_of,
 )
 from cotas.preparation.given import as_frame, as_matrix
-from cotas.preparation.statistics import Codes, Moments, WordCounts, compressed, dense
+from cotas.preparation.statistics import Codes, Moments, Numbers, WordCounts, compressed, dense
 from cotas.source import in_pairs
 from cotas.words import Said, english, say
 
@@ -40,20 +39,6 @@ from cotas.words import Said, english, say
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
 # So many batches have their moments added up at a time, two by two.
 BATCHES_TOGETHER = 64
-
-
-def _refuse_overflow(moments: Moments, names: list[str]) -> None:
-    """Numbers whose mean or deviation no double holds cannot be standardized."""
-    sound = np.isfinite(moments.means) & np.isfinite(moments.squares)
-    if not sound.all():
-        j = int(np.flatnonzero(~sound)[0])
-        raise ColumnError(
-            "column {name!r} holds numbers as large as {value:.3g}, whose deviation "
-            "overflows: measure it in a larger unit, or leave it out{drop}.",
-            drop=leaving_out(names[j]),
-            name=names[j],
-            value=moments.largest[j],
-        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -255,16 +240,16 @@ class Preparation(TransformerMixin, BaseEstimator):
         plain = np.array([kinds[name] == "boolean" for name in names], dtype=np.bool_)
         numbers = set(names)
         words = [n for n, kind in kinds.items() if n not in numbers and kind in ("category", "")]
-        moments, counts = self._counted(batches, names, words)
-        self._learn_numbers(moments, names, plain)
+        found, counts = self._counted(batches, names, words)
+        self._learn_numbers(found, names, plain)
         for name in words:
             self._learn_category(counts[name], name)
         self._settle_parts()
 
     def _counted(
         self, batches: Iterable[Any], names: list[str], words: list[str]
-    ) -> tuple[Moments, dict[str, WordCounts]]:
-        """The moments of the numbers and the counts of the words in all batches."""
+    ) -> tuple[Numbers, dict[str, WordCounts]]:
+        """What there is to know of the numbers, and the counts of the words in all batches."""
         parts, counts = [], {name: WordCounts() for name in words}
         for batch in batches:
             frame = self._with_parts(self._same_columns(batch))
@@ -276,7 +261,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             parts = [in_pairs(parts)] if len(parts) == BATCHES_TOGETHER else parts
         if not parts:
             raise ColumnError("the table holds no rows.")
-        return in_pairs(parts), counts
+        return in_pairs(parts).numbers(names), counts
 
     def _same_columns(self, batch: Any) -> Any:
         frame = as_frame(batch)
@@ -328,14 +313,13 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.layout_ = "sparse" if sparse.issparse(X) else "dense"
         names = [f"x{j}" for j in range(X.shape[1])]
         if self.layout_ == "dense":
-            self._learn_numbers(Moments.of(X), names, np.zeros(len(names), dtype=np.bool_))
+            found = Moments.of(X).numbers(names)
+            self._learn_numbers(found, names, np.zeros(len(names), dtype=np.bool_))
         else:
             self._keep_numbers([], np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))
 
-    def _learn_numbers(self, moments: Moments, names: list[str], plain: AnyArray) -> None:
+    def _learn_numbers(self, found: Numbers, names: list[str], plain: AnyArray) -> None:
         """Means and deviations of what is there; `plain` columns are left as they are."""
-        _refuse_overflow(moments, names)
-        found = moments.numbers()
         for j in np.flatnonzero(found.gone):
             self.dropped_.append((names[j], "empty" if found.empty[j] else "constant"))
         plain = plain | (not self.standardize)

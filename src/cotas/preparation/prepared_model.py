@@ -13,16 +13,15 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.certificate import CHANGED
 from cotas.files.cells import MISSING, words_for_missing
 from cotas.files.frames import coded
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.problems import ModelFileError
-from cotas.files.schema import require
 from cotas.files.state import digest
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, ColumnWarning, left_out
@@ -30,8 +29,9 @@ from cotas.preparation.future import DECLARED, OF_COPIES, bound_of, check_equal_
 from cotas.preparation.given import as_frame, as_matrix, as_read, as_read_again
 from cotas.preparation.inspection import copies
 from cotas.preparation.preparation import Preparation
+from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import read_target, rows_left_out, target_is_there, targets_at
-from cotas.words import Spoken, say
+from cotas.words import say
 
 NO_COLUMN = "No column is left to learn from: all are constant, empty, or left out."
 
@@ -420,76 +420,3 @@ class PreparedModel(BaseEstimator):
         made = getattr(self, "recipe_", None)
         gone = MISSING if made is None else words_for_missing(made.missing, made.not_missing)
         return learned.transform(as_read_again(X, known, learned.decimal_commas_, gone))
-
-
-# ---- how a model came about, stored beside it in its file ----------------------------------------
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What is needed to use a model on a table, and to prove it again from the same table.
-
-    Attributes
-    ----------
-    preparation : Preparation
-    task : str
-    target : str or None
-        The column that is predicted.
-    zero_based : bool or None
-        How the LibSVM file counted its features, if it was one.
-    rows : array or None
-        The rows of the table that were trained on; None for all.
-    n_rows : int
-        How many rows the table had.
-    hold_out : Certificate or None
-        The bound for the error on future rows.
-    remarks : tuple of str
-        What looked suspicious about the data.
-    chosen : str
-        How parameters were chosen, in words.
-    command : str
-    seed : int
-    seal : str
-        The digest of what was certified: the preparation, and the model as it was.
-    calibration : Calibration or None
-        What makes probabilities of its scores.
-    missing, not_missing : tuple of str
-        More words that stood for a missing value in the file, and those that did not though they
-        usually do.
-    """
-
-    preparation: Preparation
-    task: str = "classification"
-    target: str | None = None
-    zero_based: bool | None = None
-    rows: IntArray | None = field(default=None, repr=False)
-    n_rows: int = 0
-    hold_out: Certificate | None = None
-    remarks: Spoken[tuple[str, ...]] = Spoken(())
-    chosen: str = ""
-    command: str = ""
-    seed: int = 0
-    seal: str = ""
-    calibration: Calibration | None = None
-    missing: tuple[str, ...] = ()
-    not_missing: tuple[str, ...] = ()
-
-    def around(self, model: Any) -> Any:
-        """The `PreparedModel` of which these are the parts, as it was saved."""
-        whole = PreparedModel.of(self.preparation, model)
-        whole.recipe_, whole._seal = self, self.seal
-        if self.calibration is not None:
-            whole.calibration_ = self.calibration
-        return whole
-
-    def try_out(self, model: Any) -> None:
-        """Prepare a row and let the model predict it; what does not fit together shows here."""
-        require(is_classifier(model) == (self.task == "classification"), "the task", "is another")
-        prepared = self.preparation.transform(self.preparation.example())
-        require(prepared.shape[1] == model.n_features_in_, "the preparation", "is of other columns")
-        model.predict(prepared)
-        if self.calibration is not None:
-            require(is_classifier(model), "the calibration", "is not of classes")
-            scores = model.decision_function(prepared)
-            width = 1 if scores.ndim == 1 else scores.shape[1]
-            require(len(self.calibration.slopes) == width, "the calibration", "is of other classes")

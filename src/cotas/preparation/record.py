@@ -13,7 +13,7 @@ from cotas.certificates import Certificate
 from cotas.files.dates import tell_form
 from cotas.files.frames import is_category, is_text, polars
 from cotas.files.problems import Remark
-from cotas.files.tables import Table
+from cotas.files.table import Table
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality
 

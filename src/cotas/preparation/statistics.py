@@ -5,6 +5,7 @@ The matrix of a prepared table, dense or CSR, is filled column by column without
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from scipy import sparse
 
 from cotas.arrays import BoolArray, FloatArray, IntArray, Matrix
 from cotas.files.frames import polars
+from cotas.files.problems import leaving_out
+from cotas.preparation.columns import ColumnError
 
 # So many different words of a column are counted.
 MOST_WORDS = 1 << 17
@@ -25,11 +28,7 @@ class Numbers(NamedTuple):
     indicated: BoolArray  # a value is missing somewhere
     constant: BoolArray
     empty: BoolArray
-
-    @property
-    def gone(self) -> BoolArray:
-        """Columns that say nothing; where a constant one is missing may still say something."""
-        return np.asarray((self.constant & ~self.indicated) | self.empty)
+    gone: BoolArray  # says nothing; where a constant one is missing may still say something
 
 
 class Moments(NamedTuple):
@@ -63,14 +62,25 @@ class Moments(NamedTuple):
         largest = np.maximum(self.largest, other.largest)
         return Moments(self.rows + other.rows, present, means, squares, largest)
 
-    def numbers(self) -> Numbers:
-        """What a preparation makes of them."""
+    def numbers(self, names: Sequence[str]) -> Numbers:
+        """What a preparation makes of them; an error if no double holds a mean or a deviation."""
+        sound = np.isfinite(self.means) & np.isfinite(self.squares)
+        if not sound.all():
+            j = int(np.flatnonzero(~sound)[0])
+            raise ColumnError(
+                "column {name!r} holds numbers as large as {value:.3g}, whose deviation "
+                "overflows: measure it in a larger unit, or leave it out{drop}.",
+                drop=leaving_out(names[j]),
+                name=names[j],
+                value=self.largest[j],
+            )
         with np.errstate(over="ignore", invalid="ignore"):
             scales = np.sqrt(self.squares / np.maximum(self.present, 1))
         # A deviation that rounding alone can explain is none.
         constant = np.asarray(scales <= 1e-13 * np.abs(self.means) * self.rows**0.5)
         indicated, empty = self.present < self.rows, self.present == 0
-        return Numbers(self.means, scales, indicated, constant, empty)
+        gone = np.asarray((constant & ~indicated) | empty)
+        return Numbers(self.means, scales, indicated, constant, empty, gone)
 
 
 class WordCounts:

@@ -26,7 +26,8 @@ from cotas.files.libsvm import LARGEST_INDEX, libsvm_batches
 from cotas.files.names import no_column
 from cotas.files.names import some as some_names
 from cotas.files.problems import DataFileError
-from cotas.files.tables import Table, batches, files_of, scanned
+from cotas.files.table import Table
+from cotas.files.tables import batches, files_of, scanned
 from cotas.scale.shuffling import Part
 
 KINDS = ("csv", "parquet", "arrow", "libsvm")

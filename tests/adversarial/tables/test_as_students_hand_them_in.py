@@ -10,7 +10,8 @@ from test_reading import workbook
 import cotas as library
 from cotas.certificates.presentation import BOUNDS
 from cotas.files.csv_dialect import tell_untidy
-from cotas.files.tables import Table, batches, read_table
+from cotas.files.table import Table
+from cotas.files.tables import batches, read_table
 from cotas.plots.style import pyplot
 from cotas.preparation.columns import roles_of
 from cotas.preparation.inspection import inspect_table

@@ -90,7 +90,7 @@ PREPARATION = Family(
     "preparation",
     {
         "table": Record(
-            "cotas.preparation.prepared_model.Recipe",
+            "cotas.preparation.recipe.Recipe",
             {
                 "columns": COLUMNS.at("preparation"),
                 "task": Text(("classification", "regression")),
@@ -104,4 +104,4 @@ PREPARATION = Family(
     },
 )
 
-DATA = Record("cotas.files.models.Fingerprint", {"shape": Each(Whole(0), tuple)})
+DATA = Record("cotas.files.fingerprint.Fingerprint", {"shape": Each(Whole(0), tuple)})
