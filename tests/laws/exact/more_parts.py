@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from cotas.certificates.core import (
+    choices,
     composites,  # noqa: F401  (kernels that are made of others)
     curvature,
     definite,
@@ -24,7 +25,7 @@ from cotas.certificates.core import (
 from cotas.certificates.core.blocks import Pulled, Sharp, Tally
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Risk
-from cotas.certificates.core.margins import HardMargin, Logistic
+from cotas.certificates.core.margins import HardMargin, Logistic, SquaredHinge
 from cotas.certificates.core.residuals import Huber, Squared
 from laws.exact.contracts import SLIGHTLY, TINY, U
 from laws.exact.oracle import Rational, near, rational
@@ -212,12 +213,13 @@ def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
     pull = Pull(rng.normal(size=2), 2.0 ** rng.integers(-2, 3, size=2), 0.2)
     for kind in (sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0])), None):
         given = kind or sparsity.ElasticNet(1.0, 0.5, False, np.ones(2))
-        slip = given.loose(claim, None, w, pull, float(rng.choice([0.25, 1.0])))
+        level = float(rng.choice([0.25, 1.0]))
+        slip = given.loose(claim, None, w, pull, level)
         most = (abs(pull.u[1]) + pull.unit[1] * 0.2) * limits[0] / 2.0 if kind else 0.0
         if not most <= slip <= most * (1 + 1e-9):
             yield f"coefficients take {slip}, not {most}"
-    if not 0.25 <= levels[0] <= 0.5 * (1 + 1e-9):
-        yield f"a level of {levels[0]}, and that of nothing is 0.5"
+        if kind and not math.isclose(levels[0], min(level, 0.5), rel_tol=1e-9):
+            yield f"a level of {levels[0]} from {level}, and that of nothing is 0.5"
     strange = SimpleNamespace(risk=SimpleNamespace(loss=gap.Hinge()), y=np.ones(2))
     free = sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0]))
     if free.loose(strange, None, w, pull, 1.0) != math.inf:
@@ -242,6 +244,20 @@ def balances(rng: np.random.Generator) -> Iterator[str]:
         yield f"{loss}: of {sides} no more than {mass} is left"
 
 
+def huge_duals(rng: np.random.Generator) -> Iterator[str]:
+    """A dual point that is too large to be balanced is replaced, in memory and in blocks."""
+    n, top = int(rng.integers(2, 9)), float(rng.uniform(150, 300))
+    y, s = np.where(rng.random(n) < 0.5, 1.0, -1.0), 10.0 ** rng.uniform(-300, 0, size=n)
+    c = 10.0**top * rng.uniform(-1, 1, size=n)
+    for loss in (gap.Hinge(), SquaredHinge(), Logistic(), HardMargin(), Squared(), Huber(0.7)):
+        with np.errstate(all="ignore"):
+            found = gap.feasible(loss, y, c, s, True)
+            more, less = np.maximum(c, 0.0).sum(), np.maximum(-c, 0.0).sum()
+            shares = choices.shares(loss, float(more), float(less), float(s.sum()))
+        if not (np.isfinite(found).all() and np.isfinite(shares).all()):
+            yield f"{loss}: {found}, {shares} of {c}"
+
+
 def definite_formulas(rng: np.random.Generator) -> Iterator[str]:
     """Which kernels are positive semi-definite by their formula."""
     rbf, W = ("rbf", 1.0, 2.0), np.eye(2)
@@ -259,4 +275,5 @@ def definite_formulas(rng: np.random.Generator) -> Iterator[str]:
 MORE_PARTS = (
     feature_lengths, scaled_hessians, loose_coefficients, definite_formulas, hard_margins,
     class_rests, balances, hinted_shifts, combinations, long_sums, distances, defaults,
+    huge_duals,
 )  # fmt: skip

@@ -106,7 +106,8 @@ def balanced(loss: Any, c: FloatArray, s: FloatArray) -> FloatArray:
         more, less = (float(np.add.reduce(np.maximum(side, 0.0))) for side in (c, -c))
         shrink = min(more, less) / max(more, less)
         c = np.where((c > 0) == (more > less), c * shrink, c)
-    c = np.where(np.abs(c) < TINY, 0.0, c)
+    # A mean of what is huge, or a factor, may have left the range of numbers.
+    c = np.where((np.abs(c) >= TINY) & np.isfinite(c), c, 0.0)
     return c if settle(c) else on_a_grid(c)
 
 
@@ -179,10 +180,11 @@ def shares(loss: Any, more: float, less: float, high: float) -> tuple[float, flo
 
     A factor for the positive entries, one for the negative ones, and what is taken from c/s before.
     """
-    if not (math.isfinite(more) and math.isfinite(less)):
+    centre = (more - less) / high
+    if not (math.isfinite(centre) and math.isfinite(more + less)):
         return 0.0, 0.0, 0.0
     if loss.centred:
-        return 1.0, 1.0, (more - less) / high
+        return 1.0, 1.0, centre
     if not (more > 0 and less > 0):
         return 0.0, 0.0, 0.0
     return (less / more, 1.0, 0.0) if more > less else (1.0, more / less, 0.0)
