@@ -15,8 +15,8 @@ from cotas.certificates.core.rounding import TINY, above, gamma, total_up, up
 from cotas.certificates.verification import same
 from cotas.words import say
 
-# Numbers of columns.
-PLACED_AT_A_TIME, CELLS_AT_A_TIME, READ_AT_A_TIME = 1 << 14, 1 << 16, 1 << 19
+# Numbers of columns: more at a time than a megabyte are paid for page by page, each time anew.
+PLACED_AT_A_TIME, CELLS_AT_A_TIME, READ_AT_A_TIME = 1 << 14, 1 << 16, 1 << 17
 MANY_TESTS = 128  # of one column
 
 
