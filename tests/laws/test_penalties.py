@@ -13,6 +13,7 @@ from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.core.sparsity import Ball
 from cotas.certificates.core.sparsity import ElasticNet as CoreNet
+from cotas.certificates.core.unpenalized import limits as limits_of
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import Penalty, bounds, first, prox, second, times, value
@@ -241,7 +242,7 @@ def test_coefficients_without_a_penalty_are_within_their_limits(data, seed, bala
         weights = Weights.of(None, len(y))
         claim = Claim(risk, y, theta, 0.0).moved(weights)[0]
         level = float(value) * (1 + 1e-12)
-        limits = risk.loss.limits(claim, rows_in(rows, bias), weights, level)
+        limits = limits_of(claim, rows_in(rows, bias), weights, level)
         assert (np.abs(theta[w == 0]) <= limits).all()
 
 

@@ -27,6 +27,7 @@ from cotas.certificates.core import (
     residuals,
     rounding,
     sparsity,
+    unpenalized,
 )
 from cotas.certificates.core import (
     rows as framed,
@@ -293,7 +294,7 @@ def edges(rng: np.random.Generator) -> Iterator[str]:
     claim = Claim(Risk(residuals.Squared(), penalty, free), y, theta, 0.0)
     rows, whole = rows_in(X, free), float(s[1:].sum())
     y[0], w = 9.0, Weights(np.append(0.0, s[1:]), whole, 1.001 * whole)
-    with as_written(residuals, sparsity):
+    with as_written(residuals, sparsity, unpenalized):
         clip = residuals.Huber(k).clip(y, c, s)
         yield from differ("clip", clip, np.clip(c, -(most := k * s * (1 - 4 * U)), most))
         value = residuals.EpsilonInsensitive(k).value(y, z, off)
@@ -302,14 +303,14 @@ def edges(rng: np.random.Generator) -> Iterator[str]:
         yield from differ("Huber", residuals.Huber(k).spread(level), level / k + k)
         yield from differ("squared", residuals.Squared().spread(level), math.sqrt(2 * level))
         yield from differ("insensitive", residuals.EpsilonInsensitive(k).spread(level), level + k)
-        limits = residuals.Squared().limits(claim, rows, w, level)
+        limits = unpenalized.limits(claim, rows, w, level)
         part = rows_in(X[:, 1:], free)
         H = hessian.hessian(part, w, np.zeros(2), free, False, None)
         size = np.abs(y[1:]).max() + math.sqrt(2 * level) + longest(rows) * level / 0.5
         reach = size / math.sqrt(H.least()) if H.least() else math.inf
         yield from differ("limits", limits, reach * H.scale[:2] / part.unit * (1 + 4 * U))
-        if not np.isinf(residuals.Huber(k).limits(claim, rows, w, level)).all():
-            yield "limits of Huber's loss"
+        if {*sparsity.LIMITS} != {residuals.Squared}:
+            yield f"limits of {[*sparsity.LIMITS]}"
 
 
 def rounding_as_written(rng: np.random.Generator) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from cotas.certificates.core import gap, margins, residuals
+from cotas.certificates.core import gap, margins, residuals, unpenalized
 from cotas.certificates.core.bounds import Pull
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights
 from cotas.certificates.core.imbalance import (
@@ -506,7 +506,7 @@ def _free_coefficients(rng: np.random.Generator) -> Iterator[str]:
     if not found.bounds.gap <= 1e-8 * loose * (found.bounds.upper + 1):
         yield f"{reg}: gap {found.bounds.gap} of {found.bounds.upper} at an optimal pair"
     claim, _ = Claim(risk, y, theta, bias, c).moved(w)
-    limits = risk.loss.limits(claim, rows, w, near(value) * (1 + 1e-12))
+    limits = unpenalized.limits(claim, rows, w, near(value) * (1 + 1e-12))
     if not (np.abs(theta[d:]) <= limits).all() or not (limits <= 1e7 * loose).all():
         yield f"{reg}: {theta[d:]} within {limits}"
     part, off = Pull(rng.normal(size=d + k), rows.unit, 0.2), np.array([2.0] * k)

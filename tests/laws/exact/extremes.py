@@ -26,6 +26,7 @@ from cotas.certificates.core import (
     rounding,
     softmax,
     sparsity,
+    unpenalized,
 )
 from cotas.certificates.core import (
     rows as framed,
@@ -240,7 +241,7 @@ def small_targets(rng: np.random.Generator) -> Iterator[str]:
     penalty = sparsity.ElasticNet(0.5, 0.0, False, np.array([1.0, 0.0]))
     claim = Claim(Risk(residuals.Squared(), penalty, False), y, np.ones(2), 0.0)
     rows, w = rows_in(X, False), Weights.of(s, n)
-    found = residuals.Squared().limits(claim, rows, w, level)
+    found = unpenalized.limits(claim, rows, w, level)
     part = rows_in(X[:, 1:], False)
     H = hessian.hessian(part, w, np.zeros(1), False, False, None)
     most = np.abs(y[1:]).max() + math.sqrt(2 * level) + longest(rows) * level / 0.5

@@ -28,7 +28,7 @@ from cotas.certificates.core.gap import L2, Claim, Risk
 from cotas.certificates.core.margins import HardMargin, Logistic, SquaredHinge
 from cotas.certificates.core.residuals import Huber, Squared
 from laws.exact.contracts import SLIGHTLY, TINY, U
-from laws.exact.oracle import Rational, near, rational
+from laws.exact.oracle import Rational, near, put, rational
 
 
 def hard_margins(rng: np.random.Generator) -> Iterator[str]:
@@ -204,7 +204,6 @@ def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
     limits = rng.random(1) + 0.5
     levels: list[float] = []
     loss = SimpleNamespace(
-        limits=lambda *given: levels.append(given[-1]) or limits,
         value=lambda y, z, off: 0.5 + np.abs(z) + off,
         ulps=8,
     )
@@ -214,7 +213,8 @@ def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
     for kind in (sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0])), None):
         given = kind or sparsity.ElasticNet(1.0, 0.5, False, np.ones(2))
         level = float(rng.choice([0.25, 1.0]))
-        slip = given.loose(claim, None, w, pull, level)
+        with put(sparsity, LIMITS={SimpleNamespace: lambda *g: levels.append(g[-1]) or limits}):
+            slip = given.loose(claim, None, w, pull, level)
         most = (abs(pull.u[1]) + pull.unit[1] * 0.2) * limits[0] / 2.0 if kind else 0.0
         if not most <= slip <= most * (1 + 1e-9):
             yield f"coefficients take {slip}, not {most}"

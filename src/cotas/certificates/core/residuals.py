@@ -1,11 +1,4 @@
-"""Losses of the residual y − z, in the terms of `gap.py`.
-
-Where P ≤ level with the squared loss, the columns A without a penalty and the rest have
-
-    ‖Aγ‖ ≤ ‖y‖ + √(2·level) + ‖Xβ‖,    ‖Xβ‖ ≤ max ‖x‖·‖β‖,    ‖Aγ‖² ≥ μ‖γ‖²,
-
-in the norm Σ sᵢuᵢ²/S, with the smallest curvature μ that `hessian.py` proves.
-"""
+"""Losses of the residual y − z, in the terms of `gap.py`."""
 
 from __future__ import annotations
 
@@ -17,10 +10,7 @@ import numpy as np
 
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import Pair
-from cotas.certificates.core.hessian import hessian
-from cotas.certificates.core.imbalance import longest
-from cotas.certificates.core.rounding import FloatArray, U, above, below, ratio, up
-from cotas.certificates.core.sparse_rows import rows_in
+from cotas.certificates.core.rounding import FloatArray, U, up
 
 
 @dataclass(frozen=True)
@@ -56,20 +46,6 @@ class Squared:
         """ℓ*(v) = ½v² + vy"""
         linear, square = t * c * y, 0.5 * (t * c) * (t * c / s)
         return -linear - square, np.abs(linear) + square
-
-    def limits(self, claim: Any, rows: Any, w: Any, level: float) -> FloatArray:
-        """Bounds of |θⱼ| of the coefficients without a penalty, for models with P ≤ level."""
-        regularizer = claim.risk.regularizer
-        free = regularizer.free()
-        if type(self) is not Squared:
-            return np.full(len(free), math.inf)
-        part = rows_in(rows.X[:, free], rows.movable, rows.each)
-        found = hessian(part, w, np.zeros(len(free)), claim.risk.free_bias, False, None)
-        far = above(float(np.abs(np.where(w.s > 0, claim.y, 0.0)).max(initial=0.0)))
-        size = up(far + above(math.sqrt(above(2 * level))))
-        size = up(size + above(longest(rows) * regularizer.radius(level)))
-        reach = above(ratio(size, below(math.sqrt(found.least()))), 2)
-        return np.asarray(reach * found.scale[: len(free)] / part.unit * (1 + 4 * U))
 
     def spread(self, level: float) -> float:
         """How large the average |y − z| can be where the average loss is at most `level`."""

@@ -2,12 +2,13 @@
 
 A coefficient of weight zero has no penalty, and the conjugate is infinite unless its uⱼ is zero,
 which rounding does not let it be. So uⱼ is charged with a bound of |βⱼ|, as Σ cᵢ is with one of
-the bias; the loss knows one, as `limits`.
+the bias, which `LIMITS` has.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -21,6 +22,10 @@ from cotas.certificates.core.rounding import (  # isort: skip
     SMALL, TINY, FloatArray, IntArray, U, above, below, exact_sum, gamma, norm_up, ratio, total_up,
     up,
 )  # fmt: skip
+
+# By the type of a loss, bounds of the coefficients without a penalty from (claim, rows, weights,
+# level): `unpenalized.py` adds those of squares.
+LIMITS: dict[type, Callable[[Any, Any, Any, float], FloatArray]] = {}
 
 
 class Sparse:
@@ -81,11 +86,11 @@ class Sparse:
         if not len(self.free()):
             return 0.0
         loss, y = claim.risk.loss, claim.y
-        if not hasattr(loss, "limits"):
+        if type(loss) not in LIMITS:
             return math.inf
         losses = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
         nothing = above(losses / w.low, loss.ulps + 4)  # P of θ = 0, b = 0
-        limits = loss.limits(claim, rows, w, min(level, nothing))
+        limits = LIMITS[type(loss)](claim, rows, w, min(level, nothing))
         return above(up(1.0 / w.low) * self.taken(pull, limits))
 
     def taken(self, pull: Pull, limits: FloatArray) -> float:
