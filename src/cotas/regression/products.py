@@ -17,7 +17,7 @@ ROWS_A_COLUMN = 16
 def products_of(
     data: Observations, each: Each, widest: int, rows_a_column: int | None = None
 ) -> Stream | None:
-    """Those of the rows, if there are many more of them than columns, and these not too many.
+    """Those of the rows, if there are so many for each column, and the columns not too many.
 
     A model is proved from them without another pass, if less sharply.
     """
