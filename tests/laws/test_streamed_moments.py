@@ -131,6 +131,7 @@ def test_products_enclose_the_exact_minimum(problem, seed, noise, piece):
 def from_products(monkeypatch):
     """Few rows count as many."""
     monkeypatch.setattr(products, "ROWS_A_COLUMN", 4)
+    monkeypatch.setattr(products, "WORTH_PRODUCTS", 1)
     monkeypatch.setattr(streamed, "PIECE", 16)
     monkeypatch.setattr(streamed, "BLOCK_ROWS", 50)
 
