@@ -12,7 +12,7 @@ from cotas import ElasticNet, Lasso, lasso_path
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.certificates.lasso_products import lasso_from_products
 from cotas.certificates.streamed import Stream
-from cotas.regression import products
+from cotas.regression import products, sparse
 from problems import LAYOUTS, regression
 
 X, Y = regression(120, 5, seed=2)
@@ -102,8 +102,9 @@ def test_no_row_is_read_again(monkeypatch):
 )
 def test_fits_of_many_rows_prove_what_they_are_asked_for(monkeypatch, model):
     """From products, or from the rows where products are not enough."""
+    monkeypatch.setattr(products, "WORTH_PRODUCTS", 1)
     with monkeypatch.context() as without:
-        without.setattr(products, "ROWS_A_COLUMN", np.inf)
+        without.setattr(sparse, "products_of", lambda *given: None)
         other = model.__class__(**model.get_params()).fit(X, Y)
     model.fit(X, np.column_stack([Y, -Y]))
     for certificate in model.certificate_.parts:

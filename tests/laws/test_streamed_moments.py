@@ -11,6 +11,7 @@ from test_least_squares_certificate import exact_minimum, regressions
 
 from cotas import LeastSquares, Ridge
 from cotas.certificates import SquaredLossPoint, streamed
+from cotas.certificates.least_squares import SquaredSurvey
 from cotas.certificates.streamed import Stream
 from cotas.regression import products, task
 from problems import LAYOUTS, regression, targeted
@@ -131,6 +132,7 @@ def test_products_enclose_the_exact_minimum(problem, seed, noise, piece):
 def from_products(monkeypatch):
     """Few rows count as many."""
     monkeypatch.setattr(products, "ROWS_A_COLUMN", 4)
+    monkeypatch.setattr(products, "WORTH_PRODUCTS", 1)
     monkeypatch.setattr(streamed, "PIECE", 16)
     monkeypatch.setattr(streamed, "BLOCK_ROWS", 50)
 
@@ -165,3 +167,14 @@ def test_where_products_prove_too_little_the_rows_are_read(from_products, exact)
     assert model.certificate_.holds
     assert model.certificate_.relative_gap <= model.tol
     assert model.certificate_.verify(rows, y)
+
+
+@pytest.mark.parametrize(("size", "taken"), [(1.0, True), (2.0**-90, True), (2.0**-540, False)])
+def test_squares_that_underflowed_are_added_up_again(size, taken):
+    point = SquaredLossPoint(np.zeros(5), 0.0, 0.0, True)
+    stream = Stream.of_rows(X * size, Y, None, [None])
+    surveys = [SquaredSurvey(X * size, Y, [point]) for _ in range(2)]
+    surveys[0].take(stream.sketches, stream.shift, stream.gram, stream.roundings)
+    (found, additions), (expected, _) = (survey.risk.squares() for survey in surveys)
+    assert (additions == stream.roundings) == taken
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

@@ -34,7 +34,7 @@ from cotas.regression.lasso_data import (
     in_units_of_the_data,
     penalty_scale,
 )
-from cotas.regression.products import products_of
+from cotas.regression.products import products_of_all
 from cotas.regression.sparse import SHARE
 from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.homotopy import Homotopy
@@ -129,7 +129,7 @@ def lasso_path(
     with rows_in_threads(seen.X, n_jobs) as each:
         # All λ are proved from the same products, but what the homotopy finds is sharper than they.
         grid = method == "working-sets"
-        products = products_of(seen, each, WIDEST_GRAM, 1) if grid else None
+        products = products_of_all(seen, each, WIDEST_GRAM) if grid else None
         [data] = in_memory(seen, problem, each, n_jobs, tol, products)
         penalty = Penalty(1.0, positive=bool(positive))
         if method == "homotopy":

@@ -8,22 +8,29 @@ from scipy import sparse
 from cotas.arrays import Each
 from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations
+from cotas.running import entries_of
 from cotas.solvers.moments import Moments, centred_moments, rough_centre
 
-# So many rows for each column are worth proofs from products.
-ROWS_A_COLUMN = 16
+# So many rows for each column, and so many entries, are worth proofs from products: those from the
+# rows are a little sharper, and hardly slower where a table is tiny.
+ROWS_A_COLUMN, WORTH_PRODUCTS = 16, 1 << 12
 
 
-def products_of(
-    data: Observations, each: Each, widest: int, rows_a_column: int | None = None
-) -> Stream | None:
+def products_of(data: Observations, each: Each, widest: int) -> Stream | None:
     """Those of the rows, if there are many more of them than columns, and these not too many.
 
-    A model is proved from them without another pass, if less sharply.
+    A model is proved from them without another pass.
     """
     n, d = data.X.shape
-    rows_a_column = ROWS_A_COLUMN if rows_a_column is None else rows_a_column
-    if d > widest or n < rows_a_column * d:
+    if n < ROWS_A_COLUMN * d or entries_of(data.X) < WORTH_PRODUCTS:
+        return None
+    return products_of_all(data, each, widest)
+
+
+def products_of_all(data: Observations, each: Each, widest: int) -> Stream | None:
+    """The same for many models, of which none costs a pass: as many rows as columns suffice."""
+    n, d = data.X.shape
+    if d > widest or n < d:
         return None
     if sparse.issparse(data.X) and rough_centre(data.X) is not None:
         return None

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk, ssyrk
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpstrf, dtrtrs
 
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.design.blocks import moved, row_block
@@ -96,7 +95,7 @@ class Moments:
         scaled = (inverse[:, None] * c)[order[:rank]]
         X, Y = np.zeros((rank + 1, len(C))), np.zeros((rank + 1, c.shape[1]))
         X[:rank, order] = upper
-        Y[:rank] = solve_triangular(upper[:, :rank], scaled, trans="T") if rank else 0.0
+        Y[:rank] = dtrtrs(upper[:, :rank], scaled, trans=1)[0] if rank else 0.0
         Y[rank] = np.sqrt(np.maximum(seconds - np.square(Y[:rank]).sum(axis=0), 0.0))
         return X * length, Y
 

@@ -37,6 +37,8 @@ from cotas.certificates.core.rounding import (  # isort: skip
     total_down, total_up, up,
 )  # fmt: skip
 
+# 2³¹ squares that underflow, in units no smaller than the first, are less than 2⁻¹⁴⁰ of the second.
+LEAST_UNIT, LEAST_SQUARE = 2.0**-100, 2.0**-700
 # ρ in multiples of the length of the model.
 WITHIN = 1000.0
 
@@ -311,9 +313,14 @@ class SquaredRisk:
         return self._squares
 
     def take_squares(self, G: FloatArray, additions: int) -> None:
-        """Take those of (x, 1), moved like the rows, that a checker has added up already."""
+        """Take those of (x, 1), moved like the rows, that a checker has added up already.
+
+        Not where squares may have underflowed that count in the units: they would be missing.
+        """
         unit = np.append(self.rows.unit, [1.0] * self.risk.free_bias)
-        self._squares = (G[: len(unit), : len(unit)] / unit / unit[:, None], additions)
+        found = G[: len(unit), : len(unit)] / unit / unit[:, None]
+        if (unit >= LEAST_UNIT).all() and (found.diagonal() > LEAST_SQUARE).all():
+            self._squares = (found, additions)
 
     def _seen(self, slope: Slope, H: Hessian) -> tuple[FloatArray, float]:
         """∇P in the basis of H, from the rows in that basis, and how far it may be off.
