@@ -237,47 +237,27 @@ class KernelSVR(KernelRegressor):
 
     Parameters
     ----------
-    kernel : Kernel or str, optional
-        One of `cotas.kernels` or a combination of them, or one of "rbf", "linear", "poly",
-        "cosine" and "precomputed". None stands for "rbf" with γ = 1/(n_features · variance of X).
-        With a precomputed kernel X is the Gram matrix.
-    lam : float, default=1e-3
-        λ, the weight of the penalty.
-    C : float, optional
-        In the place of `lam`, as scikit-learn's `SVR` has it: λ = 1/(C · sum of the weights).
     epsilon : float, default=0.1
         ε, in the units of y.
-    fit_intercept : bool, default=True
-        Whether to train the free bias θ₀.
+    C : float, optional
+        In the place of `lam`, as scikit-learn's `SVR` has it: λ = 1/(C · sum of the weights).
     tol : float, default=1e-4
-        The relative gap to prove: the fit ends when (P − D)/P ≤ tol, so that the best objective is
-        lower by at most that share, and warns if it cannot get there.
+        As in `KernelRidge`.
     max_iter : int, default=100_000
         Working sets of the solver.
-    max_time : float, optional
-        Seconds after which the best model so far is returned.
     cache_mb : float, default=500
         Megabytes for rows of the Gram matrix, and for a copy of X in single precision if it fits
         into half of them.
-    n_jobs : int, optional
-        Threads; None for all cores. The answer does not depend on it.
-    progress : bool, optional
-        A bar with the gap; None shows one on a terminal if the fit takes more than a second.
-    callbacks : callable or list of callables, optional
-        Called with a `SolverReport` after each working set, which costs a check each time; True
-        ends the fit.
+    kernel, lam, fit_intercept, max_time, n_jobs, progress, callbacks
+        As in `KernelRidge`; a step is a working set.
 
     Attributes
     ----------
-    kernel_ : the kernel that was used
     support_, support_vectors_ : the rows with a coefficient, those with an error of ε or more, by
         their numbers and themselves; none with a precomputed kernel
-    dual_coef_ : array of shape (1, n_support): βᵢ
-    intercept_ : array of shape (1,)
-    lam_ : float, λ
-    certificate_ : Certificate
     n_iter_ : working sets
-    stop_, stop_reason_ : why the fit ended, as a `cotas.stops.Stop` and in words
+    kernel_, dual_coef_, intercept_, lam_, certificate_, stop_, stop_reason_
+        As in `KernelRidge`.
 
     Examples
     --------
