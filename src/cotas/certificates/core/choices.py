@@ -206,7 +206,7 @@ def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -
     felt = pull.off * math.sqrt(scaled @ scaled) / low
     if lam > 0:  # θ of tc is t Xᵀc/λS
         scaled = pull.u * pull.unit
-        return float(max(felt, pull.off * math.sqrt(scaled @ scaled) / low * (t / (lam * low))))
+        return float(max(felt, pull.off * math.sqrt(scaled @ scaled) / low * (t / lam / low)))
     cost = regularizer.conjugate
     worth = cost(pull, t, 1.0 / low) - cost(pull._replace(off=0.0), t, 1.0 / low)
     return float(max(felt, worth))
