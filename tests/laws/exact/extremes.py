@@ -265,7 +265,11 @@ def nothing_known(rng: np.random.Generator) -> Iterator[str]:
         sides = s[y > 0].sum() + 1.0, s[y < 0].sum() + 1.0
         yield from differ("sides", (found["plus 0"] + 1.0, found["minus 0"] + 1.0), sides)
         z, off, _ = rows.rows.scores(theta, [(0.0,)])
-        felt = np.abs(s * loss.slope(y, z[:, 0])) @ off[:, 0]
+        wide = np.abs(loss.slope(y, z[:, 0])) * off[:, 0]
+        if isinstance(loss, residuals.EpsilonInsensitive):  # less ε, residuals are rounding, too
+            outside = np.abs(y - z[:, 0]) > loss.epsilon
+            wide = outside * (off[:, 0] + 8 * rounding.U * (np.abs(y) + np.abs(z[:, 0])))
+        felt = s @ wide
         yield from differ("felt", found["felt 0"], felt)
 
 

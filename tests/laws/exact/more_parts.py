@@ -27,6 +27,7 @@ from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Risk
 from cotas.certificates.core.margins import HardMargin, Logistic, SquaredHinge
 from cotas.certificates.core.residuals import Huber, Squared
+from cotas.certificates.core.rows import Rows
 from laws.exact.contracts import SLIGHTLY, TINY, U
 from laws.exact.oracle import Rational, near, put, rational
 
@@ -258,6 +259,21 @@ def huge_duals(rng: np.random.Generator) -> Iterator[str]:
             yield f"{loss}: {found}, {shares} of {c}"
 
 
+def tiny_penalties(rng: np.random.Generator) -> Iterator[str]:
+    """Where the product of λ and the weights is zero, bounds are proved all the same."""
+    n = int(rng.integers(1, 5))
+    y, X = np.where(rng.random(n) < 0.5, 1.0, -1.0), rng.normal(size=(n, 2))
+    for loss in (gap.Hinge(), SquaredHinge(), Logistic(), Squared(), Huber(0.7)):
+        lam, s = 10.0 ** float(rng.uniform(-320, -100)), 10.0 ** rng.uniform(-145, -90, size=n)
+        theta = rng.normal(size=2) * 10.0 ** rng.uniform(-9, 9)
+        claim = Claim(Risk(loss, L2(lam), bool(rng.random() < 0.5)), y, theta, 0.0)
+        [found] = gap.all_bounds(Rows(X, False), [claim], s)
+        if isinstance(found.bounds, Objection):
+            yield f"{loss}: objection {found.bounds.code!r} to the penalty {lam}"
+        elif not (math.isfinite(found.bounds.upper) and math.isfinite(found.bounds.charge)):
+            yield f"{loss}: {found.bounds} with the penalty {lam}"
+
+
 def definite_formulas(rng: np.random.Generator) -> Iterator[str]:
     """Which kernels are positive semi-definite by their formula."""
     rbf, W = ("rbf", 1.0, 2.0), np.eye(2)
@@ -275,5 +291,5 @@ def definite_formulas(rng: np.random.Generator) -> Iterator[str]:
 MORE_PARTS = (
     feature_lengths, scaled_hessians, loose_coefficients, definite_formulas, hard_margins,
     class_rests, balances, hinted_shifts, combinations, long_sums, distances, defaults,
-    huge_duals,
+    huge_duals, tiny_penalties,
 )  # fmt: skip

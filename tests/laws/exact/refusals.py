@@ -197,6 +197,8 @@ def refused_kernels() -> Iterator[str]:
         ("not finite", lambda: kernels.block(("rbf", 1e-300, 1e300), rows, rows)),
         ("not finite", lambda: kernels.block(("rbf", 1e300, 1e-300), rows, rows)),
         ("not finite", lambda: kernels.block(("rbf", 1.0, 1.0), rows * 1e308, -rows * 1e308)),
+        ("not finite", lambda: kernels.block(("exp", linear), rows * 1e3, rows)),
+        ("not finite", lambda: kernels.block(("exp", linear), rows * 1e11, rows * 1e11)),
         ("square", lambda: gram.Gram(("precomputed",), rows)),
         ("not finite", lambda: _times(np.full((2, 2), math.inf), np.ones((2, 1)))),
         ("not finite", lambda: _times(np.full((2, 2), 1e300), np.full((2, 1), 1e300))),

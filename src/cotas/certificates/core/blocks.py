@@ -298,7 +298,7 @@ class Values(Reader):
                 # Guesses, which need not be accurate.
                 f"more {k}": float(c[c > 0].sum()),
                 f"less {k}": float(-c[c < 0].sum()),
-                f"felt {k}": float(np.abs(s * loss.slope(y, z)) @ off),
+                f"felt {k}": float(s @ choices.sensed(loss, y, z, off)),
             }
         )
 

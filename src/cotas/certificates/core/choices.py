@@ -206,7 +206,7 @@ def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -
     felt = pull.off * math.sqrt(scaled @ scaled) / low
     if lam > 0:  # θ of tc is t Xᵀc/λS
         scaled = pull.u * pull.unit
-        return float(max(felt, pull.off * math.sqrt(scaled @ scaled) / low * (t / (lam * low))))
+        return float(max(felt, pull.off * math.sqrt(scaled @ scaled) / low * (t / lam / low)))
     cost = regularizer.conjugate
     worth = cost(pull, t, 1.0 / low) - cost(pull._replace(off=0.0), t, 1.0 / low)
     return float(max(felt, worth))
@@ -214,7 +214,18 @@ def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -
 
 def felt(claim: Any, w: Any, z: FloatArray, off: FloatArray) -> float:
     """What the mean of the losses has felt of scores that are off."""
-    return float(np.abs(w.s * claim.risk.loss.slope(claim.y, z)) @ off) / float(w.low)
+    return float(w.s @ sensed(claim.risk.loss, claim.y, z, off)) / float(w.low)
+
+
+def sensed(loss: Any, y: FloatArray, z: FloatArray, off: FloatArray) -> FloatArray:
+    """What each loss has felt of scores that are off, by its slope.
+
+    What ε leaves of a residual near ε may be nothing but the rounding of both.
+    """
+    if not hasattr(loss, "epsilon"):
+        return np.asarray(np.abs(loss.slope(y, z)) * off)
+    wide = off + 8 * U * (np.abs(y) + np.abs(z))
+    return np.where(np.abs(y - z) + wide >= loss.epsilon, wide, 0.0)
 
 
 def charge(felt: float, best: float, value: float) -> float:

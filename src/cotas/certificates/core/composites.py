@@ -169,7 +169,7 @@ def side_of_exp(side: Side, most: float) -> Side:
     """m and e of exp(k), where no value of k is off by more than `most`."""
     m, e = side
     grown = _up(np.exp(_up(m)))
-    return grown, _up(math.exp(most) * grown * (e + 10 * U))
+    return grown, _up(np.exp(most) * grown * (e + 10 * U))
 
 
 def _normalized(whole: Entries, *own: Entries) -> Entries:

@@ -190,6 +190,6 @@ def bounds(
     claim, z, off = claim._replace(theta=theta), values[:, 0] + claim.bias, off[:, 0]
     value = gap.upper(claim, w, z, off)  # which counts the rounding of z
     best, t, rounding = gap.lower(claim, gram, w, pull, value)
-    rounding += lam * theta.off + pull.off * (t / w.low) ** 2 / lam
+    rounding += lam * theta.off + pull.off * (t / w.low) * (t / w.low) / lam
     charge = choices.charge(rounding + choices.felt(claim, w, z, off), best, value)
     return Bounds.proved(best, value, charge), theta
