@@ -71,7 +71,7 @@ def ascend(
         for k in range(runs):
             seed = seed * MULTIPLIER + INCREMENT
             drawn = k + np.int64(((seed >> HALF) * np.uint64(runs - k)) >> HALF)
-            first = np.int64(turns[drawn]) * length
+            first = turns[drawn] * length
             turns[drawn] = turns[k]
             for s in range(first, min(first + length, left)):
                 i = np.uint64(order[s])  # without a sign it needs no test for a negative index

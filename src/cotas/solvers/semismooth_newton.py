@@ -150,7 +150,7 @@ def mean_eigenvalue(X: Matrix) -> float:
     """That of Σ xᵢxᵢᵀ/n: the mean square of an entry."""
     n, d = X.shape
     entries = (X.data if sparse.issparse(X) else X).reshape(-1)
-    return float(np.vdot(entries, entries)) / (n * d)
+    return float(np.vdot(entries, entries) / (n * d))
 
 
 def short_and_sparse(X: Matrix) -> bool:
