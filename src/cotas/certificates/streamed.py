@@ -49,9 +49,9 @@ from cotas.certificates.sweep import (
 )
 from cotas.certificates.targets import ROUNDED, targets_of
 
-# Bytes of a block, which should stay in the cache, and its rows, so many of which are added up at
-# a time: the more, the more rounding is charged for.
-BLOCK_BYTES, BLOCK_ROWS, PIECE = 1 << 20, 2048, 256
+# Bytes of a block, which a cache should hold, and its rows, so many of which are added up at a
+# time: the more, the more rounding is charged for.
+BLOCK_BYTES, BLOCK_ROWS, PIECE = 1 << 21, 2048, 256
 # The part of an objective by which the rows themselves may prove less.
 ROOM = 2e-10
 
