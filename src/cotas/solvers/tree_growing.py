@@ -9,14 +9,13 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.solvers.binning import MOST_BINS, Bins, Scale
 from cotas.solvers.bundles import make_bundles, readings_of, units_of
-from cotas.solvers.exponential_weights import parts_of
 from cotas.solvers.histograms import Added, Counted, Signed
 from cotas.solvers.level_search import WAITED, Placed, Space, grow_levels, send
 from cotas.solvers.split_search import Cuts, Edge, Features, choose_cuts, new_cuts, new_tests
 from cotas.solvers.trees import Trees
 
 KEPT_BYTES = 1 << 26  # of histograms that the next level subtracts from
-WORTH_A_THREAD = 1 << 19  # entries of X, in all the levels of a tree
+WORTH_A_THREAD = 1 << 20  # entries of X, in all the levels of a tree
 LONG_WAIT = 1 << 16  # looks, after which the cores have other things to do
 
 
@@ -41,8 +40,7 @@ class Grower:
         self.readings = readings_of(self.units)
         self.threads = min(threads, len(self.readings))
         self.crew = np.zeros(2 * WAITED, dtype=np.int64)  # what they tell each other
-        self.alone, self.patience = 0, 4  # trees that one thread grows, as it had to wait
-        self.parts = parts_of(n)
+        self.alone, self.patience = 0, 16  # trees that one thread grows, as it had to wait
         self.every_row = np.arange(n, dtype=np.uint32)
         self.placed = _placed(n, depth, bool((bins.place < 0).any()))
         self.node = self.placed.node
@@ -118,11 +116,6 @@ class Grower:
                 part=np.empty((threads, MOST_BINS), dtype=sums),
             )
         return self.spaces[known]
-
-    def each_part(self, read: Any) -> Any:
-        """Rows in threads, if there are many; the parts are told by their numbers."""
-        parts = range(len(self.parts))
-        return self.each(read, parts) if len(parts) > 1 else map(read, parts)
 
     def send(self, level: int) -> None:
         """Each row of a level from node v to 2v, or to 2v + 1 if the test of v says so."""

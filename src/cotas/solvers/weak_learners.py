@@ -166,8 +166,7 @@ class BinnedTrees:
         return self.grower.grow(SquaresCriterion(LEAST_SHARE * total.imag), s, total)
 
     def _with(self, tree: Trees, leaf: AnyArray, value: FloatArray) -> Fitted:
-        parts, out = self.grower.parts, self.values
-        list(self.grower.each_part(lambda p: look_up(leaf[parts[p]], value, out[parts[p]])))
+        look_up(leaf, value, self.values)
         return Fitted(tree._replace(value=value[None, :]), self.values)
 
 
