@@ -73,6 +73,8 @@ def read_libsvm(
 ) -> tuple[Matrix, FloatArray]:
     """Read a LibSVM file, compressed or not, into a CSR matrix and its labels.
 
+    The numbers are read by polars, which the extra `files` brings.
+
     Parameters
     ----------
     path : str or Path
