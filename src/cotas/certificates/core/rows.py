@@ -112,7 +112,7 @@ class Rows(FramedRows):
         """Σ (x/unit)²; where a square may leave the range of numbers, of what was divided."""
         if not self.sparse:
             return super()._squares(rows)
-        if self.plain or self._safe_units is not None:
+        if self._safe_units is not None:
             sums = row_squares(rows, None if self.plain else self._safe_units)
             if np.isfinite(sums).all():
                 return sums
