@@ -92,7 +92,7 @@ class SparseRows(Rows):
 
     def _squares(self, rows: Any) -> FloatArray:
         """Σ (x/unit)²; where a square may leave the range of numbers, of what was divided."""
-        if self.plain or self._safe_units is not None:
+        if self._safe_units is not None:
             sums = row_squares(rows, None if self.plain else self._safe_units)
             if np.isfinite(sums).all():
                 return sums
