@@ -253,7 +253,7 @@ class OneWorkingSet:
     def __init__(self, gram: GramRows, dual: SignedDual, watch: Watch | None = None) -> None:
         self.gram, self.dual, self.watch = gram, dual, watch
         self.a, self.F = np.zeros(len(gram)), -dual.y
-        self.exact, self.share = True, WHOLE
+        self.exact, self.begun = True, False
 
     @cached_property
     def K(self) -> FloatArray:
@@ -274,10 +274,10 @@ class OneWorkingSet:
         dual, violation = self.dual, self.dual.violation(self.a, self.F)
         if violation <= 0:
             return False
+        part = INNER * share if self.begun and dual.kink is None else WHOLE
+        self.exact, self.begun = False, True
         problem = self.a, dual.low, dual.high, self.F, dual.kink, dual.free_bias
-        moved = solve_working_set(self.K, *problem, violation * self.share, self.watch) > 0
-        self.exact, self.share = False, WHOLE if dual.kink is not None else INNER * share
-        return moved
+        return solve_working_set(self.K, *problem, violation * part, self.watch) > 0
 
     def recompute(self, scores: FloatArray | None = None) -> None:
         """F = Ka − y afresh; Ka may be known already."""
