@@ -138,16 +138,17 @@ class Pursuit(Generic[P]):
         start: Any,
         check: Callable[[Iterate], P],
     ) -> Ended[P]:
-        """Follow a solver from where an earlier fit ended, and from nothing if it stalls there.
+        """Follow a solver from where an earlier fit ended, and from nothing if it is stuck there.
 
-        Where it begins counts as no step; a `start` of None stands for nothing.
+        Where it begins counts as no step; a `start` of None stands for nothing. Models far worse
+        than none at all, such as those of other units, have scores whose rounding is felt.
         """
         iterates = solver(start)
         first = next(iterates)
         if start is not None:
             self.begin(first, check)
         ended = self.follow(iterates, check, start=first)
-        if start is None or ended.reason.stop is not Stop.STALLED:
+        if start is None or ended.reason.stop not in (Stop.STALLED, Stop.ROUNDING):
             return ended
         self.floor = Floor()
         return self.resume(solver, None, check)

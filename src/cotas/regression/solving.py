@@ -106,8 +106,8 @@ ILL_CONDITIONED = (
     "orthogonal triangularization instead."
 )
 
-# Where squaring the data costs more digits than this, the residuals are looked at once more.
-WORTH_REFINING = 1e5
+# Where squaring the data costs more digits than these three, the residuals are looked at again.
+WORTH_REFINING = 1e3
 # That two numbers at random are both a thousandth of what they should be happens once in a million.
 COMBINATIONS = 2
 

@@ -149,7 +149,7 @@ def ascent_comes_first(X: Matrix, lam: float, bias: float) -> bool:
 def mean_eigenvalue(X: Matrix) -> float:
     """That of Σ xᵢxᵢᵀ/n: the mean square of an entry."""
     n, d = X.shape
-    entries = X.data if sparse.issparse(X) else X.ravel(order="K")  # of columns in order too, no copy
+    entries = X.data if sparse.issparse(X) else X.ravel(order="K")  # a view in either order
     return float(np.vdot(entries, entries) / (n * d))
 
 
