@@ -262,21 +262,3 @@ def test_after_warmup_no_booster_compiles_anything():
     said = subprocess.run(call, capture_output=True, text=True, check=False)
     assert said.returncode == 0, said.stderr
     assert said.stdout.strip() == "[]"
-
-
-def test_no_addition_is_lost_between_threads():
-    from concurrent.futures import ThreadPoolExecutor
-
-    from cotas.loops import add_atomically, loop, read_atomically
-
-    @loop
-    def add(numbers, times):
-        for _ in range(times):
-            add_atomically(numbers, 1, 2)
-        return read_atomically(numbers, 1)
-
-    numbers = np.zeros(3, dtype=np.int64)
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda _: add(numbers, 300_000), range(2)))
-    assert max(found) == numbers[1] == 1_200_000
-    assert numbers[0] == numbers[2] == 0

@@ -296,38 +296,16 @@ def test_threads_and_siblings_do_not_change_the_tree(monkeypatch):
     np.testing.assert_allclose(sums, sums2)
 
 
-def test_one_tree_after_the_other_is_the_same_whoever_searches():
-    """Also while other threads come late, or not at all."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    from cotas.solvers.split_search import SquaresCriterion
-
-    rng = np.random.default_rng(0)
-    bins, scale = binned(rng.normal(size=(9000, 30)))
-    criterion = SquaresCriterion(0.0)
-    with ThreadPoolExecutor(2) as pool:
-        shared, alone = Grower(bins, scale, 4, pool.map, 3), Grower(bins, scale, 4, map, 1)
-        assert shared.threads == 3
-        for _ in range(40):
-            s = rng.normal(size=9000)
-            total = complex(s.sum(), np.abs(s).sum())
-            one, leaf, sums = shared.grow(criterion, s, total)
-            two, leaf2, sums2 = alone.grow(criterion, s, total)
-            np.testing.assert_array_equal(one.feature, two.feature)
-            np.testing.assert_array_equal(one.threshold, two.threshold)
-            np.testing.assert_array_equal(one.gain, two.gain)
-            np.testing.assert_array_equal(leaf, leaf2)
-            np.testing.assert_array_equal(sums, sums2)
-
-
 @pytest.mark.parametrize("depth", [2, 5])
-def test_bundles_do_not_change_the_tree(depth, monkeypatch):
+def test_bundles_and_parts_of_the_rows_do_not_change_the_tree(depth, monkeypatch):
     X, z = few_values()
     weak, _ = learner(X, depth, categorical=[1])
     bundled = weak.least_squares(z, np.ones(len(z)))
+    monkeypatch.setattr("cotas.solvers.exponential_weights.WORTH_A_THREAD", 100)
     for most in (256, 0):
         monkeypatch.setattr("cotas.solvers.bundles.LARGEST", most)
         weak, _ = learner(X, depth, categorical=[1])
+        assert len(weak.grower.parts) == 4
         assert (len(weak.grower.units.extras.told) > 0) == (most > 0)
         other = weak.least_squares(z, np.ones(len(z)))
         np.testing.assert_array_equal(bundled.learner.feature, other.learner.feature)

@@ -1,24 +1,14 @@
 """The decorators that every compiled algorithm is written with.
 
 `@loop` compiles a function that walks over examples, `@loop_in_place` one of many arrays that makes
-none. `@generic` declares an operation whose implementation depends on the type of its first
-argument: in plain Python it is chosen at run time, inside a loop Numba chooses it while compiling.
-One loop therefore serves every layout of the data, and reads like the page it comes from.
-`add_atomically` and `read_atomically` are what threads inside one loop agree by.
+none. `@generic` declares an operation whose
+implementation depends on the type of its first argument: in plain Python it is chosen at run
+time, inside a loop Numba chooses it while compiling. One loop therefore serves every layout of
+the data, and reads like the page it comes from.
 """
 
 from cotas.loops.assignment import assign
 from cotas.loops.compiled import loop, loop_in_place
 from cotas.loops.generic import EXACT, REORDERED, generic
-from cotas.loops.turns import add_atomically, read_atomically
 
-__all__ = [
-    "EXACT",
-    "REORDERED",
-    "add_atomically",
-    "assign",
-    "generic",
-    "loop",
-    "loop_in_place",
-    "read_atomically",
-]
+__all__ = ["EXACT", "REORDERED", "assign", "generic", "loop", "loop_in_place"]

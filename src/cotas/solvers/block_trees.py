@@ -22,6 +22,7 @@ from cotas.solvers.split_search import (
     Cuts,
     Edge,
     Features,
+    Gini,
     SquaresCriterion,
     cut_feature,
     new_cuts,
@@ -363,7 +364,7 @@ class BlockTrees(BinnedTrees):
         return tree, parts, parts
 
     def _grow_signed(self, s: Any) -> tuple[Trees, AnyArray, AnyArray]:
-        tree, parts = self.blocks.grow_on(SquaresCriterion, s, _both)
+        tree, parts = self.blocks.grow_on(Gini, s, _both)
         return tree, parts, _both(parts)
 
     def _with(self, tree: Trees, leaf: AnyArray, value: FloatArray) -> Fitted:

@@ -1,14 +1,9 @@
 """Sums of a quantity over the rows of each bin, for the features of a table.
 
-What is added for each row is a real number, a complex one where two sums are wanted at a time (the
-real part is then weight times target, the imaginary part the weight), or less than that:
-
-    Added    the number itself
-    Signed   a weight with the sign of a target of ±1: each bin keeps one sum for each sign
-    Counted  n·2⁴⁴ + S in one whole number, n counting rows of equal weight and S being a sum of
-             whole numbers: one addition does for both, and no order of the rows changes them
-
-The sums that are made of them are S or S + iW. One loop serves all.
+What is added is told by the criterion: a real number for each row, a complex one where two sums are
+wanted at a time (the real part is then weight times target, the imaginary part the weight), or a
+whole number that packs a target and a one. Where the target is ±1 the signed weight alone tells
+both, and each bin keeps one sum for each sign until all rows are in. One loop serves all of them.
 """
 
 from __future__ import annotations
@@ -20,26 +15,7 @@ import numpy as np
 from cotas.arrays import AnyArray, IntArray
 from cotas.loops import generic, loop
 from cotas.solvers.binning import Bins
-
-COUNT_BITS = 44  # below those of the count; more than half of these are of the sum
-
-
-class Added(NamedTuple):
-    """Numbers, real or complex, that are added up; cuts are judged by the criterion."""
-
-    criterion: Any
-
-
-class Signed(NamedTuple):
-    """Weights with the sign of the target."""
-
-    criterion: Any
-
-
-class Counted(NamedTuple):
-    """Whole numbers of the form n·2⁴⁴ + S."""
-
-    criterion: Any
+from cotas.solvers.split_search import CountedSquares, Edge, Gini, SquaresCriterion
 
 
 class Lists(NamedTuple):
@@ -63,53 +39,61 @@ def lists_of(bins: Bins) -> Lists:
 
 
 @generic
-def lane_of(kind: Any, r: int, g: Any) -> int:  # type: ignore[empty-body]
+def lane_of(criterion: Any, r: int, g: Any) -> int:  # type: ignore[empty-body]
     """To which of two histograms the r-th row is added.
 
     They take turns, so that an addition need not wait for the one before it to the same bin.
     """
 
 
-@lane_of.when(Added)
-def lane_of_added(kind: Added, r: int, g: Any) -> int:
+@lane_of.when(Edge)
+def lane_of_edge(criterion: Edge, r: int, g: float) -> int:
     return r & 1
 
 
-@lane_of.when(Counted)
-def lane_of_counted(kind: Counted, r: int, g: int) -> int:
+@lane_of.when(SquaresCriterion)
+def lane_of_squares(criterion: SquaresCriterion, r: int, g: complex) -> int:
     return r & 1
 
 
-@lane_of.when(Signed)
-def lane_by_sign(kind: Signed, r: int, g: float) -> int:
+@lane_of.when(CountedSquares)
+def lane_of_counted(criterion: CountedSquares, r: int, g: int) -> int:
+    return r & 1
+
+
+@lane_of.when(Gini)
+def lane_by_sign(criterion: Gini, r: int, g: float) -> int:
     return int(g > 0)
 
 
 @generic
-def collected(kind: Any, first: Any, second: Any) -> Any:
+def collected(criterion: Any, first: Any, second: Any) -> Any:
     """The sum of a bin, from what both histograms have there."""
 
 
-@collected.when(Added)
-def collected_added(kind: Added, first: Any, second: Any) -> Any:
+@collected.when(Edge)
+def collected_edge(criterion: Edge, first: float, second: float) -> float:
     return first + second
 
 
-@collected.when(Signed)
-def collected_signs(kind: Signed, first: float, second: float) -> complex:
+@collected.when(SquaresCriterion)
+def collected_squares(criterion: SquaresCriterion, first: complex, second: complex) -> complex:
+    return first + second
+
+
+@collected.when(CountedSquares)
+def collected_counted(criterion: CountedSquares, first: int, second: int) -> int:
+    return first + second
+
+
+@collected.when(Gini)
+def collected_signs(criterion: Gini, first: float, second: float) -> complex:
     return complex(second + first, second - first)
-
-
-@collected.when(Counted)
-def collected_counted(kind: Counted, first: int, second: int) -> complex:
-    both = first + second
-    low = (both << (64 - COUNT_BITS)) >> (64 - COUNT_BITS)
-    return complex(float(low), float((both - low) >> COUNT_BITS))
 
 
 @loop
 def read_pair(
-    a: AnyArray, b: AnyArray, rows: AnyArray, start: int, stop: int, kind: Any, g: AnyArray,
+    a: AnyArray, b: AnyArray, rows: AnyArray, start: int, stop: int, criterion: Any, g: AnyArray,
     width: int, lanes: AnyArray, sums: AnyArray,
 ) -> None:  # fmt: skip
     """sums[0] and sums[1]: the histograms of two columns, gᵣ being that of rows[r].
@@ -121,12 +105,12 @@ def read_pair(
             lanes[p, c] = 0
     for r in range(np.uint64(start), np.uint64(stop)):
         i, x = rows[r], g[r]
-        lane = np.uint64(lane_of(kind, r, x))
+        lane = np.uint64(lane_of(criterion, r, x))
         lanes[lane, a[i]] += x
         lanes[lane + np.uint64(2), b[i]] += x
     for c in range(width):
-        sums[0, c] = collected(kind, lanes[0, c], lanes[1, c])
-        sums[1, c] = collected(kind, lanes[2, c], lanes[3, c])
+        sums[0, c] = collected(criterion, lanes[0, c], lanes[1, c])
+        sums[1, c] = collected(criterion, lanes[2, c], lanes[3, c])
 
 
 @loop

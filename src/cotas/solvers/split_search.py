@@ -2,8 +2,10 @@
 
 Two criteria, for sums S over the rows of a side:
 
-    Edge              |S_left| + |S_right|,               S = Σ sᵢ, signed weights
-    SquaresCriterion  S_left²/W_left + S_right²/W_right,  S = Σ wᵢzᵢ, W = Σ wᵢ
+    Edge          |S_left| + |S_right|,               S = Σ sᵢ, signed weights
+    LeastSquares  S_left²/W_left + S_right²/W_right,  S = Σ wᵢzᵢ, W = Σ wᵢ
+    Counted       the same for equal weights, both sums in one whole number
+    Gini          the same for z = ±1, where the signed weights wᵢzᵢ tell both
 
 The first is the largest Σ sᵢ f(xᵢ) that leaves of ±1 can reach. The second is what leaves that
 hold the weighted mean of z take off Σ wᵢzᵢ²; for z = ±1 it is the Gini criterion.
@@ -36,9 +38,51 @@ class SquaresCriterion(NamedTuple):
     least: float
 
 
+class Gini(NamedTuple):
+    """`SquaresCriterion` for z = ±1: the sums are S + iW too, made from signed weights."""
+
+    least: float
+
+
+class CountedSquares(NamedTuple):
+    """`SquaresCriterion` for equal weights: the sums are n·2⁴⁴ + S, S being a sum of whole numbers.
+
+    So one addition does for both sums, and no order of the rows changes them.
+    """
+
+    least: float
+
+
+COUNT_BITS = 44  # below those of the count; more than half of these are of the sum
+
+
+@loop
+def unpacked(packed: int) -> complex:
+    """S + iW"""
+    low = (packed << (64 - COUNT_BITS)) >> (64 - COUNT_BITS)
+    return complex(float(low), float((packed - low) >> COUNT_BITS))
+
+
+@loop
+def split_squares(least: float, left: complex, right: complex) -> float:
+    """S²/W of both sides, with one division in place of two."""
+    if left.imag <= least or right.imag <= least:
+        return -1.0
+    both = left.real * left.real * right.imag + right.real * right.real * left.imag
+    return both / (left.imag * right.imag)
+
+
+@loop
+def squares_above(least: float, left: complex, right: complex, bar: float) -> bool:
+    """Whether S²/W of both sides is above the bar."""
+    both = left.real * left.real * right.imag + right.real * right.real * left.imag
+    allowed = (left.imag > least) & (right.imag > least)
+    return allowed & (both > bar * (left.imag * right.imag))
+
+
 @generic
 def score(criterion: Any, left: Any, right: Any) -> float:  # type: ignore[empty-body]
-    """How good a cut with these two sums is, if it is allowed."""
+    """How good a cut with these two sums is; negative where it is not allowed."""
 
 
 @score.when(Edge)
@@ -47,14 +91,23 @@ def edge_score(criterion: Edge, left: float, right: float) -> float:
 
 
 @score.when(SquaresCriterion)
-def squares_score(criterion: SquaresCriterion, left: complex, right: complex) -> float:
-    both = left.real * left.real * right.imag + right.real * right.real * left.imag
-    return both / (left.imag * right.imag)  # one division in place of two
+def least_squares_score(criterion: SquaresCriterion, left: complex, right: complex) -> float:
+    return split_squares(criterion.least, left, right)
+
+
+@score.when(Gini)
+def gini_score(criterion: Gini, left: complex, right: complex) -> float:
+    return split_squares(criterion.least, left, right)
+
+
+@score.when(CountedSquares)
+def counted_score(criterion: CountedSquares, left: int, right: int) -> float:
+    return split_squares(criterion.least, unpacked(left), unpacked(right))
 
 
 @generic
 def beats(criterion: Any, left: Any, right: Any, bar: float) -> bool:  # type: ignore[empty-body]
-    """Whether such a cut is allowed, with a score above the bar; without a division."""
+    """Whether a cut with these two sums has a score above the bar; without a division."""
 
 
 @beats.when(Edge)
@@ -64,9 +117,17 @@ def edge_beats(criterion: Edge, left: float, right: float, bar: float) -> bool:
 
 @beats.when(SquaresCriterion)
 def squares_beat(criterion: SquaresCriterion, left: complex, right: complex, bar: float) -> bool:
-    both = left.real * left.real * right.imag + right.real * right.real * left.imag
-    allowed = (left.imag > criterion.least) & (right.imag > criterion.least)
-    return allowed & (both > bar * (left.imag * right.imag))
+    return squares_above(criterion.least, left, right, bar)
+
+
+@beats.when(Gini)
+def gini_beats(criterion: Gini, left: complex, right: complex, bar: float) -> bool:
+    return squares_above(criterion.least, left, right, bar)
+
+
+@beats.when(CountedSquares)
+def counted_beats(criterion: CountedSquares, left: int, right: int, bar: float) -> bool:
+    return squares_above(criterion.least, unpacked(left), unpacked(right), bar)
 
 
 @generic
@@ -79,9 +140,25 @@ def edge_of_whole(criterion: Edge, total: float) -> float:
     return abs(total)
 
 
+@loop
+def whole_squares(least: float, total: complex) -> float:
+    """S²/W"""
+    return total.real * total.real / total.imag if total.imag > least else np.inf
+
+
 @score_whole.when(SquaresCriterion)
 def squares_of_whole(criterion: SquaresCriterion, total: complex) -> float:
-    return total.real * total.real / total.imag if total.imag > criterion.least else np.inf
+    return whole_squares(criterion.least, total)
+
+
+@score_whole.when(Gini)
+def gini_of_whole(criterion: Gini, total: complex) -> float:
+    return whole_squares(criterion.least, total)
+
+
+@score_whole.when(CountedSquares)
+def counted_of_whole(criterion: CountedSquares, total: int) -> float:
+    return whole_squares(criterion.least, unpacked(total))
 
 
 @generic
@@ -96,6 +173,22 @@ def edge_rank(criterion: Edge, total: float) -> float:
 
 @rank.when(SquaresCriterion)
 def squares_rank(criterion: SquaresCriterion, total: complex) -> float:
+    return mean_of(total)
+
+
+@rank.when(Gini)
+def gini_rank(criterion: Gini, total: complex) -> float:
+    return mean_of(total)
+
+
+@rank.when(CountedSquares)
+def counted_rank(criterion: CountedSquares, total: int) -> float:
+    return mean_of(unpacked(total))
+
+
+@loop
+def mean_of(total: complex) -> float:
+    """S/W"""
     return total.real / total.imag if total.imag > 0 else 0.0
 
 
@@ -135,10 +228,12 @@ def cut_numbers(
     Its score, the last bin on the left, whether missing values are there, and the sum on the left.
     Missing values against all others is a cut too: the one after the last bin.
     """
-    left, missing = total - total, sums[n if gaps else 0]
+    left, missing = sums[0] * 0, sums[0] * 0
+    if gaps:
+        missing = sums[n]
     best, bar, last, side, kept = -1.0, -1.0, 0, 0, left
     for b in range(n if gaps else n - 1):
-        left += sums[b]
+        left = left + sums[b]
         for right in range(2 if gaps else 1):
             here = left + missing if right else left
             if beats(criterion, here, total - here, bar):
@@ -161,22 +256,35 @@ def sort_places(values: FloatArray, n: int, order: AnyArray) -> None:
         order[at] = k
 
 
-@loop
-def cut_categories(
-    groups: Groups, j: int, v: int, n: int, criterion: Any, sums: AnyArray, total: Any
+@generic
+def cut_categories(  # type: ignore[empty-body]
+    groups: Any, j: int, v: int, n: int, criterion: Any, sums: AnyArray, total: Any
 ) -> tuple[float, int, int, Any]:
     """The best two groups of n categories: some best cut is one of the order of their means.
 
     Its score, how many are on the left, zero, and the sum on the left.
     """
+
+
+@cut_categories.when(type(None))
+def cut_no_categories(
+    groups: None, j: int, v: int, n: int, criterion: Any, sums: AnyArray, total: Any
+) -> tuple[float, int, int, Any]:
+    return -1.0, 0, 0, total
+
+
+@cut_categories.when(Groups)
+def cut_some_categories(
+    groups: Groups, j: int, v: int, n: int, criterion: Any, sums: AnyArray, total: Any
+) -> tuple[float, int, int, Any]:
     ranks, order = groups.ranks[j], groups.order[j, v]
     for c in range(n):
         ranks[c] = rank(criterion, sums[c])
     sort_places(ranks, n, order)
-    left = total - total
+    left = sums[0] * 0
     best, bar, count, kept = -1.0, -1.0, 0, left
     for k in range(n - 1):
-        left += sums[order[k]]
+        left = left + sums[order[k]]
         if beats(criterion, left, total - left, bar):
             best, count, kept = score(criterion, left, total - left), k + 1, left
             bar = best + TIE * abs(best)

@@ -9,14 +9,34 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.solvers.binning import MOST_BINS, Bins, Scale
 from cotas.solvers.bundles import make_bundles, readings_of, units_of
-from cotas.solvers.histograms import Added, Counted, Signed
-from cotas.solvers.level_search import WAITED, Placed, Space, grow_levels, send
-from cotas.solvers.split_search import Cuts, Edge, Features, choose_cuts, new_cuts, new_tests
+from cotas.solvers.exponential_weights import parts_of
+from cotas.solvers.level_search import (
+    Placed,
+    Space,
+    gather,
+    grow_levels,
+    open_nodes,
+    pick_nodes,
+    place_rows,
+    search,
+    send,
+    sum_children,
+    sum_leaves,
+)
+from cotas.solvers.split_search import (
+    COUNT_BITS,
+    CountedSquares,
+    Cuts,
+    Edge,
+    Features,
+    choose_cuts,
+    new_cuts,
+    new_tests,
+)
 from cotas.solvers.trees import Trees
 
 KEPT_BYTES = 1 << 26  # of histograms that the next level subtracts from
-WORTH_A_THREAD = 1 << 20  # entries of X, in all the levels of a tree
-LONG_WAIT = 1 << 16  # looks, after which the cores have other things to do
+WORTH_A_THREAD = 1 << 19  # entries of X
 
 
 class Grower:
@@ -33,19 +53,18 @@ class Grower:
     def __init__(self, bins: Bins, scale: Scale, depth: int, each: Each, threads: int) -> None:
         self.depth, self.each = depth, each
         n, d = bins.codes.shape[1], len(bins.place)
-        threads = threads if n * d * (depth + 1) > WORTH_A_THREAD else 1
+        threads = threads if n * d > WORTH_A_THREAD else 1
         self.shares = [np.arange(k, d, threads, dtype=np.int32) for k in range(min(threads, d))]
         self.units = units_of(bins, make_bundles(bins))
         self.bins = bins._replace(codes=self.units.codes[: len(bins.codes)])
-        self.readings = readings_of(self.units)
-        self.threads = min(threads, len(self.readings))
-        self.crew = np.zeros(2 * WAITED, dtype=np.int64)  # what they tell each other
-        self.alone, self.patience = 0, 16  # trees that one thread grows, as it had to wait
+        readings = readings_of(self.units)
+        self.readings = [readings[k::threads] for k in range(min(threads, len(readings)))]
+        self.parts = parts_of(n)
         self.every_row = np.arange(n, dtype=np.uint32)
         self.placed = _placed(n, depth, bool((bins.place < 0).any()))
         self.node = self.placed.node
         self.tests = new_tests(2**depth - 1)
-        self.spaces: dict[Any, Space] = {}  # of each kind of sums
+        self.spaces: dict[Any, list[Space]] = {}  # of each criterion, for each thread
         self.know(bins, scale)
 
     def know(self, bins: Bins, scale: Scale) -> None:
@@ -69,53 +88,76 @@ class Grower:
     ) -> tuple[Trees, AnyArray, AnyArray]:
         """A tree without values, the leaf of each row, and Σ gᵢ over each leaf.
 
-        `total` is Σ gᵢ. For squares real g are `Signed`, and `total` is Σ gᵢ + i·Σ|gᵢ|; whole ones
-        are `Counted`, `exact` is summed in their place, and the sums have the counts as imaginary
-        parts. The leaves are a view that the next tree overwrites.
+        `total` is Σ gᵢ, or Σ gᵢ + i·Σ|gᵢ| for `Gini`. If g are `CountedSquares`, `exact` is summed
+        in their place, and the sums have the counts as imaginary parts. The leaves are a view that
+        the next tree overwrites.
         """
-        kind = _kind(criterion, g)
-        space = self._space(kind, g)
-        summed, exact = (kind, g) if exact is None else (Added(Edge(0.0)), exact)
-        sums: AnyArray = np.empty(2**self.depth, dtype=_sums_of(summed, exact))
+        spaces = self._spaces(criterion, g)
+        summed, exact = (criterion, g) if exact is None else (Edge(0.0), exact)
+        sums: AnyArray = np.empty(2**self.depth, dtype=_kind(summed))
         lanes = np.zeros((4, 2 * len(sums)), dtype=exact.dtype)
         self.reset()
-        space.totals[0] = total
-        self.crew[:] = 0
-
-        given = (
-            self.features, self.units, self.readings, kind, g, self.depth, self.placed, space,
-            self.tests, summed, exact, lanes, sums, self.crew,
-        )  # fmt: skip
-        if self.threads == 1 or self.alone:
-            self.alone = max(0, self.alone - 1)
-            grow_levels(*given)
+        spaces[0].totals[0] = total
+        if len(self.readings) == 1:
+            grow_levels(
+                self.features, self.units, self.readings[0], criterion, g, self.depth, self.placed,
+                spaces[0], self.tests, summed, exact, lanes, sums,
+            )  # fmt: skip
         else:
-            list(self.each(lambda _: grow_levels(*given), range(self.threads)))
-            if self.crew[WAITED] > LONG_WAIT:
-                self.alone = self.patience = 2 * self.patience
-        if summed is not kind:
-            sums = sums + 1j * space.totals[len(sums) - 1 :].imag
+            self._grow_in_threads(criterion, g, spaces)
+            sum_leaves(summed, self.node, exact, lanes, sums)
+        if summed is not criterion:
+            packed = spaces[0].totals[len(sums) - 1 :]
+            sums = sums + 1j * ((packed + (1 << (COUNT_BITS - 1))) >> COUNT_BITS)
         return self.tree(), self.node, sums
 
-    def _space(self, kind: Any, g: AnyArray) -> Space:
-        """What trees of this kind of sums are grown in."""
-        known = type(kind), type(kind.criterion), g.dtype
-        if known not in self.spaces:
-            sums, widest, threads = _sums_of(kind, g), 2 ** (self.depth - 1), self.threads
+    def _grow_in_threads(self, criterion: Any, g: AnyArray, spaces: list[Space]) -> None:
+        """As `grow_levels`, each thread with a share of the readings."""
+        placed, space, cuts = self.placed, spaces[0], spaces[0].cuts
+        begin, read, rows = placed.begin, placed.read, placed.rows
+        for level in range(self.depth):
+            first = 2**level - 1
+            if level > 0:
+                place_rows((first + 1) // 2, begin, placed.node, rows, placed.spare)
+            n_read = pick_nodes(first, len(space.kept), begin, read, placed.buffer)
+            if level > 0:
+                gather(n_read, read, begin, rows, g, space.gathered)
+            open_nodes(criterion, first, space.totals, space.before, cuts.scores)
+
+            def find(k: int, first: int = first, n_read: int = n_read) -> None:
+                search(
+                    self.features, self.units, self.readings[k], criterion, g, first, n_read,
+                    placed, spaces[k],
+                )  # fmt: skip
+
+            list(self.each(find, range(len(self.readings))))
+            self.write(level, cuts, space.before[: first + 1])
+            sum_children(first, self.tests.feature, cuts.left, space.totals)
+            self.send(level)
+
+    def _spaces(self, criterion: Any, g: AnyArray) -> list[Space]:
+        """What trees of this criterion are grown in, in each thread."""
+        kind = type(criterion), g.dtype
+        if kind not in self.spaces:
+            sums, widest = _kind(criterion), 2 ** (self.depth - 1)
+            own = [_of_thread(widest, g.dtype, sums) for _ in self.readings]
             size = len(self.units.width), int(self.units.width.max())
             most = KEPT_BYTES // (size[0] * size[1] * np.dtype(sums).itemsize)
             n_kept = max([0, *(2**k for k in range(1, self.depth) if 2**k <= most)])
-            self.spaces[known] = Space(
-                cuts=new_cuts(self.features, widest, sums, self.units.extras is None),
-                totals=np.zeros(4 * widest - 1, dtype=sums),
-                before=np.empty(widest),
-                gathered=np.empty(len(g) if self.depth > 1 else 0, dtype=g.dtype),
-                kept=np.empty((n_kept, *size), dtype=sums),
-                lanes=np.empty((threads, max(4, 2 * widest), MOST_BINS), dtype=g.dtype),
-                sums=np.zeros((threads, widest, 2, MOST_BINS), dtype=sums),
-                part=np.empty((threads, MOST_BINS), dtype=sums),
-            )
-        return self.spaces[known]
+            shared: dict[str, Any] = {
+                "cuts": new_cuts(self.features, widest, sums, self.units.extras is None),
+                "totals": np.zeros(4 * widest - 1, dtype=sums),
+                "before": np.empty(widest),
+                "gathered": np.empty(len(g) if self.depth > 1 else 0, dtype=g.dtype),
+                "kept": np.empty((n_kept, *size), dtype=sums),
+            }
+            self.spaces[kind] = [Space(**shared, **arrays) for arrays in own]
+        return self.spaces[kind]
+
+    def each_part(self, read: Any) -> Any:
+        """Rows in threads, if there are many; the parts are told by their numbers."""
+        parts = range(len(self.parts))
+        return self.each(read, parts) if len(parts) > 1 else map(read, parts)
 
     def send(self, level: int) -> None:
         """Each row of a level from node v to 2v, or to 2v + 1 if the test of v says so."""
@@ -164,17 +206,11 @@ class Grower:
 NO_GROUPS = np.zeros((0, MOST_BINS), dtype=np.uint8)
 
 
-def _kind(criterion: Any, g: AnyArray) -> Any:
-    """How g are added up for this criterion."""
-    if g.dtype == np.int64:
-        return Counted(criterion)
-    signed = g.dtype == np.float64 and not isinstance(criterion, Edge)
-    return Signed(criterion) if signed else Added(criterion)
-
-
-def _sums_of(kind: Any, g: AnyArray) -> type:
-    """Of which type the sums are."""
-    return np.float64 if isinstance(kind, Added) and g.dtype == np.float64 else np.complex128
+def _kind(criterion: Any) -> type:
+    """Of which type the sums of a criterion are."""
+    if isinstance(criterion, CountedSquares):
+        return np.int64
+    return np.float64 if isinstance(criterion, Edge) else np.complex128
 
 
 def _placed(n: int, depth: int, listed: bool) -> Placed:
@@ -186,6 +222,14 @@ def _placed(n: int, depth: int, listed: bool) -> Placed:
         column=np.empty(n if listed else 0, dtype=np.uint8),
         begin=np.zeros(2**depth + 1, dtype=np.int64),
         read=np.zeros(2**depth, dtype=np.int64),
-        n_read=np.zeros(1, dtype=np.int64),
         buffer=np.zeros(2**depth, dtype=np.int64),
     )
+
+
+def _of_thread(widest: int, g: Any, sums: Any) -> dict[str, Any]:
+    """The arrays of a `Space` that each thread has for itself."""
+    return {
+        "lanes": np.empty((max(4, 2 * widest), MOST_BINS), dtype=g),
+        "sums": np.zeros((widest, 2, MOST_BINS), dtype=sums),
+        "part": np.empty(MOST_BINS, dtype=sums),
+    }

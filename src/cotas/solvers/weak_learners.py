@@ -24,8 +24,14 @@ from cotas.loops import loop
 from cotas.solvers.binning import Bins, Scale
 from cotas.solvers.bordered_gram import bordered_gram
 from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
-from cotas.solvers.histograms import COUNT_BITS
-from cotas.solvers.split_search import TIE, Edge, SquaresCriterion
+from cotas.solvers.split_search import (
+    COUNT_BITS,
+    TIE,
+    CountedSquares,
+    Edge,
+    Gini,
+    SquaresCriterion,
+)
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import Trees
@@ -155,18 +161,18 @@ class BinnedTrees:
         rounded = np.multiply(wz, part, out=self.values)  # which the tree will overwrite
         packed = np.add(rounded, ROUNDING, out=rounded).view(np.int64)
         packed += (1 << COUNT_BITS) - ROUNDING_BITS
-        total = complex(int(packed.sum()) - (len(packed) << COUNT_BITS), len(packed))
-        tree, leaf, sums = self.grower.grow(SquaresCriterion(0.0), packed, total, wz)
+        tree, leaf, sums = self.grower.grow(CountedSquares(0.0), packed, packed.sum(), wz)
         tree = tree._replace(gain=tree.gain / (part * part * w))
         return tree, leaf, sums.real + 1j * w * sums.imag
 
     def _grow_signed(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
         """The same for targets of ±1, which the signs of the weights are."""
         total = complex(s.sum(), np.abs(s).sum())
-        return self.grower.grow(SquaresCriterion(LEAST_SHARE * total.imag), s, total)
+        return self.grower.grow(Gini(LEAST_SHARE * total.imag), s, total)
 
     def _with(self, tree: Trees, leaf: AnyArray, value: FloatArray) -> Fitted:
-        look_up(leaf, value, self.values)
+        parts, out = self.grower.parts, self.values
+        list(self.grower.each_part(lambda p: look_up(leaf[parts[p]], value, out[parts[p]])))
         return Fitted(tree._replace(value=value[None, :]), self.values)
 
 
