@@ -27,7 +27,7 @@ from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Risk
 from cotas.certificates.core.margins import HardMargin, Logistic, SquaredHinge
 from cotas.certificates.core.residuals import Huber, Squared
-from cotas.certificates.core.rows import Rows
+from cotas.certificates.core.rows import rows_in
 from laws.exact.contracts import SLIGHTLY, TINY, U
 from laws.exact.oracle import Rational, near, put, rational
 
@@ -267,7 +267,7 @@ def tiny_penalties(rng: np.random.Generator) -> Iterator[str]:
         lam, s = 10.0 ** float(rng.uniform(-320, -100)), 10.0 ** rng.uniform(-145, -90, size=n)
         theta = rng.normal(size=2) * 10.0 ** rng.uniform(-9, 9)
         claim = Claim(Risk(loss, L2(lam), bool(rng.random() < 0.5)), y, theta, 0.0)
-        [found] = gap.all_bounds(Rows(X, False), [claim], s)
+        [found] = gap.all_bounds(rows_in(X, False), [claim], s)
         if isinstance(found.bounds, Objection):
             yield f"{loss}: objection {found.bounds.code!r} to the penalty {lam}"
         elif not (math.isfinite(found.bounds.upper) and math.isfinite(found.bounds.charge)):

@@ -151,9 +151,8 @@ def multiples(
     square = gains[1] + (paid if degree == 2 else 0.0)
     peak = linear / (2.0 * square) if square > 0 else 1.0
     peak = min(max(peak, 0.0), reach)
-    # Near a peak the value differs by a square.
-    found = [peak] if abs(peak - 1.0) < math.sqrt(U) else [1.0, peak]
-    return sorted(found, key=lambda t: cost(t) + t * (t * gains[1] - gains[0]))
+    # A peak that `reach` cuts short is worth less than 1 where 1 costs something finite.
+    return sorted([1.0, peak], key=lambda t: cost(t) + t * (t * gains[1] - gains[0]))
 
 
 def balance(wanted: FloatArray, given: FloatArray) -> tuple[FloatArray, FloatArray]:
