@@ -113,3 +113,26 @@ def test_fits_of_many_rows_prove_what_they_are_asked_for(monkeypatch, model):
     assert model.certificate_.verify(X, np.column_stack([Y, -Y]))
     np.testing.assert_allclose(model.coef_, [other.coef_, -other.coef_], atol=1e-4)
     np.testing.assert_allclose(model.intercept_[0], other.intercept_, atol=1e-3)
+
+
+@pytest.mark.parametrize("bias", [1.0, 3.0, 1e3])
+def test_products_that_leave_the_range_prove_nothing_false(bias):
+    """min P is 0.0925: the slope of y on x is 1, of which λ takes 0.15."""
+    X, y, weights = np.array([[-1.0], [0.0], [1.0]]), np.arange(3.0), np.full(3, 1e160)
+    point = LassoPoint(LassoProblem(lam=0.1), np.zeros(1), bias, weights)
+    [found] = lasso_from_products(Stream.of_rows(X, y, weights, [None]), [point])
+    assert found.lower <= 0.0925
+
+
+@pytest.mark.parametrize("theta", [1.0, 1e154, 1e157])
+def test_a_tiny_multiple_of_a_huge_dual_point_costs_what_it_costs(theta):
+    """min P is ½·10⁻¹⁸, where θ = 0: it would have to be negative."""
+    X, y = np.array([[-1e-4], [1e-4]]), np.array([1e-9, -1e-9])
+    point = LassoPoint(LassoProblem(lam=1e-30, positive=True), np.array([theta]), 0.0)
+    [found] = lasso_from_products(Stream.of_rows(X, y, None, [None]), [point])
+    assert found.lower <= 5e-19
+
+
+def test_too_little_weight_is_objected_to():
+    point = LassoPoint(LassoProblem(lam=0.1), np.zeros(5), 0.0, np.full(120, 1e-155))
+    assert "Weights" in point.check(X, Y).objection

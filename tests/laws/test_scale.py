@@ -903,6 +903,10 @@ def test_the_foremost_rows_are_as_many_as_asked_for_however_they_come():
         told = [first(np.arange(start, min(n, start + 77))) for start in range(0, n, 77)]
         found = np.concatenate(told)
         assert found.sum() == most
+        if 1 < most < n:  # as the seed draws them, which are not those that come first
+            other = Foremost(n, size, 4, most)(np.arange(n))
+            assert not found[:most].all()
+            assert not np.array_equal(found, other)
         some = np.arange(0, n, 3)
         np.testing.assert_array_equal(Foremost(n, size, 3, most).among(some), found[some])
 

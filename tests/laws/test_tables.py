@@ -208,6 +208,7 @@ def test_blocks_and_batches_of_libsvm_make_up_the_matrix(tmp_path, examples, mon
         ("1 2", "no colon"),
         ("1 1:2 3", "'3' should be index:value"),
         ("1 -1:2", "index of '-1:2'"),
+        ("1 -0:2", "index of '-0:2'"),
         ("1 a:2", "index of 'a:2'"),
         ("1 :2", "index of ':2'"),
         ("1 9999999999:2", "index of"),
@@ -228,6 +229,12 @@ def test_faults_of_libsvm_are_told_with_their_line(tmp_path, line, says):
     with pytest.raises(DataFileError, match=f"line 4: .*{says}") as caught:
         read_libsvm(path)
     assert caught.value.line == 4
+
+
+def test_what_marks_the_bytes_is_no_part_of_the_first_label(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("1 1:3 2:1\n-1 1:2\n", encoding="utf-8-sig")
+    assert read_libsvm(path)[1].tolist() == [1.0, -1.0]
 
 
 def test_qid_can_be_skipped_and_long_numbers_are_read_exactly():

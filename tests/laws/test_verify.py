@@ -1,5 +1,6 @@
 """What `verify` takes, and what it catches: all that a certificate says comes out again, or not."""
 
+import itertools
 import pickle
 import warnings
 from dataclasses import fields, replace
@@ -453,3 +454,50 @@ def test_classes_far_from_zero_are_verified_as_they_were_proved(seed):
         for model in (cotas.LinearSVM(fit_intercept=False), cotas.Perceptron(max_iter=10)):
             found = model.fit(X, y).certificate_
             assert not found.holds or found.verify(X, y)
+
+
+def has_a_bias(model):
+    """Boosting with a weak learner has none."""
+    given = model.get_params()
+    return "fit_intercept" in given and given.get("weak_learner") is None
+
+
+@pytest.mark.parametrize("model", [m for m in REGRESSORS if has_a_bias(m)])
+def test_long_tables_far_from_zero_are_verified_as_they_were_proved(model):
+    """Where many rows are proved from products, and where there is nothing but rounding to prove.
+
+    Loose fits too, whose bounds the rows could draw together.
+    """
+    rng, n = np.random.default_rng(0), 2000
+    X = rng.normal(size=(n, 3))
+    y = X.sum(axis=1) + rng.normal(size=n)
+    problems = [(X, np.full(n, 0.1)), (X[:, :1] + 1e6, 1e10 + y), (X + 1e9, y), (X, 1e9 + y)]
+    problems.append((1.7e9 + rng.random((n, 2)), 1e10 + X[:, 0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for (rows, targets), bias in itertools.product(problems, (True, False)):
+            for tol in {1e-2, model.get_params().get("tol", 1e-2)}:
+                one = clone(model).set_params(fit_intercept=bias)
+                if "tol" in model.get_params():
+                    one.set_params(tol=tol)
+                found = one.fit(rows, targets).certificate_
+                assert not found.holds or found.verify(rows, targets), (one, bias)
+
+
+@pytest.mark.parametrize("size", [1e12, 1e13, 1e15])
+def test_who_claims_cannot_make_room_for_a_false_bound(size):
+    """Coefficients that cancel are charged for more rounding, as much as one likes."""
+    certificate = cotas.AdaBoost(n_estimators=1).fit(X, Y).certificate_
+    [combination] = certificate.witness.combinations
+    thrice = {
+        one.name: np.concatenate([getattr(combination.learners, one.name)] * 3)
+        for one in fields(combination.learners)
+        if one.name in ("feature", "threshold", "missing_left", "group", "value")
+    }
+    learners = replace(combination.learners, **thrice)
+    again = replace(combination, learners=learners, coefficients=np.array([size, -size, 1.0]))
+    fresh = replace(certificate.witness, combinations=(again,)).check(X, Y)
+    assert fresh.charge > 0.01
+    for side in ("lower", "upper"):
+        claimed = fresh._but(**{side: getattr(fresh, side) - 3.9 * fresh.charge})
+        assert not claimed.verify(X, Y)

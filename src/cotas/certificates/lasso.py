@@ -118,6 +118,14 @@ class LassoPoint(Together):
         survey = _LassoSurvey(points, X, y, each)
         return [survey.conclude(k) for k in range(len(points))]
 
+    def check_from_products(self, X: Matrix, y: Any) -> Certificate | None:
+        """Another proof of the same, where there are no more columns than rows."""
+        from cotas.certificates.lasso_products import lasso_from_products
+        from cotas.certificates.streamed import Stream
+
+        stream = Stream.of_few_columns(X, y, self.weights, self.column)
+        return None if stream is None else lasso_from_products(stream, [self])[0]
+
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
         """For each feature, whether its coefficient is zero at every exact optimum."""
         return _LassoSurvey([self], X, y, map).zeros()
@@ -149,8 +157,12 @@ class _LassoSurvey:
 
     def conclude(self, k: int) -> Certificate:
         point, weights = self.points[k], self.points[0].weights
-        given = Weights.of(weights, self.rows.n).high, weights
-        return in_certificate(point, self.found[k], given, self.constant, self.sketch)
+        found = self.found[k]
+        try:
+            high = Weights.of(weights, self.rows.n).high
+        except Objection as objection:
+            high, found = 0.0, Found(objection)
+        return in_certificate(point, found, (high, weights), self.constant, self.sketch)
 
     def zeros(self) -> BoolArray:
         """Gap-safe screening (Ndiaye et al. 2017), rounded the safe way.

@@ -110,6 +110,13 @@ class SquaredLossPoint(Together):
             return squared_certificates(points, X, each)
         return SquaredSurvey(X, y, points, each).certificates(points)
 
+    def check_from_products(self, X: Matrix, y: Any) -> Certificate | None:
+        """Another proof of the same, where there are no more columns than rows."""
+        from cotas.certificates.streamed import Stream
+
+        stream = Stream.of_few_columns(X, y, self.weights, self.column)
+        return None if stream is None else stream.proved([self])[0]
+
 
 class SquaredSurvey:
     """The data of one fit and what is known of their curvature, for any models of one problem."""

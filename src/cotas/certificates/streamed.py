@@ -9,7 +9,7 @@ Rounding leaves |G − Ĝ|ᵢⱼ ≤ γ√(GᵢᵢGⱼⱼ), since each entry is 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -52,6 +52,8 @@ from cotas.certificates.targets import ROUNDED, targets_of
 # Bytes of a block, which a cache should hold, and its rows, so many of which are added up at a
 # time: the more, the more rounding is charged for.
 BLOCK_BYTES, BLOCK_ROWS, PIECE = 1 << 21, 2048, 256
+# So many columns squared still fit into memory, as a second way to verify.
+MOST_COLUMNS = 1 << 12
 # The part of an objective by which the rows themselves may prove less.
 ROOM = 2e-10
 
@@ -100,11 +102,15 @@ class Stream:
             squares = _squares(part, others, centre[:d], None if roots is None else roots[span])
             return squares, sketch_sums(project(part), targets[span], start + span.start)
 
-        spans = _spans(X)
+        spans, sums = _spans(X), []
+
+        def squares() -> Iterator[FloatArray]:  # one after another: each is as large as G
+            for found, part in each(read, spans):
+                sums.append(part)
+                yield found
+
         with np.errstate(over="ignore", invalid="ignore"):
-            found = each(read, spans)
-            squares, sums = zip(*found, strict=True)
-            gram, additions = pairwise(squares)
+            gram, additions = pairwise(squares())
         value, off = (float(n), 0.0) if weights is None else total(weights)
         weight = (down(value - off), up(value + off)) if off else (value, value)
         stop = spans[0].stop
@@ -113,6 +119,14 @@ class Stream:
         sketches = as_sketches(np.asarray(sum(sums)), (start + n, d), most)
         one = cls(1, n, weight, centre, gram, roundings, sketches, weights)
         return one if before is None else before._and(one)
+
+    @classmethod
+    def of_few_columns(
+        cls, X: Matrix, y: AnyArray, weights: FloatArray | None, column: int | None
+    ) -> Self | None:
+        """Those of one target, where G is not larger than the rows, nor very large."""
+        n, d = X.shape
+        return cls.of_rows(X, y, weights, [column]) if d <= min(n, MOST_COLUMNS) else None
 
     @property
     def shift(self) -> FloatArray | None:

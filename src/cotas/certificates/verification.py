@@ -247,14 +247,14 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
 def _allowances(fresh: Certificate) -> list[float]:
     """What another order of the same sums can change the bounds by.
 
-    Where a bound is a margin or a count it is never much of it; elsewhere it may be as small as
-    what rounding has left.
+    It is never much of them, whatever rounding is charged for: who claims chooses the witness, and
+    with it the charge.
     """
-    counts, margin = fresh.kind == "mistakes", fresh.kind == "separation"
+    small = fresh.kind in ("mistakes", "separation"), fresh.kind == "mistakes"
     found = []
-    for side, small in ((fresh.lower, counts or margin), (fresh.upper, counts)):
-        most = ROUNDED * abs(side) if small else math.inf
-        found.append(SAME * abs(side if small else fresh.upper) + min(4 * fresh.charge, most))
+    for side, alone in zip((fresh.lower, fresh.upper), small, strict=True):
+        whole = abs(side if alone else fresh.upper)
+        found.append(SAME * whole + min(4 * fresh.charge, ROUNDED * whole))
     return found
 
 

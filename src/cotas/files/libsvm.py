@@ -7,6 +7,7 @@ block in which it finds anything else is read word by word, which tells what is 
 
 from __future__ import annotations
 
+import codecs
 import io
 import math
 import os
@@ -162,6 +163,8 @@ def _parsed(
     line = 1
     with ThreadPoolExecutor(threads) as pool:
         for block in blocks_of_lines(stream, source):
+            if line == 1:
+                block = block.removeprefix(codecs.BOM_UTF8)
             waiting.append(pool.submit(parse_block, block, source, line, lowest, ignore_qid))
             line += block.count(b"\n")
             if len(waiting) > threads:
@@ -183,7 +186,7 @@ def parse_block(block: bytes, source: str, line: int, lowest: int, ignore_qid: b
 def in_columns(text: bytes, lowest: int) -> ParsedRows | None:
     """The rows as polars reads them; None where there is anything but sound rows."""
     text = re.sub(rb"\n +", b"\n", text.strip()) if b"\n " in text else text.strip()
-    if text.translate(None, _LETTERS) or re.search(rb"\+\d*:", text):
+    if text.translate(None, _LETTERS) or re.search(rb"(\+\d*|-0+):", text):
         return None
     pl, mark = polars(), b"%d:" % OF_LABELS
     try:

@@ -219,6 +219,8 @@ def _held_out(record: FitRecord) -> Iterator[str]:
 def _bound_in_words(record: FitRecord) -> str:
     bound = record.bound
     if bound is None or bound.kind == "none" or not bound.holds:
+        if record.quality is not None and record.quality.classes:  # of which no error is large
+            return say("No bound for new rows follows from these rows: the notes say why.")
         return say(
             "There is no bound for this measure: one large error among the new rows "
             "could exceed any number computed from these."

@@ -138,7 +138,7 @@ def ascent_comes_first(X: Matrix, lam: float, bias: float) -> bool:
     n, d = X.shape
     if is_small(n, d):
         return bool(d > FEW_FEATURES)
-    if n <= NEAR_AT_HAND and (1.0 + bias) * mean_eigenvalue(X) <= WELL_CONDITIONED * lam:
+    if not bias and n <= NEAR_AT_HAND and mean_eigenvalue(X) <= WELL_CONDITIONED * lam:
         return True
     if not sparse.issparse(X):
         return bool(d > FEW_FEATURES)
@@ -149,8 +149,9 @@ def ascent_comes_first(X: Matrix, lam: float, bias: float) -> bool:
 def mean_eigenvalue(X: Matrix) -> float:
     """That of Σ xᵢxᵢᵀ/n: the mean square of an entry."""
     n, d = X.shape
-    entries = X.data if sparse.issparse(X) else X.ravel(order="K")  # a view in either order
-    return float(np.vdot(entries, entries) / (n * d))
+    if sparse.issparse(X):
+        return float(np.vdot(X.data, X.data) / (n * d))
+    return float(np.einsum("ij,ij->", X, X, dtype=np.float64) / (n * d))
 
 
 def short_and_sparse(X: Matrix) -> bool:

@@ -27,7 +27,7 @@ from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Risk
 from cotas.certificates.core.margins import HardMargin, Logistic, SquaredHinge
 from cotas.certificates.core.residuals import Huber, Squared
-from cotas.certificates.core.rows import rows_in
+from cotas.certificates.core.sparse_rows import rows_in
 from laws.exact.contracts import SLIGHTLY, TINY, U
 from laws.exact.oracle import Rational, near, put, rational
 

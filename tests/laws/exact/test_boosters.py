@@ -201,6 +201,24 @@ def test_two_classes(k):
     assert same.check(X * shift, y).upper == certificate.upper
 
 
+@pytest.mark.parametrize("weak", ["linear", "stump"])
+def test_a_round_without_a_step_errs_all_the_same(weak):
+    """Its f is wrong of as many examples as with one, of which a figure is made."""
+    X, y = noisy_clouds(90, 2)
+    steps = [0.0, 0.3, -0.2, 0.0, 0.1]
+    model = AdaBoost(weak, n_estimators=5, step=lambda k: steps[k % 5]).fit(X, y)
+    weights, product = np.ones(90), 1.0
+    for learner, step in zip(model.estimators_, model.estimator_weights_, strict=True):
+        agrees = np.where(
+            np.sign(learner.predict(X)) == np.where(y == model.classes_[1], 1, -1), 1, -1
+        )
+        wrong = weights[agrees < 0].sum() / weights.sum()
+        product *= 2 * math.sqrt(wrong * (1 - wrong))
+        weights = weights * np.exp(-step * agrees)
+    told = model.certificate_.figures
+    assert told["Π 2√(err(1−err))"] == pytest.approx(product, rel=1e-9)
+
+
 @pytest.mark.parametrize("k", range(40))
 def test_several_classes(k):
     rng = drawn(100 + k)

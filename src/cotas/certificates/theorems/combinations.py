@@ -79,7 +79,8 @@ class RoundWeights:
 
     def one(self, added: FloatArray) -> None:
         """One round, by the ±c that it adds to F of the right class."""
-        wrong = (added < 0) ^ (self.c[self.m + self._seen] < 0)
+        # The sign of a zero tells it too, where c is zero.
+        wrong = np.signbit(added) ^ np.signbit(self.c[self.m + self._seen])
         self._bits |= np.left_shift(wrong.view(np.uint8), np.uint8(self._seen))
         self._seen += 1
         if self._seen == len(self.c[self.m : self.m + 8]):
