@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import cotas
-from cotas.certificates.lasso import LassoPoint
 from cotas.fitting.path import Path
+from cotas.regression import lasso_data
 from cotas.regression.lasso_path import TOGETHER
 from problems import clouds, regression, three_clouds
 
@@ -97,10 +97,10 @@ def with_clock(monkeypatch, run):
     """What comes of it by a clock that moves on with each λ only, by a second for its proof."""
     now = [0.0]
 
-    def proved(check):
-        def after(points, *data, **how):
+    def proved(prove):
+        def after(data, points):
             now[0] += len(points)
-            return check(points, *data, **how)
+            return prove(data, points)
 
         return after
 
@@ -113,7 +113,8 @@ def with_clock(monkeypatch, run):
 
     with monkeypatch.context() as patched:
         patched.setattr(time, "perf_counter", lambda: now[0])
-        patched.setattr(LassoPoint, "check_all", staticmethod(proved(LassoPoint.check_all)))
+        for data in (lasso_data.InMemory, lasso_data.FromProducts):
+            patched.setattr(data, "prove", proved(data.prove))
         for kind in (cotas.LinearSVM, cotas.LogisticRegression):
             patched.setattr(kind, "fit", fitted(kind.fit))
         return run()

@@ -184,7 +184,8 @@ def coarse_squares(rng: np.random.Generator) -> Iterator[str]:
         ]
         places = [one._moved_bias(theta[:d], (bias, -2.0)) for one in (in_memory, in_blocks)]
     shift = np.zeros(d) if in_memory.rows.shift is None else in_memory.rows.shift
-    if not np.allclose(places, bias - 2.0 + shift @ theta[:d], rtol=1e-9, atol=1e-9):
+    sizes = abs(bias) + 2.0 + np.abs(shift) @ np.abs(theta[:d])  # which may cancel
+    if not np.allclose(places, bias - 2.0 + shift @ theta[:d], rtol=0.0, atol=2.0**-48 * sizes):
         yield f"a bias of {places} beside moved rows"
     for name, one in zip(("memory", "blocks"), found, strict=True):
         if isinstance(one.bounds, Objection) or math.isfinite(one.within):
