@@ -129,4 +129,22 @@ def ends_of_the_range(rng: np.random.Generator) -> Iterator[str]:
                 yield f"weights of {low} to {high}: {objection.code}"
 
 
-PASSED_ON = (errors_of_sums, charges_told, scores_told, several_at_once, ends_of_the_range)
+def shifted_products(rng: np.random.Generator) -> Iterator[str]:
+    """What is added to the diagonal is added to the products of every kernel."""
+    n, shift = int(rng.integers(2, 9)), float(rng.uniform(0.1, 2.0))
+    X, W = rng.normal(size=(n, 2)), rng.normal(size=(n, 1))
+    for spec in (("linear",), ("rbf", 0.5, 1.0), ("sum", ("linear",), ("constant", 1.0))):
+        plain = gram.Gram(spec, X).times(W, np.ones(n, bool))
+        found, off = gram.Gram(spec, X, shift=shift).times(W, np.ones(n, bool))
+        if not (np.abs(found - plain[0] - shift * W) <= 4 * (off + plain[1])).all():
+            yield f"{spec} and {shift} I: products {found}, and {plain[0]} without"
+
+
+PASSED_ON = (
+    shifted_products,
+    errors_of_sums,
+    charges_told,
+    scores_told,
+    several_at_once,
+    ends_of_the_range,
+)
