@@ -109,16 +109,15 @@ def _bounds(stream: Stream, c: int, points: Sequence[LassoPoint]) -> list[Found]
     mean = np.maximum(np.abs(Gw[d]) - roots[d] * off, 0.0) * (1 - 8 * U) if free else 0.0
     # Q, rounded up, and −L, rounded down.
     Q = _above(np.maximum(square, 0.0) + doubt, 3) - mean * (mean / high) * (1 - 16 * U)
-    left, Q, gain = Q, _above(np.maximum(Q, 0.0), 1), -u[-1] - slack[-1] * (1 + 8 * U)
+    known = np.isfinite(Q)  # what is infinite may cancel the wrong way
+    Q, gain = _above(np.maximum(Q, 0.0), 1), -u[-1] - slack[-1] * (1 + 8 * U)
     gain -= 4 * U * np.abs(gain)
     sizes = (-u[:d] if one.problem.positive else np.abs(u[:d])) + slack[:d]
     steepest = _above((np.maximum(sizes, 0.0) / scale[:, None]).max(axis=0, initial=0.0), 4)
     t = np.minimum(gain / Q, lams * low / steepest * (1 - 16 * U))
     t = np.where((t > 0) & (t < np.inf), t, 0.0)
     dual = t * gain * (1 - 16 * U) - 0.5 * t * (t * Q) * (1 + 16 * U) - TINY
-    # What is infinite may cancel the wrong way.
-    dual = np.where(np.isfinite(left), dual, 0.0)
-    lower = np.maximum(dual * (1 - 8 * U) / high - TINY, 0.0)
+    lower = np.where(known, np.maximum(dual * (1 - 8 * U) / high - TINY, 0.0), 0.0)
     # What rounding has cost, to first order: t is as much too small as the steepest uⱼ is blurred.
     blurred = (slack[:d] / scale[:, None]).max(axis=0, initial=0.0) / steepest
     charge = (doubt + 2 * t * slack[-1]) / low + 2 * upper * blurred

@@ -48,12 +48,11 @@ from cotas.certificates.sweep import (
     sketch_sums,
 )
 from cotas.certificates.targets import ROUNDED, targets_of
+from cotas.certificates.verification import MOST_ENTRIES
 
 # Bytes of a block, which a cache should hold, and its rows, so many of which are added up at a
 # time: the more, the more rounding is charged for.
 BLOCK_BYTES, BLOCK_ROWS, PIECE = 1 << 21, 2048, 256
-# So many columns squared still fit into memory, as a second way to verify.
-MOST_COLUMNS = 1 << 12
 # The part of an objective by which the rows themselves may prove less.
 ROOM = 2e-10
 
@@ -126,7 +125,7 @@ class Stream:
     ) -> Self | None:
         """Those of one target, where G is not larger than the rows, nor very large."""
         n, d = X.shape
-        return cls.of_rows(X, y, weights, [column]) if d <= min(n, MOST_COLUMNS) else None
+        return cls.of_rows(X, y, weights, [column]) if d <= n and d * d <= MOST_ENTRIES else None
 
     @property
     def shift(self) -> FloatArray | None:

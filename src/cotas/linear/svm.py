@@ -65,9 +65,9 @@ class LinearSVM(RiskMinimizer):
         Whether to train the free bias θ₀.
     solver : {"auto", "newton", "interior-point", "dual-coordinate-ascent"}
         "newton" solves a system of the size of θ at each of a few dozen steps, made of the rows
-        near the margin; with many features, few sparse rows or a large λ it takes turns with
-        coordinate ascent, and with more than a thousand its systems are solved by conjugate
-        gradients.
+        near the margin; with many features, few sparse rows or, without a bias, a large λ it takes
+        turns with coordinate ascent, and with more than a thousand its systems are solved by
+        conjugate gradients.
         "interior-point" makes its systems of all the rows, and reaches the smallest gaps.
         "dual-coordinate-ascent" sweeps over the examples. "auto", the default, takes "newton",
         but "interior-point" with up to a thousand features and a tol of 1e-10 or less.

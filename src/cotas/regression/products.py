@@ -15,7 +15,7 @@ from cotas.solvers.moments import Moments, centred_moments, rough_centre
 # rows are a little sharper, and hardly slower where a table is tiny.
 ROWS_A_COLUMN, WORTH_PRODUCTS = 16, 1 << 12
 # With more columns products in double precision take longer than a solver and another pass do.
-MOST_COLUMNS = 256
+WIDEST_DENSE = 256
 
 
 def products_of(data: Observations, each: Each, widest: int) -> Stream | None:
@@ -27,7 +27,7 @@ def products_of(data: Observations, each: Each, widest: int) -> Stream | None:
     if n < ROWS_A_COLUMN * d or entries_of(data.X) < WORTH_PRODUCTS:
         return None
     dense = not sparse.issparse(data.X)
-    return products_of_all(data, each, min(widest, MOST_COLUMNS) if dense else widest)
+    return products_of_all(data, each, min(widest, WIDEST_DENSE) if dense else widest)
 
 
 def products_of_all(data: Observations, each: Each, widest: int) -> Stream | None:
