@@ -23,7 +23,7 @@ _HOUSES = (
 
 
 def houses() -> tuple[FloatArray, FloatArray]:
-    """The table of Moreno Chávez: eleven houses, and their prices in thousands of dollars.
+    """Return the table of Moreno Chávez: eleven houses, and their prices in thousands of dollars.
 
     Returns
     -------

@@ -28,7 +28,7 @@ class Loss(Protocol):
         ...
 
     def slope(self, z: FloatArray) -> FloatArray:
-        """A (sub)derivative ℓ'(z)."""
+        """Return a (sub)derivative ℓ'(z)."""
         ...
 
 

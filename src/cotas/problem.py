@@ -53,7 +53,7 @@ class RegularizedRisk:
         return self.loss.name == "hinge"
 
     def dual_cost(self, combination: FloatArray) -> float:
-        """(1/2λ)‖Σ αᵢyᵢxᵢ‖²"""
+        """Compute (1/2λ)‖Σ αᵢyᵢxᵢ‖²"""
         return float(combination @ combination) / (2.0 * self.lam)
 
 

@@ -34,7 +34,7 @@ class Rounds(NamedTuple):
         return cls(np.zeros((0, n_features)), np.zeros(0), np.zeros(0))
 
     def followed_by(self, theta: FloatArray, theta0: float, nu: float) -> Rounds:
-        """These and one more."""
+        """Return these and one more."""
         return Rounds(
             np.vstack([self.thetas, theta]),
             np.append(self.biases, theta0),
@@ -42,7 +42,7 @@ class Rounds(NamedTuple):
         )
 
     def parts(self, X: Matrix, y: FloatArray) -> FloatArray:
-        """αᵢ/sᵢ of some rows in double precision, y being ±1."""
+        """Compute αᵢ/sᵢ of some rows in double precision, y being ±1."""
         part = np.full(X.shape[0], FIRST_CENTRE)
         if not len(self.biases):
             return part

@@ -168,7 +168,7 @@ def as_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callba
 
 
 def tell_all(callbacks: Iterable[Callback], report: Any) -> bool:
-    """Whether one of them asks to stop; all are told, also after one has asked."""
+    """Tell whether one of them asks to stop; all are told, also after one has asked."""
     answers = [callback(report) for callback in callbacks]
     return any(answers)
 
@@ -231,17 +231,17 @@ def one_thread_in_blas() -> Iterator[None]:
 
 @cache
 def cpu_count() -> int:
-    """The cores this process may use; asking the system takes a tenth of a millisecond."""
+    """Return the cores this process may use; asking the system takes a tenth of a millisecond."""
     return int(joblib.cpu_count())
 
 
 def entries_of(X: Matrix) -> int:
-    """How many entries X has, or stores if it is sparse."""
+    """Tell how many entries X has, or stores if it is sparse."""
     return int(X.nnz if hasattr(X, "nnz") else X.size)
 
 
 def thread_count(n_jobs: int | None, tasks: int | None = None, entries: int = WORTH_A_TASK) -> int:
-    """How many threads may work, on so many tasks: all cores for None, all but k − 1 for −k.
+    """Tell how many threads may work, on so many tasks: all cores for None, all but k − 1 for −k.
 
     It is one for tasks that go over too few `entries` each.
 
@@ -281,7 +281,7 @@ def rows_in_threads(
 
 
 def blocks_in_threads(n_jobs: int | None) -> AbstractContextManager[Each]:
-    """What goes over the blocks of a source, or of a Gram matrix."""
+    """Return what goes over the blocks of a source, or of a Gram matrix."""
     return _in_threads(thread_count(n_jobs))
 
 
@@ -339,7 +339,7 @@ def _shared_with(pool: ThreadPoolExecutor, helpers: int) -> Each:
 
 
 def in_order(pool: ThreadPoolExecutor, threads: int) -> Each:
-    """The map of a pool, with at most two parts for each thread under way.
+    """Return the map of a pool, with at most two parts for each thread under way.
 
     `pool.map` begins with all the parts at once: where the results are large and come faster than
     they are taken, they pile up in memory.

@@ -23,7 +23,7 @@ class Constant:
         _check_positive(self.eta, "eta")
 
     def __call__(self, k: Any) -> Any:
-        """The step of one iteration, or an array of steps for an array of iterations."""
+        """Return the step of one iteration, or an array of steps for an array of iterations."""
         return self.eta + 0.0 * k
 
     @property
@@ -79,7 +79,7 @@ class PowerLaw:
             )
 
     def __call__(self, k: Any) -> Any:
-        """The step of one iteration, or an array of steps for an array of iterations."""
+        """Return the step of one iteration, or an array of steps for an array of iterations."""
         return self.eta0 / (1.0 + (k - 1) / self.delay) ** self.power
 
     @property

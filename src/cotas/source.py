@@ -45,7 +45,7 @@ class Block(NamedTuple):
         return int(self.X.shape[0])
 
     def shares(self) -> FloatArray:
-        """The weights, or ones."""
+        """Return the weights, or ones."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def spans(self, size: int = 1 << 21) -> list[slice]:
@@ -79,7 +79,7 @@ class Sums(tuple[Any, ...]):
 
 
 def in_pairs(parts: Iterable[T]) -> T:
-    """Σ of the parts in their order, two by two: few roundings, and always the same ones.
+    """Compute Σ of the parts in their order, two by two: few roundings, and always the same ones.
 
     >>> in_pairs(["a", "b", "c"])
     'abc'
@@ -126,7 +126,7 @@ class Source(ABC):
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """The blocks in their order, none of them empty; the same ones each time."""
+        """Return the blocks in their order, none of them empty; the same ones each time."""
 
     @abstractmethod
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
@@ -267,12 +267,12 @@ READERS = dict.fromkeys(("dask", "dask_expr"), "cotas.scale.dask_rows")
 
 
 def comes_in_blocks(X: Any) -> bool:
-    """Whether X is a source of row blocks, or a collection that one can be made of."""
+    """Tell whether X is a source of row blocks, or a collection that one can be made of."""
     return isinstance(X, Source) or type(X).__module__.partition(".")[0] in READERS
 
 
 def reader_of(X: Any) -> Any:
-    """The module that reads the collections of the library that X is of."""
+    """Return the module that reads the collections of the library that X is of."""
     return import_module(READERS[type(X).__module__.partition(".")[0]])
 
 
@@ -338,15 +338,15 @@ class Changed(Source):
 
 
 def is_sparse(block: Block) -> bool:
-    """Whether the rows of a block are a sparse matrix."""
+    """Tell whether the rows of a block are a sparse matrix."""
     return bool(sparse.issparse(block.X))
 
 
 def shape_of_targets(block: Block) -> tuple[int, ...]:
-    """The shape of y of a block."""
+    """Return the shape of y of a block."""
     return np.shape(block.y)
 
 
 def double(X: Matrix) -> Matrix:
-    """Rows in double precision; those that are so already are not copied."""
+    """Return rows in double precision; those that are so already are not copied."""
     return X.astype(np.float64, copy=False)

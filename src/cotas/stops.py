@@ -77,7 +77,7 @@ class Rule:
     """A stopping rule. `a | b` stops when either does, `a & b` when both do."""
 
     def reason(self, progress: Progress) -> Reason | None:
-        """Why to stop here, or None to go on."""
+        """Tell why to stop here, or None to go on."""
         raise NotImplementedError
 
     def __or__(self, other: Rule) -> Rule:

@@ -33,7 +33,7 @@ class ExponentialBooster(BoostedClassifier, Booster):
     _takes_blocks: ClassVar[bool] = True
 
     def _claims(self, weak: PreparedLearner, n_entries: int) -> dict[str, Any]:
-        """What the certificate says beyond the bound, for an X with so many entries."""
+        """Return what the certificate says beyond the bound, for an X with so many entries."""
         return {}
 
     def _prove(
@@ -160,7 +160,7 @@ class AdaBoost(ExponentialBooster):
         return list(found[0])
 
     def _votes(self) -> bool:
-        """Whether each round names one of more than two classes."""
+        """Tell whether each round names one of more than two classes."""
         return self.multiclass == "samme" and len(self.classes_) > 2
 
     def _steps(self) -> Steps | None:

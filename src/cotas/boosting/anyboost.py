@@ -32,7 +32,7 @@ LARGEST_F = 300.0  # beyond it the probability is 0 or 1 in double precision any
 
 
 def find_cost(cost: Any) -> Loss:
-    """A cost by its name, or an object with value and slope."""
+    """Return a cost by its name, or an object with value and slope."""
     if isinstance(cost, str):
         if cost not in COSTS:
             raise ValueError(f"cost={cost!r} is not one of {', '.join(map(repr, COSTS))}.")
@@ -163,7 +163,7 @@ class AnyBoost(BoostedClassifier, Booster):
         )
 
     def _probabilities(self, values: FloatArray) -> FloatArray:
-        """p with p·C'(F) = (1−p)·C'(−F), where p·C(F) + (1−p)·C(−F) is smallest.
+        """Compute p with p·C'(F) = (1−p)·C'(−F), where p·C(F) + (1−p)·C(−F) is smallest.
 
         For the exponential cost it is (1.1) of Rugeles Ospina.
         """

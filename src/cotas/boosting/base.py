@@ -78,7 +78,7 @@ class Boosted(Certified, BaseEstimator):
         return np.asarray(total / total.sum() if total.sum() > 0 else total)
 
     def __getitem__(self, rounds: slice) -> Self:
-        """The model after its first rounds: `model[:10]`."""
+        """Return the model after its first rounds: `model[:10]`."""
         check_is_fitted(self, "ensembles_")
         whole = isinstance(rounds, slice) and rounds.start in (None, 0) and rounds.step in (None, 1)
         if not whole:
@@ -96,7 +96,7 @@ class Boosted(Certified, BaseEstimator):
     # ---- inside ------------------------------------------------------------------------------
 
     def _totals(self, X: Matrix) -> FloatArray:
-        """F of each ensemble, one column each."""
+        """Compute F of each ensemble, one column each."""
         return np.stack([e.values(X) for e in self.ensembles_], axis=1)
 
     def _machine_scores(self, X: Matrix) -> FloatArray:
@@ -113,7 +113,7 @@ class Boosted(Certified, BaseEstimator):
         return X if isinstance(X, Source) else coded(X, self._known_categories())
 
     def _known_categories(self) -> dict[int, list[str]]:
-        """The names in each column of categories that the model was fitted on."""
+        """Return the names in each column of categories that the model was fitted on."""
         each = enumerate(getattr(self, "categories_", []))
         return {j: names for j, names in each if names is not None}
 
@@ -140,7 +140,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
         return self._decided(self._machine_scores(X))
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """The probability of each class by the logistic model (1.1) of Rugeles Ospina.
+        """Return the probability of each class by the logistic model (1.1) of Rugeles Ospina.
 
         With two classes p = 1/(1 + exp(−2F)); with more, one against the rest, these are divided
         by their sum.
@@ -154,7 +154,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
         return self._probabilities(self.decision_function(X))
 
     def staged_decision_function(self, X: Matrix) -> Iterator[FloatArray]:
-        """F(x) after each round.
+        """Compute F(x) after each round.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
             yield self._decided(values.copy())
 
     def staged_predict(self, X: Matrix) -> Iterator[AnyArray]:
-        """The class of each row after each round.
+        """Yield the class of each row after each round.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
             yield self._chosen(values)
 
     def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
-        """The probability of each class after each round.
+        """Yield the probability of each class after each round.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
             yield self._probabilities(values)
 
     def staged_score(self, X: Matrix, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """The accuracy after each round.
+        """Yield the accuracy after each round.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ def _objected(
 
 
 def _spread(p: FloatArray) -> FloatArray:
-    """The probabilities of all classes from those of each against the rest."""
+    """Return the probabilities of all classes from those of each against the rest."""
     if p.ndim == 1:
         return np.stack([1 - p, p], axis=1)
     total = p.sum(axis=1, keepdims=True)

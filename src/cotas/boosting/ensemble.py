@@ -51,7 +51,7 @@ class Ensemble:
         return np.asarray(self.steps * later)
 
     def values(self, X: Matrix) -> FloatArray:
-        """F on the rows of X."""
+        """Compute F on the rows of X."""
         if isinstance(self.functions, Trees) and self.categories is not None:
             return evaluate_trees(X, self.functions, self.coefficients, self.categories)
         total = np.zeros(X.shape[0])
@@ -60,7 +60,7 @@ class Ensemble:
         return total
 
     def staged(self, X: Matrix) -> Iterator[FloatArray]:
-        """F after each round; the array is the caller's."""
+        """Compute F after each round; the array is the caller's."""
         F = np.zeros(X.shape[0])
         for m in range(len(self)):
             F = self.shrinks[m] * F + self.steps[m] * self._value(m, X)
@@ -78,7 +78,7 @@ class Ensemble:
         return _evaluate(self.functions[m], X)
 
     def estimators(self) -> list[Any]:
-        """The function of each round as something that predicts."""
+        """Return the function of each round as something that predicts."""
         if isinstance(self.functions, Trees) or all(
             isinstance(f, LinearScore) for f in self.functions
         ):
@@ -86,7 +86,7 @@ class Ensemble:
         return [function.estimator for function in self.functions]
 
     def prefix(self, k: int) -> Ensemble:
-        """The model after k rounds."""
+        """Return the model after k rounds."""
         functions = self.functions
         functions = functions.prefix(k) if isinstance(functions, Trees) else functions[:k]
         return Ensemble(functions, self.steps[:k], self.shrinks[:k], self.categories)
@@ -101,7 +101,7 @@ class Ensemble:
         return total / total.sum() if total.sum() > 0 else total
 
     def combination(self) -> Combination:
-        """The same for the checker, with arrays of its own."""
+        """Return the same for the checker, with arrays of its own."""
         return Combination(self._plain(), self.coefficients)
 
     def _plain(self) -> Learners:
@@ -129,7 +129,7 @@ class WeakFunction:
     round: int
 
     def predict(self, X: Any) -> FloatArray:
-        """fₘ of each row.
+        """Compute fₘ of each row.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class ClassFunction:
     classes: AnyArray
 
     def predict(self, X: Any) -> AnyArray:
-        """The class named for each row.
+        """Return the class named for each row.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ def _as_rows(X: Any) -> Matrix:
 def collect(
     rounds: Sequence[Round], c: int, before: Ensemble | None, categories: Categories | None
 ) -> Ensemble:
-    """The ensemble of class c: what was there before, and the rounds."""
+    """Return the ensemble of class c: what was there before, and the rounds."""
     learners = [r.learners[c] for r in rounds]
     steps = np.array([r.coefficient for r in rounds])
     shrinks = np.array([r.shrink for r in rounds])

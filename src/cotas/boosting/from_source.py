@@ -118,23 +118,23 @@ class BlockRun:
         return BlockRounds(self.source, self.change, self.coder, nothing)
 
     def exponential(self, each: Each) -> Any:
-        """The weights of the algorithms that descend on E[exp(−yF)]."""
+        """Return the weights of the algorithms that descend on E[exp(−yF)]."""
         return BlockExponential(self._rounds())
 
     def logistic(self, each: Each) -> Any:
-        """The weights and targets of LogitBoost."""
+        """Return the weights and targets of LogitBoost."""
         return BlockLikelihood(self._rounds())
 
     def of_classes(self) -> Any:
-        """The same for several classes at once."""
+        """Return the same for several classes at once."""
         return BlockLikelihood(self._rounds(), self.n_functions)
 
     def of_votes(self, each: Each) -> Any:
-        """The votes for one of several classes."""
+        """Return the votes for one of several classes."""
         return BlockVotes(self._rounds(), self.n_functions)
 
     def residuals(self, error: Any) -> Any:
-        """What is left of numbers to be predicted."""
+        """Return what is left of numbers to be predicted."""
         return BlockResiduals(self._rounds())
 
 
@@ -159,18 +159,18 @@ class BlockExamples:
         return self.source.n_rows * self.source.n_features
 
     def positives(self) -> AnyArray:
-        """The labels that are trained against the rest."""
+        """Return the labels that are trained against the rest."""
         return np.asarray(self.classes[1:] if len(self.classes) == 2 else self.classes)
 
     def prepared(self, learner: Any) -> PreparedLearner:
-        """The learner with its bins."""
+        """Return the learner with its bins."""
         scale = self.coder.scale
         trees = BlockTrees(self.coder, learner.depth, learner.criterion == "gini")
         tests = StumpClass(tuple(scale.edges), scale.categorical)
         return PreparedLearner(trees, self.coder.categories(), None, tests)
 
     def run(self, label: Any = None, together: bool = False) -> BlockRun:
-        """A run for one class against the rest, for all together, or for numbers."""
+        """Return a run for one class against the rest, for all together, or for numbers."""
         one = self.classes is not None and not together
         positive = self.classes.tolist().index(label) if one else None
         change = ToLearnFrom(self.total, tuple(factor for _, factor in self.factors), positive)

@@ -64,7 +64,7 @@ class LogitBoost(BoostedClassifier, Booster):
         check_steps(self.step, ())
 
     def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
-        """One run for all the classes."""
+        """Return one run for all the classes."""
         K = len(examples.classes)
         if K == 2:
             return super()._machines(examples, before)

@@ -114,23 +114,23 @@ class BoostingRun:
         return 1 if self.F.ndim == 1 else int(self.F.shape[1])
 
     def exponential(self, each: Each) -> ExponentialWeights:
-        """The weights of the algorithms that descend on E[exp(−yF)]."""
+        """Return the weights of the algorithms that descend on E[exp(−yF)]."""
         return ExponentialWeights(self.y, self.s, self.F, each)
 
     def logistic(self, each: Each) -> LogisticWeights:
-        """The weights and targets of LogitBoost."""
+        """Return the weights and targets of LogitBoost."""
         return LogisticWeights(self.y, self.s, self.F, each)
 
     def of_classes(self) -> ClassWeights:
-        """The same for several classes at once."""
+        """Return the same for several classes at once."""
         return ClassWeights(self.y, self.s, self.F)
 
     def of_votes(self, each: Each) -> ClassVotes:
-        """The votes for one of several classes."""
+        """Return the votes for one of several classes."""
         return ClassVotes(self.y, self.s, self.F, each)
 
     def residuals(self, error: Error) -> Residuals:
-        """What is left of numbers to be predicted."""
+        """Return what is left of numbers to be predicted."""
         return Residuals(error, self.y, self.s, self.F)
 
 
@@ -160,17 +160,17 @@ class Booster(Boosted):
     # ---- what a subclass says ----------------------------------------------------------------
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
-        """The algorithm."""
+        """Return the algorithm."""
         raise NotImplementedError
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
-        """The cost of each of these rows, for early stopping and the record."""
+        """Return the cost of each of these rows, for early stopping and the record."""
         raise NotImplementedError
 
     def _prove(
         self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
     ) -> Any:
-        """The witness of the k-th ensemble, or a reason why there is none."""
+        """Return the witness of the k-th ensemble, or a reason why there is none."""
         raise NotImplementedError
 
     # ---- scikit-learn ------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class Booster(Boosted):
         return self._conclude_fit(reason, "Raise n_estimators, max_time or tol.")
 
     def _fit_source(self, source: Source) -> Self:
-        """The same from a source of row blocks, each level of a tree being one pass."""
+        """Return the same from a source of row blocks, each level of a tree being one pass."""
         began = time.perf_counter()
         self._check_parameters()
         learner = resolve(self.weak_learner)
@@ -225,13 +225,13 @@ class Booster(Boosted):
         return self._conclude_fit(reason)
 
     def _block_examples(self, source: Source, learner: Any, each: Each) -> BlockExamples:
-        """What one pass tells of the blocks."""
+        """Return what one pass tells of the blocks."""
         found = read_blocks(source, learner, each, targets=False, class_weight=self.class_weight)
         self.classes_ = found.classes
         return found
 
     def _block_runs(self, examples: BlockExamples) -> list[Any]:
-        """One run for two classes, one against the rest for each of several."""
+        """Return one run for two classes, one against the rest for each of several."""
         return [examples.run(label) for label in examples.positives().tolist()]
 
     # ---- how a fit goes ----------------------------------------------------------------------
@@ -262,7 +262,7 @@ class Booster(Boosted):
     def _examples(
         self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
     ) -> tuple[Any, IntArray | None]:
-        """The training data, and the rows that early stopping sets aside."""
+        """Return the training data, and the rows that early stopping sets aside."""
         examples = read_examples(
             self,
             X,
@@ -281,7 +281,7 @@ class Booster(Boosted):
         return examples, held_out
 
     def _machines(self, examples: Any, before: list[Ensemble] | None) -> list[BoostingRun]:
-        """One run for two classes, one against the rest for each of several."""
+        """Return one run for two classes, one against the rest for each of several."""
         s = examples.shares()
         machines = []
         for k, code in enumerate(examples.positives()):
@@ -323,7 +323,7 @@ class Booster(Boosted):
         held_out: IntArray | None,
         pursuit: Pursuit[Any],
     ) -> tuple[list[Round], Reason]:
-        """The rounds that the model keeps, and why there are no more."""
+        """Return the rounds that the model keeps, and why there are no more."""
         rounds: list[Round] = []
         losses: list[float] = []  # on the rows held out
         patience = Patience(int(self.n_iter_no_change))
@@ -392,7 +392,7 @@ class Booster(Boosted):
 
 
 def timed(begin: Callable[[], Iterator[Round]]) -> Generator[Iterate, None, Reason | None]:
-    """Each round with the seconds that it took; where theory ends the run, why."""
+    """Yield each round with the seconds that it took; where theory ends the run, why."""
     try:
         rounds = begin()  # which may take a pass over the data
         while True:
@@ -406,7 +406,7 @@ def timed(begin: Callable[[], Iterator[Round]]) -> Generator[Iterate, None, Reas
 
 
 def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
-    """One of the names, a number above zero, numbers, or a function of the round."""
+    """Return one of the names, a number above zero, numbers, or a function of the round."""
     if isinstance(step, str):
         if step not in names:
             raise ValueError(

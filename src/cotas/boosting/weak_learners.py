@@ -139,7 +139,7 @@ def resolve(weak_learner: Any) -> Any:
 
 
 def takes_missing_values(learner: Any) -> bool:
-    """Whether NaN may be left in X."""
+    """Tell whether NaN may be left in X."""
     if isinstance(learner, Stump | Tree):
         return True
     if isinstance(learner, LinearLearner):
@@ -191,7 +191,7 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
 
 
 def _mask(given: Any, n_features: int) -> BoolArray:
-    """Which features are categorical."""
+    """Tell which features are categorical."""
     mask = np.zeros(n_features, dtype=np.bool_)
     if given is None:
         return mask
@@ -253,7 +253,7 @@ class EstimatorLearner:
         return Fitted(function, function(self.X))
 
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
-        """The regression of the signs of z, times the number that suits z best."""
+        """Return the regression of the signs of z, times the number that suits z best."""
         function, f = self.least_squares(w * np.sign(z), w)
         c = best_multiple(z, f, w)
         return Fitted(replace(function, multiple=c), c * f)

@@ -123,7 +123,7 @@ def _scores_agree(scores: FloatArray, witnesses: Sequence[Any], rows: Matrix) ->
 
 
 def _agrees(scores: FloatArray, witness: Any, rows: Matrix) -> bool:
-    """Whether these are the values of the witness, up to rounding; NaN is none."""
+    """Tell whether these are the values of the witness, up to rounding; NaN is none."""
     some = np.arange(rows.shape[0])
     if hasattr(witness, "kernel"):
         some = some[:: -(-len(some) // KERNEL_ROWS)]
@@ -141,7 +141,7 @@ def _agrees(scores: FloatArray, witness: Any, rows: Matrix) -> bool:
 def outputs(
     witness: Any, rows: Matrix, some: IntArray, sign: Callable[[Any], Any] = np.asarray
 ) -> FloatArray:
-    """What the parameters of the witness compute of some rows, a column for each function.
+    """Return what the parameters of the witness compute of some rows, a column for each function.
 
     With `sign=np.abs`, the sum of the sizes of the terms.
     """
@@ -202,7 +202,7 @@ class Classes:
 
     @classmethod
     def of(cls, witnesses: Sequence[Any]) -> Classes:
-        """Those of a model."""
+        """Return those of a model."""
         together = np.size(getattr(witnesses[0], "classes", ())) > 1
         positives = (
             list(witnesses[0].classes)

@@ -40,7 +40,7 @@ from cotas.source import Source
 
 @np.errstate(all="ignore")
 def dual_of_rounds(rounds: Rounds, X: Matrix, y: FloatArray, s: FloatArray) -> FloatArray:
-    """c = −s·y·α of some rows, from the rounds of the solver."""
+    """Compute c = −s·y·α of some rows, from the rounds of the solver."""
     return np.asarray(-s * y * in_spans(X, lambda rows, span: rounds.parts(rows, y[span])))
 
 
@@ -104,7 +104,7 @@ class BlockPoint(Together):
 def squared_certificates(
     points: Sequence[SquaredLossPoint], source: Source, each: Each = map
 ) -> list[Certificate]:
-    """The certificates of several targets of one fit from blocks, in one pass."""
+    """Return the certificates of several targets of one fit from blocks, in one pass."""
     one = points[0]
     watched = Watched.over(source, Columns(tuple(point.column for point in points)), each)
     sigma = None if one.penalty_scale is None else np.asarray(one.penalty_scale, np.float64)
@@ -134,7 +134,7 @@ def _squared_bounds(watched: Watched, claims: Claims) -> tuple[list[SquaredFound
 
 
 def lasso_certificate(point: LassoPoint, source: Source, each: Each = map) -> Certificate:
-    """The certificate of a model of one target, from blocks."""
+    """Return the certificate of a model of one target, from blocks."""
     watched = Watched.over(source, Columns((point.column,)), each)
     try:
         claims = claims_of(point.problem.risk(point.penalty_scale), [point], watched, [None])

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def as_source(X: Any, y: Any) -> Source:
-    """A source as it is; arrays as one."""
+    """Return a source as it is; arrays as one."""
     return X if isinstance(X, Source) else Arrays(as_rows(X), y)
 
 
@@ -69,7 +69,7 @@ def class_factors(
 
 
 def weighed(block: Block, factors: Sequence[tuple[Any, float]]) -> FloatArray | None:
-    """The weights of the rows, times those of their classes; None for ones."""
+    """Return the weights of the rows, times those of their classes; None for ones."""
     if not factors:
         return block.weights
     s = block.shares().copy()
@@ -152,13 +152,13 @@ class Watched(Changed):
 
     @classmethod
     def over(cls, source: Source, read: Any, each: Each = map) -> Watched:
-        """The source itself, if it is watched already by who reads the same targets."""
+        """Return the source itself, if it is watched already by who reads the same targets."""
         if isinstance(source, cls) and source.read == read:
             return source
         return cls(source, read, each)
 
     def frame(self, claims: Claims) -> Any:
-        """How columns and targets are measured, which is chosen once."""
+        """Tell how columns and targets are measured, which is chosen once."""
         if self._frame is None:
             self._frame = frame_of(self, claims)
         return self._frame
@@ -176,14 +176,14 @@ class Watched(Changed):
         return found
 
     def _same_rows(self, before: Any) -> bool:
-        """Whether X, y and the weights were the same before, as their sketches tell."""
+        """Tell whether X, y and the weights were the same before, as their sketches tell."""
         pairs = zip(self._sketches(before), self.sketches(), strict=True)
         slack = 1e-12 * self.n_rows * abs(self.seen[2][1])
         same_weights = bool(abs(self.seen[0][-1] - before[0][-1]) <= slack)
         return same_weights and all(a.matches(b) for a, b in pairs)
 
     def sketches(self) -> list[Sketch]:
-        """One for each column of the targets."""
+        """Return one for each column of the targets."""
         if self.seen is None:
             self.map_reduce(_nothing)
         return self._sketches(self.seen)
@@ -208,7 +208,7 @@ def _nothing(block: Block) -> int:
 
 
 def claims_of(risk: Risk, points: Sequence[Any], watched: Watched, duals: Sequence[Any]) -> Claims:
-    """The models of the points as the core knows them, with dual points for each."""
+    """Return the models of the points as the core knows them, with dual points for each."""
     thetas = np.stack([np.asarray(p.coef, np.float64) for p in points], axis=1)
     biases = tuple(float(p.intercept) for p in points)
     size = watched.n_rows, watched.n_features

@@ -26,7 +26,7 @@ class Cells(NamedTuple):
     places: IntArray
 
     def names(self) -> list[str]:
-        """The values that occur, as text and sorted; none of numbers."""
+        """Return the values that occur, as text and sorted; none of numbers."""
         there = [self.values[k] for k in np.unique(self.places[self.places >= 0]).tolist()]
         return [] if _are_numbers(there) else sorted({str(value) for value in there})
 
@@ -70,7 +70,7 @@ def coded(X: Any, known: Mapping[int, Sequence[str]] | None = None) -> Any:
 
 
 def _kinds(X: Any) -> list[str]:
-    """The types of the columns of a frame, in words; none of anything else."""
+    """Return the types of the columns of a frame, in words; none of anything else."""
     if hasattr(X, "column_names") and hasattr(X, "schema"):  # Arrow
         return [str(field.type) for field in X.schema]
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -92,7 +92,7 @@ def _cells(X: Any, j: int) -> Cells:
 
 
 def _with(X: Any, j: int, codes: FloatArray) -> Any:
-    """The frame with these numbers in that column."""
+    """Return the frame with these numbers in that column."""
     if hasattr(X, "iloc"):
         X = X.copy(deep=False)
         X.isetitem(j, codes)

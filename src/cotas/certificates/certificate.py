@@ -57,11 +57,11 @@ class Witness(Protocol):
     def intercept(self) -> Any: ...  # a number, or one for each class
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """The certificate, every number of it computed from X, y and this witness."""
+        """Return the certificate, every number of it computed from X, y and this witness."""
         ...
 
     def about(self, coef: FloatArray, intercept: Any) -> Witness:
-        """The same witness, now said to belong to another model."""
+        """Return the same witness, now said to belong to another model."""
         ...
 
 
@@ -185,7 +185,7 @@ class Certificate:
 
     @classmethod
     def of_parts(cls, parts: Sequence[Certificate], labels: Sequence[str]) -> Certificate:
-        """The composite of one certificate for each class, pair of classes or target.
+        """Return the composite of one certificate for each class, pair of classes or target.
 
         It holds if all parts hold. Its bounds, and so its gap and its relative gap, are those of
         the worst part: one that does not hold, else one that is vacuous, else the one with the
@@ -221,7 +221,7 @@ class Certificate:
     # ---- checked again -------------------------------------------------------------------------
 
     def verify(self, X: Any, y: Any = None, *, device: str = "cpu") -> bool:
-        """Whether everything this certificate says comes out again from the data.
+        """Tell whether everything this certificate says comes out again from the data.
 
         X and y are the data of the fit, in any form that `fit` takes, with the rows in the same
         order; a source of row blocks has its own y. The numbers are computed from them and from
@@ -267,7 +267,7 @@ class Certificate:
         return found or left_out(self.parts, rows, labels)
 
     def _against(self, X: Matrix, y: AnyArray, fresh: Certificate | None = None) -> list[str]:
-        """What the data contradict of one part; `fresh` is computed unless it is given."""
+        """Return what the data contradict of one part; `fresh` is computed unless it is given."""
         if self.witness is None:
             return [say("There is nothing to verify: {statement}", statement=self.statement)]
         if isinstance(X, Source) and not getattr(self.witness, "takes_blocks", False):
@@ -326,26 +326,26 @@ class Certificate:
         return self._but(holds=False, objection=objection, witness=witness)
 
     def withdrawn(self, objection: str) -> Certificate:
-        """The same when it no longer holds; what already did not keeps its own objection."""
+        """Return the same when it no longer holds; what already did not keeps its own objection."""
         parts = tuple(part.withdrawn(objection) for part in self.parts)
         objection = objection if self.holds else self.objection
         return self._but(holds=False, objection=objection, parts=parts)
 
     def noted(self, *notes: str) -> Certificate:
-        """The same with more said by the estimator, which nobody proves."""
+        """Return the same with more said by the estimator, which nobody proves."""
         if self.parts:
             parts = [part.noted(*notes) for part in self.parts]
             return Certificate.of_parts(parts, [part.label for part in parts])
         return self._but(notes=(*vars(self)["notes"], *notes))
 
     def _but(self, **changes: Any) -> Certificate:
-        """A copy with other fields; `replace` would make all of its texts anew."""
+        """Return a copy with other fields; `replace` would make all of its texts anew."""
         made = object.__new__(type(self))
         vars(made).update(vars(self), **changes)
         return made
 
     def to_dict(self, witness: bool = False) -> dict[str, Any]:
-        """Everything in plain Python types, ready for JSON; the witness only on request."""
+        """Return everything in plain Python types, ready for JSON; the witness only on request."""
         plain = {name: getattr(self, name) for name in PLAIN}
         plain |= {name: str(plain[name]) for name in ("statement", "objection", "reference")}
         plain["relative_gap"] = self.relative_gap if self.kind in OPTIMIZATION else None
@@ -412,7 +412,7 @@ def conclude(
     room: Mapping[str, float] | None = None,
     scale: float | None = None,
 ) -> Certificate:
-    """The certificate of what a checker found: the one door through which all of them come.
+    """Return the certificate of what a checker found: the one door through which all of them come.
 
     It holds if there is no objection and the bounds are finite and in order. `scale` is the
     objective of the zero model, `charge` what rounding cost the two bounds, and `room` how far
@@ -474,7 +474,7 @@ def conclude_bounds(
 def no_certificate(
     reason: str, remarks: Sequence[str] = (), witness: Witness | None = None
 ) -> Certificate:
-    """The honest answer of an algorithm that has no bound, or of a run that spoiled it.
+    """Return the honest answer of an algorithm that has no bound, or of a run that spoiled it.
 
     >>> print(no_certificate("This algorithm has no bound."))
     Certificate: none
@@ -487,7 +487,7 @@ def no_certificate(
 
 
 def _label(witness: Any) -> str:
-    """Which part of a model a witness is about, where it says so."""
+    """Tell which part of a model a witness is about, where it says so."""
     if getattr(witness, "subject", ""):
         return witness.subject  # type: ignore[no-any-return]
     if getattr(witness, "column", None) is not None:
@@ -511,7 +511,7 @@ def _said_by(parts: Sequence[Certificate]) -> dict[str, Any]:
 
 
 def _of_a_mean(parts: tuple[Certificate, ...]) -> Certificate:
-    """The composite of the models of a mean, about which nothing is proved itself.
+    """Return the composite of the models of a mean, about which nothing is proved itself.
 
     No bound of a model is one of the mean. Its own is the largest relative gap of a model; one that
     proves none counts as 1.

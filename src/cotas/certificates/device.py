@@ -48,7 +48,7 @@ class Maker:
 
 
 def maker_on(device: str) -> Maker | None:
-    """The maker for a device as the user names it; None where that is the processor."""
+    """Return the maker for a device as the user names it; None where that is the processor."""
     found = device_for(device, ("linear",), WORTH_A_DEVICE)
     return None if found is None else Maker(found)
 
@@ -103,7 +103,7 @@ class DeviceGram(Gram):
         self.squares = m * (1.0 + 4 * U)
 
     def _enclosed(self) -> tuple[FloatArray, FloatArray]:
-        """m and e of all rows, piece by piece until all pieces agree on what they share."""
+        """Compute m and e of all rows, piece by piece until all pieces agree on what they share."""
         import torch
 
         shared, known = Shared(), None

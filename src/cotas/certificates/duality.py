@@ -50,7 +50,7 @@ def risk_of(problem: RegularizedRisk) -> Risk:
 
 
 def regularizer_of(problem: RegularizedRisk | SoftmaxRisk) -> L2 | ElasticNet:
-    """λ(ρ‖θ‖₁ + ½(1 − ρ)‖θ‖²) as the core knows it."""
+    """Compute λ(ρ‖θ‖₁ + ½(1 − ρ)‖θ‖²) as the core knows it."""
     lam, ratio = problem.lam, problem.l1_ratio
     if not (0 < lam < math.inf and 0 <= ratio <= 1):
         raise ValueError("λ must be a finite number above zero, and l1_ratio between 0 and 1.")
@@ -66,7 +66,7 @@ def penalty_in_words(problem: RegularizedRisk | SoftmaxRisk, theta: str = "θ") 
 
 
 def penalty_figures(problem: RegularizedRisk | SoftmaxRisk, coef: FloatArray) -> dict[str, float]:
-    """λ, and with an ℓ1 part its share and what it leaves."""
+    """Compute λ, and with an ℓ1 part its share and what it leaves."""
     if not problem.l1_ratio:
         return {"λ": problem.lam}
     used = float(np.count_nonzero(coef))
@@ -85,7 +85,7 @@ class Expectation:
     projected: bool
 
     def gap(self, lam: float, radius: float) -> float:
-        """The bound for rows no longer than `radius`, rounded up."""
+        """Return the bound for rows no longer than `radius`, rounded up."""
         c = (math.sqrt(lam) + radius) ** 2 if self.projected else 4 * radius**2
         return above(c * (1 + math.log(self.draws)) / (2 * lam * self.draws), 24)
 
@@ -152,7 +152,7 @@ class DualPoint(Together):
         return Claim(risk_of(self.problem), signs, theta, float(self.intercept), c)
 
     def _in_theory(self, facts: Facts) -> dict[str, float]:
-        """What the theory says of the mean over all runs, as figures."""
+        """Return what the theory says of the mean over all runs, as figures."""
         if self.expectation is None:
             return {}
         longest = facts.longest(self.weights)

@@ -60,7 +60,7 @@ class FeaturePoint(Parametric):
         return self.check_features(self.features.transform(X), y)
 
     def check_features(self, Z: FloatArray, y: AnyArray) -> Certificate:
-        """The same, the features of all the rows being at hand."""
+        """Return the same, the features of all the rows being at hand."""
         found = self.point.check(Z, y)
         remarks, label = (self.remark, *found.remarks), self.subject or found.label
         trusted = (*found.trusted, "The features are what the model's own code makes of each row.")

@@ -68,7 +68,7 @@ class KernelFunction(Protocol):
     """All that the checker knows of a kernel."""
 
     def spec(self) -> Any:
-        """The kernel as plain data, which `core/kernels.py` evaluates."""
+        """Return the kernel as plain data, which `core/kernels.py` evaluates."""
         ...
 
 
@@ -142,7 +142,7 @@ class KernelDualPoint(Together):
         each: Each = map,
         complete: bool = True,
     ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
-        """The certificate, Kβ as it was computed for it, and where the optimum is, if known.
+        """Return the certificate, Kβ as it was computed for it, and where the optimum is, if known.
 
         Of rows without weight Kβ is zero. Of two classes all the rows are here, or not.
         """
@@ -151,7 +151,7 @@ class KernelDualPoint(Together):
         return survey.conclude(0), survey.scores[:, 0], survey.regions[0]
 
     def whole(self) -> KernelDualPoint:
-        """The same: it is about all the rows."""
+        """Return the same: it is about all the rows."""
         return self
 
     def check(self, X: Any, y: Any = None) -> Certificate:
@@ -160,7 +160,7 @@ class KernelDualPoint(Together):
         return super().check(X, y)
 
     def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
-        """Where an optimum lies if these bounds, claimed elsewhere, are right."""
+        """Tell where an optimum lies if these bounds, claimed elsewhere, are right."""
         survey = KernelSurvey([self], X, y, None, map)
         return None if survey.objection else survey._region(0, gap)
 
@@ -239,7 +239,7 @@ class KernelSurvey:
         self.scores[rows if self.examined else slice(None)] = self.values[:, :, 0]
 
     def conclude(self, c: int) -> Certificate:
-        """Both bounds and what follows from them."""
+        """Return both bounds and what follows from them."""
         if self.objection is not None:
             return self._certificate(c, self.objection, 0.0)
         parts = self.betas[:, c], self.duals[:, c], self.values[:, c], self.off[:, c]
@@ -260,7 +260,7 @@ class KernelSurvey:
     def _negative(
         self, beta: FloatArray, dual: FloatArray, values: FloatArray, off: FloatArray
     ) -> Definiteness | None:
-        """‖θ‖² < 0 for β or for the dual point, if it is."""
+        """Compute ‖θ‖² < 0 for β or for the dual point, if it is."""
         for k, a in enumerate((beta, dual)):
             length = self.gram.length(a, values[:, k], off[:, k])
             if length.square + length.off < 0:
@@ -269,7 +269,7 @@ class KernelSurvey:
         return None
 
     def _about_the_kernel(self) -> tuple[str, ...]:
-        """What was found out about K, where its formula does not tell."""
+        """Return what was found out about K, where its formula does not tell."""
         if self.examined:
             return (proof_of(self.gram.shift),)
         return () if self.gram.positive else (not_examined(LARGEST_EXAMINED),)
@@ -331,7 +331,7 @@ class KernelSurvey:
         }
 
     def _region(self, c: int, found: Bounds) -> KernelRegion | None:
-        """The ball around θ and the interval that enclose every best (θ*, θ₀*).
+        """Return the ball around θ and the interval that enclose every best (θ*, θ₀*).
 
         See `consequences/prediction.py`; ‖φ(x)‖ = √k(x, x) takes the place of ‖x‖.
         """
@@ -348,7 +348,7 @@ class KernelSurvey:
         return KernelRegion(radius, *best_biases(*outer(corners, room), y > 0, given))
 
     def _rebuilds(self, c: int) -> bool:
-        """Whether the model has the coefficients αy/λ of the multipliers."""
+        """Tell whether the model has the coefficients αy/λ of the multipliers."""
         beta = -self.given[:, c] / (self.points[c].problem.lam * self.weights[c].high)
         scale = float(np.abs(beta).max(initial=0.0))
         return float(np.abs(self.betas[:, c] - beta).max(initial=0.0)) <= 1e-9 * scale
@@ -381,7 +381,7 @@ class KernelSurvey:
         return conclude("stationary", 0.0, violation, statement=statement, charge=charge, **said)
 
     def _violation(self, c: int) -> float:
-        """How far the corners yᵢ − f(xᵢ) are from what the multipliers would need, rounded up.
+        """Tell how far the corners yᵢ − f(xᵢ) are from what the multipliers would need, rounded up.
 
         With a free bias some θ₀ must lie above all corners of the examples that can move up along
         y and below all those that can move down; without one θ₀ is zero.
@@ -404,7 +404,7 @@ class KernelSurvey:
 
 
 def _risk(problem: RegularizedRisk) -> Risk:
-    """What is minimized in feature space."""
+    """Return what is minimized in feature space."""
     if problem.bias_scale or problem.l1_ratio or problem.loss.name not in LOSSES:
         raise Objection("parameters")
     if not 0 < problem.lam < math.inf:
@@ -413,7 +413,7 @@ def _risk(problem: RegularizedRisk) -> Risk:
 
 
 def _shares(points: Sequence[Any]) -> FloatArray:
-    """α/s of each row, for each point."""
+    """Compute α/s of each row, for each point."""
     if not all(0.0 < point.per < math.inf for point in points):
         raise Objection("dual point")
     shares = np.array([np.asarray(p.multipliers, dtype=np.float64) / p.per for p in points])
@@ -422,7 +422,7 @@ def _shares(points: Sequence[Any]) -> FloatArray:
 
 
 def examined(gram: Gram, rows: IntArray) -> tuple[Gram, Definiteness | None]:
-    """(K + Kᵀ)/2 of these rows, with what makes it positive semi-definite on its diagonal.
+    """Compute (K + Kᵀ)/2 of these rows, with what makes it positive semi-definite on its diagonal.
 
     Where that would be more than rounding can explain, the evidence that it is not.
     """
@@ -442,7 +442,7 @@ def examined(gram: Gram, rows: IntArray) -> tuple[Gram, Definiteness | None]:
 
 
 def examine(kernel: KernelFunction, X: Matrix, rows: IntArray) -> Definiteness | None:
-    """What K shows of itself, where the formula does not; None if it was not looked at."""
+    """Return what K shows of itself, where the formula does not; None if it was not looked at."""
     spec = kernel.spec()
     if positive(spec) or len(rows) > LARGEST_EXAMINED:
         return None
@@ -519,7 +519,7 @@ class PairPoint(Parametric):
         return self.point.region(self._some(X), np.asarray(y)[self.rows], gap)
 
     def _some(self, X: Matrix) -> Matrix:
-        """The rows of the pair; where X is the Gram matrix, its columns are rows too."""
+        """Return the rows of the pair; where X is the Gram matrix, its columns are rows too."""
         some = as_rows(X)[self.rows]
         return some[:, self.rows] if self.kernel.spec() == ("precomputed",) else some
 
@@ -534,7 +534,7 @@ class PairPoint(Parametric):
         return certificate._but(witness=self), scores, region
 
     def whole(self) -> KernelDualPoint:
-        """The same point with the zeros of all other rows."""
+        """Return the same point with the zeros of all other rows."""
         point, spread = self.point, self._spread
         weights = spread(1.0 if point.weights is None else point.weights)
         coef, multipliers = spread(point.coef), spread(point.multipliers)

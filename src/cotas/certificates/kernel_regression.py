@@ -45,7 +45,7 @@ class KernelRegression:
         return Risk(loss, SquaredLength(self.lam), self.free_bias)
 
     def in_words(self, mean: str) -> str:
-        """The objective as a reader would say it."""
+        """Return the objective as a reader would say it."""
         return say(
             "½ {mean} square + (λ/2)‖θ‖² ({bias})"
             if self.epsilon is None

@@ -107,7 +107,7 @@ class LassoPoint(Together):
     def check_all(
         cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
     ) -> list[Certificate]:
-        """The certificates of several points of one data set, such as a path.
+        """Return the certificates of several points of one data set, such as a path.
 
         The problems may differ in λ and δ only. X may be a source of row blocks, which has y.
         """
@@ -230,14 +230,14 @@ def in_certificate(
 
 
 def _in_units_of_the_penalty(point: LassoPoint) -> FloatArray:
-    """β times what the penalty multiplies it by."""
+    """Compute β times what the penalty multiplies it by."""
     return point.coef if point.penalty_scale is None else point.coef * point.penalty_scale
 
 
 def _about_the_dual(
     point: LassoPoint, pull: Pull | None, total: float, n_rows: int
 ) -> dict[str, float]:
-    """The correlations of the residual, as the documents name them."""
+    """Return the correlations of the residual, as the documents name them."""
     problem = point.problem
     if pull is None:
         return {}

@@ -28,7 +28,7 @@ from cotas.certificates.streamed import ROOM, Stream
 
 
 def lasso_from_products(stream: Stream, points: Sequence[LassoPoint]) -> list[Certificate]:
-    """The certificates of several models of one target, whose problems differ in λ alone."""
+    """Return the certificates of several models of one target, whose problems differ in λ alone."""
     c = points[0].column or 0
     constant = stream.constant_model(c, points[0].problem.free_bias)
     try:
@@ -59,12 +59,12 @@ class _Products(NamedTuple):
 
 
 def _above(x: FloatArray, operations: int) -> FloatArray:
-    """What x ≥ 0 stands for after so many rounded operations, or more."""
+    """Return what x ≥ 0 stands for after so many rounded operations, or more."""
     return np.asarray(x * (1.0 + gamma(operations + 3)) + TINY)
 
 
 def _read(stream: Stream, c: int, points: Sequence[LassoPoint]) -> _Products:
-    """The models, refused where they are none of their problems."""
+    """Return the models, refused where they are none of their problems."""
     d = len(points[0].coef)
     for point in points:
         risk = point.problem.risk(point.penalty_scale)
@@ -131,7 +131,7 @@ def _bounds(stream: Stream, c: int, points: Sequence[LassoPoint]) -> list[Found]
 
 
 def _found(ends: Sequence[float], pull: Pull, t: float) -> Found:
-    """The bounds, from both values and what rounding has cost."""
+    """Return the bounds, from both values and what rounding has cost."""
     try:
         return Found(Bounds.proved(*ends), None, pull, t)
     except Objection as objection:

@@ -176,7 +176,7 @@ class SquaredSurvey:
     def _spectrum(
         self, c: int, point: SquaredLossPoint, found: SquaredFound
     ) -> tuple[dict[str, float], str]:
-        """What gradient descent is promised, from eigenvalues as NumPy computes them.
+        """Return what gradient descent is promised, from eigenvalues as NumPy computes them.
 
         With what speaks against so many steps of it.
         """
@@ -218,7 +218,7 @@ def in_certificate(
     *,
     weights: FloatArray | None,
 ) -> Certificate:
-    """Both values and what follows from them in words; these are some of the weights."""
+    """Return both values and what follows from them in words; these are some of the weights."""
     bounds, within, spectral = found.bounds, found.within, spectral or {}
     lower, upper = bounds.lower, bounds.upper
     return conclude_bounds(
@@ -257,7 +257,7 @@ def in_certificate(
 
 
 def penalty_in_words(point: SquaredLossPoint) -> str:
-    """What the objective has besides the mean square."""
+    """Return what the objective has besides the mean square."""
     weight = " + (λ/2)‖θ‖²" if point.penalty_scale is None else " + (λ/2)Σ(σⱼθⱼ)²"
     weight = weight if point.lam else ""
     return weight if point.free_bias else say("{weight} (without bias)", weight=weight)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def plain(value: Any) -> Any:
-    """A witness, or what it holds, in plain Python types, ready for JSON.
+    """Return a witness, or what it holds, in plain Python types, ready for JSON.
 
     Numbers and lists for arrays, names for losses, formulas for kernels, fields for the rest.
     """

@@ -77,7 +77,7 @@ def _parts(values: Any) -> Iterator[Any]:
 
 
 def _rounded(part: Any) -> Iterator[Any]:
-    """The numbers that are no doubles."""
+    """Yield the numbers that are no doubles."""
     if part.dtype.kind in "mM":
         part = part.view(np.int64)
     if part.dtype.kind == "O":
@@ -93,7 +93,7 @@ def _rounded(part: Any) -> Iterator[Any]:
 
 
 def _is_rounded(value: Any) -> bool:
-    """Whether a number changes on its way to a double."""
+    """Tell whether a number changes on its way to a double."""
     if isinstance(value, int):
         return abs(value) > WHOLE and (value.bit_length() > 1024 or int(float(value)) != value)
     if isinstance(value, Fraction | Decimal) and math.isfinite(value):
@@ -126,5 +126,5 @@ def _refuse_inexact_sums(X: Any, name: str) -> None:
 
 
 def whole(value: Any) -> bool:
-    """Whether a count is one: a whole number that is not negative."""
+    """Tell whether a count is one: a whole number that is not negative."""
     return isinstance(value, Integral) and int(value) >= 0

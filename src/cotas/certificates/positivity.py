@@ -65,7 +65,7 @@ class Definiteness:
 
 
 def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:
-    """The evidence for or against cᵀKc ≥ 0 for all c.
+    """Return the evidence for or against cᵀKc ≥ 0 for all c.
 
     `precision` is that of the entries, a rounding of 1; a matrix that was made in single precision
     is no better than that.

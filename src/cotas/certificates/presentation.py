@@ -32,12 +32,12 @@ BOUNDS = {
 
 
 def at_most(x: float, digits: int = 6) -> str:
-    """The number in so many digits, rounded up."""
+    """Return the number in so many digits, rounded up."""
     return _written(x, digits, ROUND_CEILING)
 
 
 def at_least(x: float, digits: int = 6) -> str:
-    """The number in so many digits, rounded down."""
+    """Return the number in so many digits, rounded down."""
     return _written(x, digits, ROUND_FLOOR)
 
 
@@ -61,12 +61,12 @@ def apart(low: float, high: float, digits: int = 6) -> tuple[str, str]:
 
 
 def ends(lower: float, upper: float) -> dict[str, str]:
-    """Both bounds of the best objective, for a sentence that has places for them."""
+    """Return both bounds of the best objective, for a sentence that has places for them."""
     return dict(zip(("lower", "upper"), apart(lower, upper), strict=True))
 
 
 def bounds_in_digits(certificate: Certificate) -> tuple[str, str]:
-    """Both bounds as they are printed, each on its safe side; a measurement to nearest."""
+    """Return both bounds as they are printed, each on its safe side; a measurement to nearest."""
     if certificate.kind in OPTIMIZATION:
         return apart(certificate.lower, certificate.upper)
     below, _ = BOUNDS.get(certificate.kind, ("", ""))
@@ -74,14 +74,14 @@ def bounds_in_digits(certificate: Certificate) -> tuple[str, str]:
 
 
 def _safe(name: str, value: float) -> str:
-    """A figure on the side that its name promises, and to nearest if it promises none."""
+    """Return a figure on the side that its name promises, and to nearest if it promises none."""
     if name.endswith(("at most", "above")):
         return at_most(value)
     return at_least(value) if name.endswith("at least") else f"{value:.6g}"
 
 
 def verdict(certificate: Certificate) -> str:
-    """One word, or a few, on what the reader may rely on."""
+    """Return one word, or a few, on what the reader may rely on."""
     if not certificate.holds:
         return say("DOES NOT HOLD. {objection}", objection=certificate.objection)
     return say("holds, but the bound is vacuous" if certificate.vacuous else "holds")
@@ -97,7 +97,7 @@ def percent(relative_gap: float) -> str:
 
 
 def lines(certificate: Certificate) -> list[tuple[str, str]]:
-    """The numbers, each with its name."""
+    """Return the numbers, each with its name."""
     below, above = map(say, BOUNDS[certificate.kind])
     lower, upper = bounds_in_digits(certificate)
     table = [(above, upper), (below, lower)]
@@ -110,7 +110,7 @@ def lines(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def remarks(certificate: Certificate) -> list[str]:
-    """What is to be known besides the numbers: what is trusted, and who says what."""
+    """Return what is to be known besides the numbers: what is trusted, and who says what."""
     return [
         *(say("Taken on trust: {text}", text=trusted) for trusted in certificate.trusted),
         *(say("Note: {text}", text=remark) for remark in certificate.remarks),
@@ -128,7 +128,7 @@ def _gap(certificate: Certificate) -> str:
 
 
 def as_text(certificate: Certificate) -> str:
-    """Several lines for a terminal."""
+    """Return several lines for a terminal."""
     title, body = say("Certificate: none"), [*certificate.remarks, *certificate.notes]
     if certificate.kind != "none" or certificate.parts:
         parts = [_heading(), *map(_part, certificate.parts)]
@@ -215,7 +215,7 @@ OBJECTIONS = {
 
 
 def against(one: Any, other: Any) -> str:
-    """What a part about two of the classes is called; no two pairs are called the same."""
+    """Return what a part about two of the classes is called; no two pairs are called the same."""
     first, second = (repr(k) if " against " in k else k for k in (str(one), str(other)))
     return _against(first, second, current())
 
@@ -226,43 +226,43 @@ def _against(one: str, other: str, language: str) -> str:
 
 
 def against_the_rest(label: Any) -> str:
-    """What a part about one class and all others is called."""
+    """Return what a part about one class and all others is called."""
     return say("{label} against the rest", label=label)
 
 
 def other_rows(n: int, others: int) -> ValueError:
-    """The error of data that have another number of rows than the witness."""
+    """Return the error of data that have another number of rows than the witness."""
     return ValueError(say("X has {n} rows; the certificate is about {m}.", n=n, m=others))
 
 
 def in_words(objection: Bounds | Objection) -> str:
-    """The sentence for what the core objects to; none where it has proved its bounds."""
+    """Return the sentence for what the core objects to; none where it has proved its bounds."""
     if isinstance(objection, Bounds):
         return ""
     return say(OBJECTIONS.get(objection.code, objection.code), **objection.details)
 
 
 def mean_of(weights: Any) -> str:
-    """The mean that is minimized, in words: whether some rows count more than others."""
+    """Return the mean that is minimized, in words: whether some rows count more than others."""
     equal = weights is None or (weights == weights[:1]).all()
     return say("mean" if equal else "weighted mean")
 
 
 def bias_in_words(free: bool, scale: float = 0.0) -> str:
-    """What is asked of the bias."""
+    """Return what is asked of the bias."""
     if scale:
         return say("the bias penalized as one more weight")
     return say("the bias is free" if free else "without bias")
 
 
 def not_examined(most: int) -> str:
-    """Why nothing is said about K."""
+    """Tell why nothing is said about K."""
     text = "It was not examined, there being more than {most} rows."
     return say(text, most=most)
 
 
 def proof_of(shift: float) -> str:
-    """How K, with `shift` on its diagonal, was proved positive semi-definite."""
+    """Tell how K, with `shift` on its diagonal, was proved positive semi-definite."""
     if not shift:
         return say("K is positive semi-definite, as a Cholesky factorization proves.")
     return say(
@@ -273,7 +273,7 @@ def proof_of(shift: float) -> str:
 
 
 def on_trust(spec: Any) -> tuple[str, ...]:
-    """What of a kernel is a function of the user's own."""
+    """Return what of a kernel is a function of the user's own."""
     match spec:
         case ("custom", _):
             return ("the kernel, a function whose values are taken as they come",)

@@ -83,7 +83,7 @@ class SoftmaxPoint(Parametric):
         return self._conclude(found, sketches, self.weights)
 
     def _bounds(self, source: Any, shape: tuple[int, int]) -> Bounds | Objection:
-        """Both values, from a source of X of this shape and of labels as ±1."""
+        """Return both values, from a source of X of this shape and of labels as ±1."""
         coef, bias, near, near_bias = (
             np.asarray(a, np.float64)
             for a in (self.coef, self.intercept, self.reference_coef, self.reference_intercept)
@@ -126,7 +126,7 @@ class SoftmaxPoint(Parametric):
 
 
 def joint_sketch(sketches: Sequence[Sketch]) -> Sketch:
-    """One sketch for the labels of all classes, each class with a weight of its own."""
+    """Return one sketch for the labels of all classes, each class with a weight of its own."""
     numbered = enumerate(sketches, start=1)
     labels = sum((k * GOLDEN_RATIO % 1.0) * sketch.labels for k, sketch in numbered)
     return replace(sketches[0], labels=float(labels / len(sketches)))

@@ -98,7 +98,7 @@ def _numbers(values: Any, name: str, where: str) -> FloatArray:
 
 
 def _labels(values: Any, where: str) -> AnyArray:
-    """Labels as they are, all of them text or all of them numbers."""
+    """Return labels as they are, all of them text or all of them numbers."""
     refuse_masked(values, f"y, in {where},")
     kind_of_labels(values, where)
     y = np.asarray(values)
@@ -113,7 +113,7 @@ def _labels(values: Any, where: str) -> AnyArray:
 
 
 def kind_of_labels(values: Any, where: str) -> str:
-    """What the labels of some rows are; raises if they are neither text nor numbers."""
+    """Return what the labels of some rows are; raises if they are neither text nor numbers."""
     y = np.asarray(values)
     kinds = {y.dtype.kind}
     if y.dtype.kind == "O":

@@ -88,7 +88,7 @@ class Stream:
         cls, X: Matrix, y: AnyArray, weights: FloatArray | None, columns: Sequence[int | None],
         each: Each = map, before: Self | None = None,
     ) -> Self:  # fmt: skip
-        """The products of one batch, with those of the batches `before` it, in one pass."""
+        """Return the products of one batch, with those of the batches `before` it, in one pass."""
         X, start = as_rows(X), 0 if before is None else before.n_rows
         (n, d), is_sparse = X.shape, bool(sparse.issparse(X))
         targets = targets_of(n, y, columns)
@@ -123,7 +123,7 @@ class Stream:
     def of_few_columns(
         cls, X: Matrix, y: AnyArray, weights: FloatArray | None, column: int | None
     ) -> Self | None:
-        """Those of one target, where G is not larger than the rows, nor very large."""
+        """Return those of one target, where G is not larger than the rows, nor very large."""
         n, d = X.shape
         return cls.of_rows(X, y, weights, [column]) if d <= n and d * d <= MOST_ENTRIES else None
 
@@ -141,7 +141,7 @@ class Stream:
         return self.shift, self.centre[d:], sums
 
     def products_with(self, c: int) -> FloatArray:
-        """Ĝ of the columns, the one and a single target."""
+        """Compute Ĝ of the columns, the one and a single target."""
         k, G = len(self.sketches), self.gram
         if k == 1:
             return G
@@ -149,7 +149,7 @@ class Stream:
         return np.asarray(G[np.ix_(used, used)])
 
     def _and(self, other: Self) -> Self:
-        """These batches and one more."""
+        """Return these batches and one more."""
         low, high = (a + b for a, b in zip(self.weight, other.weight, strict=True))
         return replace(
             self,
@@ -174,14 +174,14 @@ class Stream:
         return [one.noted(note) for one in self.proved(points)]
 
     def proved(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
-        """The same of rows that are still there."""
+        """Return the same of rows that are still there."""
         return [
             self._certificate(c, replace(p, weights=self.weights)) for c, p in enumerate(points)
         ]
 
     @np.errstate(all="ignore")  # what is not finite is refused
     def bounds(self, c: int, point: SquaredLossPoint) -> Bounds:
-        """P of a model, and the least value that its slope and curvature allow."""
+        """Compute P of a model, and the least value that its slope and curvature allow."""
         d, (low, high), free = len(point.coef), self.weight, point.free_bias
         if point.intercept and not free:
             raise Objection("bias")
@@ -246,14 +246,14 @@ class Stream:
 
 
 def _spans(X: Matrix) -> list[slice]:
-    """Blocks that stay in the cache: each has few Python calls, and few roundings."""
+    """Return blocks that stay in the cache: each has few Python calls, and few roundings."""
     n, entries = X.shape[0], X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
     step = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), BLOCK_ROWS))
     return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
 
 def _centre_of(X: Matrix, targets: FloatArray) -> FloatArray:
-    """A point near the rows, by a look at some of them: any will do."""
+    """Return a point near the rows, by a look at some of them: any will do."""
     if sparse.issparse(X):  # blocks of sparse rows that are moved are made dense
         X = X[:: max(1, X.shape[0] // SAMPLE)].toarray()
     shift, middle = frame(X, True)[0], np.add.reduce(targets) / len(targets)
@@ -288,7 +288,7 @@ def _squares(
 
 
 def _both(one: Sketch, other: Sketch) -> Sketch:
-    """The sketch of two batches; the second has counted the rows of the first already."""
+    """Return the sketch of two batches; the second has counted the rows of the first already."""
     sums = {
         name: getattr(one, name) + getattr(other, name) for name in ("entries", "labels", "scale")
     }

@@ -48,7 +48,7 @@ class Sketch:
     label_scale: float = 1.0  # the largest |y|
 
     def matches(self, other: Sketch) -> bool:
-        """Whether this can be one of the data of the other, allowing for their rounding."""
+        """Tell whether this can be one of the data of the other, allowing for their rounding."""
         if (self.n_rows, self.n_features) != (other.n_rows, other.n_features):
             return False
         slack, label_slack = 1e-12 * other.scale, 1e-12 * self.n_rows * other.label_scale
@@ -77,13 +77,13 @@ class Facts:
         return self.lengths
 
     def longest(self, weights: FloatArray | None = None) -> float:
-        """The length of the longest row, of those with a weight."""
+        """Return the length of the longest row, of those with a weight."""
         used = self.measured if weights is None else self.measured[np.asarray(weights) > 0]
         return float(used.max(initial=0.0))
 
 
 def gather_facts(X: Matrix, y: AnyArray, positives: Sequence[Any], each: Each = map) -> Facts:
-    """One pass for the lengths of the rows and for the sketches."""
+    """Return one pass for the lengths of the rows and for the sketches."""
     X = as_rows(X)
     lengths = np.empty(X.shape[0])
 
@@ -100,7 +100,7 @@ def class_sketches(
     each: Each = map,
     also: Callable[[slice, Matrix], None] | None = None,
 ) -> list[Sketch]:
-    """One for each label that counts as +1, in one pass, which `also` sees each block of."""
+    """Return one for each label that counts as +1, in one pass, which `also` sees each block of."""
     X, y = as_rows(X), np.asarray(y)
     refuse_other_labels(X, y)
     return sketches_of(X, class_signs(y, positives), each, also=also)
@@ -134,19 +134,19 @@ def refuse_other_labels(X: Matrix, y: AnyArray) -> None:
 
 
 def class_signs(labels: AnyArray, positives: Sequence[Any]) -> FloatArray:
-    """±1 for each label, a column for each of those that count as +1."""
+    """Compute ±1 for each label, a column for each of those that count as +1."""
     return np.array([signs_of(labels, p) for p in positives]).T
 
 
 def outwards(a: FloatArray) -> FloatArray:
-    """Numbers above what a ≥ 0 stand for after at most `MORE` rounded operations."""
+    """Return numbers above what a ≥ 0 stand for after at most `MORE` rounded operations."""
     above = np.asarray(a * (1.0 + (MORE + 2) * U))
     above += TINY
     return above
 
 
 def row_lengths(rows: Matrix) -> FloatArray:
-    """‖x‖ of each row, rounded up, whatever the size of the entries."""
+    """Compute ‖x‖ of each row, rounded up, whatever the size of the entries."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares, unit = _squares(rows), 1.0
         if not 1e-200 < squares.max(initial=0.0) < math.inf:
@@ -169,7 +169,7 @@ def _squares(rows: Matrix) -> FloatArray:
 
 
 def as_double(X: Matrix) -> Matrix:
-    """Rows in double precision, an array or a CSR matrix with no entry stored twice."""
+    """Return rows in double precision, an array or a CSR matrix with no entry stored twice."""
     return as_rows(X).astype(np.float64, copy=False)
 
 
@@ -197,7 +197,7 @@ def refuse_other_rows(n: int, *needed: Any, weights: Any = None) -> None:
 
 
 def signs_of(y: AnyArray, positive: Any) -> FloatArray:
-    """±1 for each label."""
+    """Compute ±1 for each label."""
     return np.where(y == positive, 1.0, -1.0)
 
 
@@ -245,18 +245,18 @@ def one_in_each_row(sketches: Sequence[Sketch | None]) -> bool:
 
 @lru_cache(maxsize=2)
 def _column_weights(d: int) -> FloatArray:
-    """Those of the columns, which every block needs."""
+    """Return those of the columns, which every block needs."""
     return _fixed_weights(0, d, GOLDEN_RATIO)
 
 
 def _fixed_weights(start: int, stop: int, step: float) -> FloatArray:
-    """Numbers between 0.5 and 1.5 that are fixed and never twice the same."""
+    """Return numbers between 0.5 and 1.5 that are fixed and never twice the same."""
     multiples = np.arange(start + 1, stop + 1) * step
     return np.asarray(0.5 + multiples - np.floor(multiples))
 
 
 def _without_gaps(rows: Matrix) -> Matrix:
-    """The rows with a fixed number in the place of each missing value."""
+    """Return the rows with a fixed number in the place of each missing value."""
     if not sparse.issparse(rows):
         return np.where(np.isnan(rows), MISSING, rows)
     filled = rows.copy()
@@ -265,7 +265,7 @@ def _without_gaps(rows: Matrix) -> Matrix:
 
 
 def as_rows(X: Matrix) -> Matrix:
-    """X as an array or a CSR matrix with no entry stored twice."""
+    """Compute X as an array or a CSR matrix with no entry stored twice."""
     if not sparse.issparse(X):
         array = np.asarray(X)
         if array.ndim != 2:
@@ -279,7 +279,7 @@ def as_rows(X: Matrix) -> Matrix:
 
 
 def rows_of(X: Matrix, movable: bool, facts: Facts | None = None, each: Each = map) -> Rows:
-    """X for the core; the rows of the facts, if they are the ones that are needed."""
+    """Compute X for the core; the rows of the facts, if they are the ones that are needed."""
     known = None if facts is None else facts.rows
     if known is not None and known.movable == movable:
         return known
@@ -287,7 +287,7 @@ def rows_of(X: Matrix, movable: bool, facts: Facts | None = None, each: Each = m
 
 
 def spans_of(X: Matrix) -> list[slice]:
-    """Blocks of rows that stay in the cache."""
+    """Return blocks of rows that stay in the cache."""
     n, d = X.shape
     entries, size = d, VIEWED_BYTES if X.dtype == np.float64 else CONVERTED_BYTES
     if sparse.issparse(X):
@@ -297,7 +297,7 @@ def spans_of(X: Matrix) -> list[slice]:
 
 
 def read_span(X: Matrix, span: slice) -> Matrix:
-    """Rows of X in double precision; of double precision data no entry is copied."""
+    """Return rows of X in double precision; of double precision data no entry is copied."""
     if sparse.issparse(X):
         return some_of(X, span)
     return X[span].astype(np.float64, copy=False)

@@ -39,7 +39,7 @@ def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray
 def constant_model(
     y: FloatArray, weights: Any, free_bias: bool, loss: Any = None
 ) -> tuple[float, float]:
-    """The mean loss of the mean of y, or of zero without a bias, and Σ sᵢyᵢ²/S.
+    """Return the mean loss of the mean of y, or of zero without a bias, and Σ sᵢyᵢ²/S.
 
     A loss of the core; that of squares, ½(y − z)², if none is given.
     """

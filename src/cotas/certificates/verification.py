@@ -82,7 +82,7 @@ def read_labels(y: Any) -> AnyArray:
 
 
 def as_meant(labels: AnyArray, witness: Any) -> AnyArray:
-    """A single target as the witness has it: a vector, or the first of several columns.
+    """Return a single target as the witness has it: a vector, or the first of several columns.
 
     Labels may be any whole numbers; those that are predicted as numbers must be doubles.
     """
@@ -172,7 +172,7 @@ def _differs(name: str, right: str, said: str) -> str:
 
 
 def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate) -> bool:
-    """Whether two texts are the same but for the last digits of the numbers in them.
+    """Tell whether two texts are the same but for the last digits of the numbers in them.
 
     Where the fresh text has one of its bounds, the other must have its own, on the safe side.
     """
@@ -196,7 +196,7 @@ def _reads_alike(said: str, right: str, claimed: Certificate, fresh: Certificate
 
 
 def _prints_alike(a: str, b: str, slack: float, share: float) -> bool:
-    """Whether two printed numbers differ by no more than the last digit of the longer one.
+    """Tell whether two printed numbers differ by no more than the last digit of the longer one.
 
     Besides, by `slack` and this share of them; but a whole number may be a count, which does not
     depend on rounding.
@@ -210,14 +210,14 @@ def _prints_alike(a: str, b: str, slack: float, share: float) -> bool:
 
 
 def _last_digit(text: str) -> float:
-    """What one unit of the last digit printed is worth."""
+    """Return what one unit of the last digit printed is worth."""
     digits, _, exponent = text.replace("E", "e").partition("e")
     _, _, decimals = digits.partition(".")
     return 10.0 ** (int(exponent or 0) - len(decimals))
 
 
 def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
-    """The two bounds: none may say more than is proved, and none much less.
+    """Return the two bounds: none may say more than is proved, and none much less.
 
     The bounds of a best objective were moved apart when they were made, and what is proved lies
     `moved` inside; nothing is allowed for beyond that. Elsewhere a side is a measurement.
@@ -245,7 +245,7 @@ def _bounds(claimed: Certificate, fresh: Certificate) -> list[str]:
 
 
 def _allowances(fresh: Certificate) -> list[float]:
-    """What another order of the same sums can change the bounds by.
+    """Return what another order of the same sums can change the bounds by.
 
     It is never much of them, whatever rounding is charged for: who claims chooses the witness, and
     with it the charge.
@@ -270,7 +270,7 @@ def _figures(claimed: Certificate, fresh: Certificate) -> list[str]:
 
 
 def _scale(name: str, fresh: Certificate) -> float:
-    """What a figure is small beside.
+    """Return what a figure is small beside.
 
     ‖θ‖² of a kernel machine is a sum over pairs of support vectors: where it nearly vanishes it is
     all rounding. That of a linear model is a sum of squares, and needs no allowance.
@@ -358,12 +358,12 @@ def _lacking(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
 
 
 def positive_of(witness: Any) -> Any:
-    """The label that counts as +1."""
+    """Return the label that counts as +1."""
     return witness.classes[0] if hasattr(witness, "classes") else witness.positive
 
 
 def _labels_of(X: Any, y: AnyArray | None) -> list[Any]:
-    """The labels that there are, of arrays or of a source."""
+    """Return the labels that there are, of arrays or of a source."""
     given = [y] if y is not None else X.map_reduce(Listed(_labels_in))
     found: list[Any] = np.unique(np.concatenate(given)).tolist()
     return found

@@ -188,7 +188,7 @@ def _numbers(words: str | None) -> Any:
 
 
 def _rms(found: Any, X: Any, y: AnyArray) -> AnyArray:
-    """The root of the mean squared error on some rows, for each λ."""
+    """Return the root of the mean squared error on some rows, for each λ."""
     residuals = X @ found.coefs.T + found.intercepts - y[:, None]
     return np.asarray(np.sqrt(np.mean(np.asarray(residuals) ** 2, axis=0)))
 
@@ -338,7 +338,7 @@ def _show(
 
 
 def draw(rivals: list[Rival], bounds: list[Certificate | None], task: str, path: Path) -> Any:
-    """The held-out errors as points, the bounds as lines to their right."""
+    """Return the held-out errors as points, the bounds as lines to their right."""
     from cotas.plots.style import COLOURS, drawing
 
     with drawing(None) as ax:
@@ -392,7 +392,7 @@ def separable(
 
 
 def _against_the_rest(y: AnyArray, of: str | None) -> AnyArray:
-    """Two classes: those there are, or one of several and the rest."""
+    """Return two classes: those there are, or one of several and the rest."""
     labels = y.astype(str)
     known = np.unique(labels)
     if of is None and len(known) == 2:

@@ -107,7 +107,7 @@ OTHER_NAMES = {
 
 
 def in_words(message: str) -> str:
-    """A sentence of typer in the language of the moment; one that is not known as it is."""
+    """Return a sentence of typer in the language of the moment; one that is not known as it is."""
     for sentence, pattern in _PATTERNS.items():
         found = pattern.fullmatch(message)
         if found is not None:
@@ -119,7 +119,7 @@ def in_words(message: str) -> str:
 
 
 def command_meant(name: str, known: Sequence[str]) -> str:
-    """A sentence with the command that may have been meant, or nothing."""
+    """Return a sentence with the command that may have been meant, or nothing."""
     other = OTHER_NAMES.get(name.lower())
     return say(" Did you mean {name}?", name=other) if other else meant(name, known, most=1)
 
@@ -214,14 +214,14 @@ class SpokenGroup(_Spoken, TyperGroup):
 
 
 def _called(name: str) -> str:
-    """An option with what it takes, such as <float>, or an argument."""
+    """Return an option with what it takes, such as <float>, or an argument."""
     argument, space, rest = name.partition(" ")
     first = _said(argument) if argument.isupper() or argument.endswith("…") else argument
     return re.sub(r"<[^<>]+>", lambda kind: _said(kind[0]), f"{first}{space}{rest}")
 
 
 def _piece(text: str) -> str:
-    """A piece of a line of usage: a name, which may be in brackets and may be repeated."""
+    """Return a piece of a line of usage: a name, which may be in brackets and may be repeated."""
     found = re.fullmatch(r"([\[{]*)(.*?)([\]}]*(?:\.\.\.)?)", text)
     whole = _said(text)
     if found is None or whole != text:
@@ -230,7 +230,7 @@ def _piece(text: str) -> str:
 
 
 def _said(text: str) -> str:
-    """A text in the language of the moment, whether it was said before or not."""
+    """Return a text in the language of the moment, whether it was said before or not."""
     return again(text) if isinstance(text, Said) else say(inspect.cleandoc(text))
 
 

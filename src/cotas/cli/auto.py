@@ -87,7 +87,7 @@ def train_auto(
 
 
 def _board(search: Halving, command: str) -> list[Rival]:
-    """The lines of the leaderboard, each with what trains it again."""
+    """Return the lines of the leaderboard, each with what trains it again."""
     return [
         replace(leader_of(trial), command=again(trial, search.trials, command))
         for trial in search.leaderboard()
@@ -95,7 +95,7 @@ def _board(search: Halving, command: str) -> list[Rival]:
 
 
 def _cut_short(search: Halving, wanted: list[Candidate], seconds: float) -> Iterator[str]:
-    """What was not tried because the time was up, or somebody ended the search."""
+    """Yield what was not tried because the time was up, or somebody ended the search."""
     known = {trial.candidate.label for trial in search.trials}
     tried, count = len(known & {each.label for each in wanted}), len(wanted)
     if search.interrupted and tried < count:
@@ -116,7 +116,7 @@ def _cut_short(search: Halving, wanted: list[Candidate], seconds: float) -> Iter
 def search_of(
     task: str, X: Any, y: AnyArray, seed: int, groups: AnyArray | None = None, **limits: Any
 ) -> Halving:
-    """A search on such a table; `limits` are those of `Halving`."""
+    """Return a search on such a table; `limits` are those of `Halving`."""
     parts = parts_of(y, task, seed, groups)
     first = 1 if len(y) >= FEW_ROWS else len(parts) // REPEATS
     given: dict[str, Any] = {"first": first, "beside": partial(beside, y=y, seed=seed), **limits}
@@ -125,7 +125,7 @@ def search_of(
 
 
 def candidates(task: str, X: Any, y: AnyArray, seed: int) -> list[Candidate]:
-    """The settings to try, those of different families by turns, the usual ones first."""
+    """Return the settings to try, those of different families by turns, the usual ones first."""
     families = _classifiers(X) if task == "classification" else _regressors(X, y)
     turns = itertools.zip_longest(*(list(family) for family in families))
     pairs = (pair for turn in turns for pair in turn if pair is not None)
@@ -133,7 +133,7 @@ def candidates(task: str, X: Any, y: AnyArray, seed: int) -> list[Candidate]:
 
 
 def beside(candidate: Candidate, y: AnyArray, seed: int) -> list[Candidate]:
-    """The settings half a step away, in one parameter each."""
+    """Return the settings half a step away, in one parameter each."""
     given, found = candidate.given, list[dict[str, Any]]()
     if "lam" in given:
         found += [{"lam": given["lam"] * by} for by in (PENALTY_STEP, 1 / PENALTY_STEP)]
@@ -158,7 +158,7 @@ def _candidate(name: str, given: dict[str, Any], y: AnyArray, seed: int) -> Cand
 
 
 def typed(trial: Trial) -> tuple[str, dict[str, Any]]:
-    """The name of a setting and its parameters, as they are typed to train it again."""
+    """Return the name of a setting and its parameters, as they are typed to train it again."""
     told = in_parts(trial.candidate.given)
     rounds = getattr(trial.settled, "n_estimators", None)
     if rounds is not None:
@@ -168,7 +168,7 @@ def typed(trial: Trial) -> tuple[str, dict[str, Any]]:
 
 
 def again(trial: Trial, trials: Iterable[Trial], command: str) -> str:
-    """The command that trains a setting, or a blend of them, without looking for it."""
+    """Return the command that trains a setting, or a blend of them, without looking for it."""
     if trial.candidate.name != BLEND:
         return trained_by(command, *typed(trial))
     known = {each.label: each for each in trials}
@@ -201,7 +201,7 @@ def _regressors(X: Any, y: AnyArray) -> list[Family]:
 
 
 def _by_weight(name: str, unit: float) -> Family:
-    """λ from a hundred units down to a hundredth, the middle first."""
+    """Compute λ from a hundred units down to a hundredth, the middle first."""
     for weight in _from_the_middle(WEIGHTS):
         yield name, {"lam": unit / weight * (0.01 if name in ("ridge", "elastic-net") else 1.0)}
 
@@ -272,7 +272,7 @@ def _tell(session: Session, trial: Trial) -> None:
 
 
 def leader_of(trial: Trial) -> Rival:
-    """A line of the leaderboard."""
+    """Return a line of the leaderboard."""
     return Rival(
         trial.label,
         trial.seconds,

@@ -68,7 +68,7 @@ def open_prepared(
 
 
 def text_of(options: Any) -> tuple[tuple[str, Any], ...]:
-    """How text tables are written, as far as it was said."""
+    """Tell how text tables are written, as far as it was said."""
     return tuple(sorted((name, value) for name, value in options.reading().items() if value))
 
 
@@ -102,7 +102,7 @@ class Learned:
     some_rows: Any = None  # a frame, where the table has named columns
 
     def remarks(self, task: str, keep: Sequence[str]) -> list[Remark]:
-        """What looks suspicious about the rows drawn."""
+        """Return what looks suspicious about the rows drawn."""
         if self.some_rows is None:
             return []
         table = Table(self.some_rows, self.some_targets, str(self.pages.folder), "pages")
@@ -179,7 +179,7 @@ def _split(session: Session, pages: Pages, share: float) -> tuple[Pages, Pages |
 
 
 def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) -> Quality:
-    """What the first pages say about the model, against always giving the same answer.
+    """Return what the first pages say about the model, against always giving the same answer.
 
     They are in a random order; the answer is that of the rows drawn to learn the columns from.
     """
@@ -347,7 +347,7 @@ class Wrong:
 def _train(
     session: Session, training: Pages, y: AnyArray, settings: Settings, threads: int
 ) -> tuple[Any, float]:
-    """The model, in no more threads than have room, and the seconds that it took."""
+    """Return the model, in no more threads than have room, and the seconds that it took."""
     task = settings.task
     name = settings.model or DEFAULTS[task]
     check_suits(name, task)
@@ -374,7 +374,7 @@ def _train(
 
 
 def _errors(model: Any, pages: Pages, task: str) -> dict[str, Any]:
-    """The share of wrong predictions, or the root of the mean square and R²."""
+    """Return the share of wrong predictions, or the root of the mean square and R²."""
     if task == "regression":
         rms, r2 = squared_error(model, pages)
         return {"rows": pages.n_rows, "error": rms, "r2": r2}

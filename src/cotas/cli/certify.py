@@ -150,7 +150,7 @@ def _training_rows(saved: Saved, table: Table) -> AnyArray:
 
 
 def proofs(saved: Saved, table: Table, rows: AnyArray, y: AnyArray, max_time: float) -> Proofs:
-    """Everything that can be proved about a model from its data."""
+    """Return everything that can be proved about a model from its data."""
     X = saved.input_of(table, rows if len(rows) < table.n_rows else None)
     found = cotas.certify(saved.estimator, X, y, max_time=max_time)
     objections: list[str] = []

@@ -73,7 +73,7 @@ OF_MODELS = {
 
 
 def code_of(error: BaseException) -> int:
-    """The exit code for an error."""
+    """Return the exit code for an error."""
     kinds: tuple[tuple[type[BaseException], int], ...] = (
         (UsageError, WRONG_USE),
         (UnusedWishError, WRONG_USE),
@@ -141,13 +141,13 @@ _SHARED = {"json_": Json, "quiet": Quiet, "debug": Debug}
 
 
 def _option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> Any:
-    """An option of a command."""
+    """Return an option of a command."""
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
 def as_command(name: str, function: Callable[..., None]) -> Any:
-    """A command of typer from a function of a Session and its options."""
+    """Return a command of typer from a function of a Session and its options."""
     hints = get_type_hints(function, include_extras=True)
     own = list(inspect.signature(function).parameters.values())[1:]
     groups = {p.name: hints[p.name] for p in own if is_dataclass(hints[p.name])}
@@ -187,7 +187,7 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
 
 
 def _was_typed(context: Any, name: str) -> bool:
-    """Whether an option was given, and is not there by default."""
+    """Tell whether an option was given, and is not there by default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 

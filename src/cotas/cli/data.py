@@ -120,7 +120,7 @@ def _refuse_infinite(table: Table, target: str | None) -> None:
 
 
 def _dates_alone(table: Table, others: Collection[str | None]) -> Table:
-    """The table, in whose columns of dates the few cells that are none are missing.
+    """Return the table, in whose columns of dates the few cells that are none are missing.
 
     It is done before rows are told apart: all are held to one measure, in the rows of the file.
     """
@@ -145,7 +145,7 @@ def refuse_reading(name: str, text: TextOptions) -> None:
 
 
 def preparation_of(table: Table, columns: Columns) -> Preparation:
-    """How the columns of this table are to be prepared."""
+    """Tell how the columns of this table are to be prepared."""
     from cotas.preparation.preparation import Preparation
 
     if not table.has_names:
@@ -158,7 +158,7 @@ def preparation_of(table: Table, columns: Columns) -> Preparation:
 
 
 def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[Table, str | None]:
-    """The column to predict if none was named: one that is called so, or the last."""
+    """Return the column to predict if none was named: one that is called so, or the last."""
     if target is not None or table.target is not None or not table.has_names:
         return table, target
     dropped = set(names_among(drop, table.names))
@@ -185,14 +185,14 @@ def _with_a_target(table: Table, target: str | None, drop: list[str]) -> tuple[T
 
 
 def target_name(table: Table, target: str | None, drop: list[str]) -> str:
-    """The name of the column to predict, of a table with names."""
+    """Return the name of the column to predict, of a table with names."""
     _, found = _with_a_target(table, _by_number(table, target), drop)
     assert found is not None
     return found
 
 
 def _by_number(table: Table, target: str | None) -> str | None:
-    """A column without a name can be called by its number, the last one by -1."""
+    """Return a column without a name can be called by its number, the last one by -1."""
     if target is None or not table.has_names or target in table.names:
         return target
     try:
@@ -210,7 +210,7 @@ def _by_number(table: Table, target: str | None) -> str | None:
 
 
 def builtin(name: str, source: str) -> Table:
-    """One of the data sets that come with the packages."""
+    """Return one of the data sets that come with the packages."""
     if name not in BUILTIN:
         known = ", ".join(f"builtin:{each}" for each in BUILTIN)
         raise UsageError(
@@ -264,7 +264,7 @@ def read_as_classes(y: Any, name: str | None) -> list[Remark]:
 
 
 def target_of(table: Table, task: str, model: str | None = None) -> tuple[Table, Any, str]:
-    """The table, its target as the estimators take it, and the task.
+    """Return the table, its target as the estimators take it, and the task.
 
     If that is "auto" it is the task of the model, or else told from the target; the table then has
     a remark if that can be taken in two ways.
@@ -300,7 +300,7 @@ def target_of(table: Table, task: str, model: str | None = None) -> tuple[Table,
 
 
 def labels_or_numbers(table: Table, task: str) -> Any:
-    """The target for a task: classes as they were written, or numbers."""
+    """Return the target for a task: classes as they were written, or numbers."""
     values = table.classes() if task == "classification" else table.target
     try:
         return as_target(values, task, table.target_name)

@@ -89,7 +89,7 @@ def explain(
 
 
 def facts_of(saved: Saved) -> dict[str, str]:
-    """What the model is, and the numbers it is known by."""
+    """Return what the model is, and the numbers it is known by."""
     estimator, recipe = saved.estimator, saved.recipe
     kind = type(estimator).__name__
     name = next((name for name, known in NAMES.items() if known == kind), kind)
@@ -165,20 +165,20 @@ def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
 
 
 def shown_names(saved: Saved) -> dict[str, str]:
-    """What the columns are called in the language of the moment."""
+    """Return what the columns are called in the language of the moment."""
     prepared = isinstance(saved.model, PreparedModel)
     shown = saved.model.preparation_.shown_names() if prepared else saved.names
     return dict(zip(saved.names, shown, strict=True))
 
 
 def _standardized(saved: Saved) -> bool:
-    """Whether the columns were divided by their deviations before the training."""
+    """Tell whether the columns were divided by their deviations before the training."""
     model = saved.model
     return isinstance(model, PreparedModel) and model.preparation_.layout_ != "sparse"
 
 
 def importances_of(saved: Saved) -> list[tuple[str, float]]:
-    """Columns by their part in the gain of boosted trees."""
+    """Return columns by their part in the gain of boosted trees."""
     values = getattr(saved.estimator, "feature_importances_", None)
     if values is None:
         return []
@@ -247,7 +247,7 @@ def export(
 
 
 def _called(saved: Saved, names: list[str]) -> list[str]:
-    """What the columns are called in the language of the moment."""
+    """Return what the columns are called in the language of the moment."""
     called = shown_names(saved)
     return [called.get(name, name) for name in names]
 
@@ -266,7 +266,7 @@ def _ready(saved: Saved) -> tuple[Any, list[str], bool]:
 
 
 def _in_original_units(model: PreparedModel) -> Any:
-    """The same linear function of the columns before they were standardized."""
+    """Return the same linear function of the columns before they were standardized."""
     estimator = copy.copy(model.estimator_)
     pairs = model.in_original_units()
     rows = np.array([list(weights.values()) for weights, _ in pairs])

@@ -95,7 +95,7 @@ def info(session: Session) -> None:
 
 
 def _lines(content: dict[str, Any]) -> dict[str, str]:
-    """A line for each fact, in the language of the reader."""
+    """Return a line for each fact, in the language of the reader."""
     none, memory = say("none"), content["memory"]
     size = say("{size:.1f} GB", size=memory / 1e9) if memory else say("unknown")
     absent = [name for name, found in content["packages"].items() if found is None]
@@ -129,7 +129,7 @@ def _pools(blas: dict[str, Any]) -> str:
 
 
 def _extra_of(package: str) -> str:
-    """The extra that would install it, if there is one."""
+    """Return the extra that would install it, if there is one."""
     return next((f" [{extra}]" for extra, some in EXTRAS.items() if package in some), "")
 
 
@@ -146,7 +146,7 @@ def _optional() -> dict[str, str | None]:
 
 
 def _system() -> dict[str, str]:
-    """The processor by the name that the loops are compiled for."""
+    """Return the processor by the name that the loops are compiled for."""
     from numba.core.codegen import ll  # llvmlite, which Numba brings along
 
     bits = f"{sys.maxsize.bit_length() + 1} bit"
@@ -159,7 +159,7 @@ def _system() -> dict[str, str]:
 
 
 def _blas() -> dict[str, Any]:
-    """The BLAS that NumPy was built with, and the libraries in memory that have threads."""
+    """Return the BLAS that NumPy was built with, and the libraries in memory that have threads."""
     import scipy.linalg  # noqa: F401  brings its own
 
     built: Any = np.show_config("dicts")
@@ -297,7 +297,7 @@ def warmup(session: Session) -> None:
 
 
 def families() -> list[list[str]]:
-    """The models, those that share most of their loops together."""
+    """Return the models, those that share most of their loops together."""
     packages = {name: getattr(cotas, NAMES[name]).__module__.split(".")[1] for name in NAMES}
     return [
         [name for name in NAMES if packages[name] == package]
@@ -323,7 +323,7 @@ def compile_loops(names: Sequence[str]) -> dict[str, float]:
 
 
 def _large_tables() -> Iterator[Any]:
-    """Rows that are binned in compiled loops, with columns of few values and of rare ones.
+    """Yield rows that are binned in compiled loops, with columns of few values and of rare ones.
 
     More than 2¹⁹ entries are searched in threads, by loops of their own. In the last table no two
     columns are of few values.

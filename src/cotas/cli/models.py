@@ -58,7 +58,7 @@ _OF_KERNELS = ("gamma", "sigma", "degree")
 
 
 def task_of(name: str) -> str:
-    """What a model, or a blend of them, is for."""
+    """Return what a model, or a blend of them, is for."""
     if TIMES in name:
         return task_of(blend_in_parts(name)[0][0])
     if name not in NAMES:
@@ -80,7 +80,7 @@ def check_suits(name: str, task: str) -> None:
 
 
 def sensible(task: str, n_rows: int, n_columns: int) -> list[str]:
-    """The models that suit the task and data of this shape, to be compared."""
+    """Return the models that suit the task and data of this shape, to be compared."""
     kernels, trees = n_rows <= MOST_ROWS_FOR_KERNELS, n_columns <= MOST_COLUMNS_FOR_TREES
     if task == "regression":
         names = ["ridge", "least-squares", "lasso", "elastic-net", "huber", "svr"]
@@ -99,7 +99,7 @@ def build(
     callback: Any = None,
     select: str | None = None,
 ) -> tuple[Any, list[str]]:
-    """An estimator with these parameters, and remarks on what was chosen for the user."""
+    """Return an estimator with these parameters, and remarks on what was chosen for the user."""
     with loading():
         kind = getattr(cotas, NAMES[name])
     known = kind().get_params()
@@ -178,7 +178,7 @@ TIMES, _PART = "*", re.compile(r"\s*([^*()+]+)\*\s*([\w-]+)\s*\(([^()]*)\)\s*")
 
 
 def blend_as_typed(parts: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:
-    """What `--model` takes for a blend of these models with these weights."""
+    """Return what `--model` takes for a blend of these models with these weights."""
     words = (
         f"{weight!r}{TIMES}{name}({', '.join(f'{key}={value}' for key, value in told.items())})"
         for name, told, weight in parts
@@ -187,7 +187,7 @@ def blend_as_typed(parts: Iterable[tuple[str, Mapping[str, Any], float]]) -> str
 
 
 def blend_in_parts(typed: str) -> list[tuple[str, dict[str, Any], float]]:
-    """The models, parameters and weights of a blend; all are for the same task."""
+    """Return the models, parameters and weights of a blend; all are for the same task."""
     found = []
     for piece in re.split(r"(?<=\))\s*\+", typed):
         part = _PART.fullmatch(piece)
@@ -203,7 +203,7 @@ def blend_in_parts(typed: str) -> list[tuple[str, dict[str, Any], float]]:
 
 
 def blend_of(typed: str, y: AnyArray, seed: int) -> Any:
-    """The blend that was typed, its models called as in the leaderboard of --model auto."""
+    """Return the blend that was typed, its models called as in the leaderboard of --model auto."""
     from cotas.selection.blend import Blend
 
     parts = blend_in_parts(typed)

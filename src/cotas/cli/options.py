@@ -95,7 +95,7 @@ class TextOptions:
     ] = None
 
     def reading(self) -> dict[str, Any]:
-        """The arguments for who reads the table."""
+        """Return the arguments for who reads the table."""
         return {
             "separator": self.separator,
             "header": self.header,

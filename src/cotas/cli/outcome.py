@@ -69,7 +69,7 @@ def show_classes(session: Session, quality: Quality) -> None:
 
 
 def proof(certificate: Certificate, estimator: Any) -> str:
-    """What one certificate says, in one line."""
+    """Return what one certificate says, in one line."""
     kind = say(certificate.kind)
     if certificate.kind == "none":
         return say("nothing: {why}", why=certificate.statement)
@@ -108,7 +108,7 @@ def proofs(whole: Certificate, estimator: Any) -> list[str]:
 
 
 def whole_in_lines(whole: Certificate, estimator: Any) -> list[str]:
-    """A certificate in full; of a blend a line for each of its models, with its weight."""
+    """Return a certificate in full; of a blend a line for each of its models, with its weight."""
     if whole.kind != MEAN:
         return [str(whole)]
     shares = zip(estimator.weights_, proofs(whole, estimator), strict=False)
@@ -127,7 +127,7 @@ def _proofs_of_members(whole: Certificate, estimator: Any) -> Iterator[str]:
 
 
 def tol_of(certificate: Certificate, estimator: Any) -> float | None:
-    """The relative gap that was asked for, of a part of a blend by its own estimator."""
+    """Return the relative gap that was asked for, of a part of a blend by its own estimator."""
     if certificate.member:
         estimator = estimator.estimators_[estimator.names_.index(certificate.member)]
     return getattr(estimator, "tol", None)
@@ -193,7 +193,7 @@ def tell(session: Session, record: FitRecord, out: Path | None, report: Path | N
 
 
 def recipe(record: FitRecord, zero_based: bool | None, text: TextOptions = NO_WISHES) -> Recipe:
-    """What is stored beside the model."""
+    """Return what is stored beside the model."""
     choice = record.choice
     chosen = ""
     if choice is not None:
@@ -220,7 +220,7 @@ def recipe(record: FitRecord, zero_based: bool | None, text: TextOptions = NO_WI
 
 
 def summary(record: FitRecord) -> list[str]:
-    """The result in a few lines."""
+    """Return the result in a few lines."""
     table, certificate = record.table, record.certificate
     model = model_lines(record.model_name, record.model.estimator_)
     if record.choice is not None:
@@ -277,7 +277,7 @@ def told(
 
 
 def shape(rows: int, columns: int, target: str | None) -> str:
-    """How large a table is, in words."""
+    """Tell how large a table is, in words."""
     return say(
         "{rows} rows, {columns} columns, target {target}"
         if columns != 1
@@ -289,7 +289,7 @@ def shape(rows: int, columns: int, target: str | None) -> str:
 
 
 def model_lines(name: str, estimator: Any) -> list[tuple[str, str]]:
-    """The model with its parameters; of a blend a line for each model, with its weight."""
+    """Return the model with its parameters; of a blend a line for each model, with its weight."""
     if not isinstance(estimator, Blend):
         return [(say("model"), f"{name} ({shown_parameters(estimator)})")]
     shares = telling_parameters(estimator, ()).items()
@@ -309,7 +309,7 @@ def _error(found: Mapping[str, Any], quality: Quality | None) -> str:
 
 
 def shown_parameters(estimator: Any) -> str:
-    """The parameters that differ from their defaults, or λ at least."""
+    """Return the parameters that differ from their defaults, or λ at least."""
     shown = telling_parameters(estimator, ("lam",))
     shown.pop("random_state", None)  # the seed of the command
     words = ", ".join(f"{name}={short(value)}" for name, value in shown.items())

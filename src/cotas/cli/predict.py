@@ -105,7 +105,7 @@ def predict(
 def _parts(
     session: Session, saved: Saved, data: str, rows: int, text: TextOptions
 ) -> Iterator[Table]:
-    """The table in batches, after its columns were compared with the model's."""
+    """Yield the table in batches, after its columns were compared with the model's."""
     recipe = saved.recipe
     if data.startswith("builtin:"):
         refuse_reading(data, text)
@@ -140,14 +140,14 @@ def _parts(
 
 
 def _spelled_target(saved: Saved) -> list[str]:
-    """The target if its classes are words, which may look like numbers: $5."""
+    """Return the target if its classes are words, which may look like numbers: $5."""
     named = saved.recipe is not None and saved.recipe.target is not None
     words = np.asarray(getattr(saved.estimator, "classes_", [])).dtype.kind in "UO"
     return [str(saved.recipe.target)] if named and words and saved.recipe is not None else []
 
 
 def _never_read(preparation: Preparation, kept: Sequence[str]) -> Iterator[str]:
-    """Values that a model learned from a frame, and that cells of text are never read as."""
+    """Yield values that a model learned from a frame, and that cells of text are never read as."""
     for name, known in zip(preparation.category_names_, preparation.categories_, strict=True):
         gone = words_for_missing((), kept)
         lost = [word for word in known if word in gone or word != word.strip()]
@@ -161,7 +161,7 @@ def _never_read(preparation: Preparation, kept: Sequence[str]) -> Iterator[str]:
 
 
 def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) -> Answers:
-    """The cells of the table as they came, and the columns of the predictions."""
+    """Return the cells of the table as they came, and the columns of the predictions."""
     pl = polars()
     X, model = tally.prepared(saved, _as_numbers(saved, table)), saved.estimator
     found: dict[str, Any] = {}
@@ -219,7 +219,7 @@ def _add(found: dict[str, Any], name: str, values: Any, saved: Saved) -> None:
 
 
 def _with_target(saved: Saved, table: Table) -> BoolArray | None:
-    """Which rows have a target; None if the table has no such column."""
+    """Tell which rows have a target; None if the table has no such column."""
     if table.target is not None:
         return np.ones(table.n_rows, np.bool_)
     name = None if saved.recipe is None else saved.recipe.target
@@ -230,7 +230,7 @@ def _with_target(saved: Saved, table: Table) -> BoolArray | None:
 
 
 def _truth(saved: Saved, table: Table) -> AnyArray | None:
-    """The targets of the rows that have one."""
+    """Return the targets of the rows that have one."""
     if table.target is None and saved.recipe is not None:
         table = table.with_target(saved.recipe.target, "drop")
     values = np.asarray(table.target)
@@ -267,7 +267,7 @@ class Answers:
         return self.found if self.given is None else self.given.cells.hstack(self.found)
 
     def like(self, first: Answers) -> Any:
-        """All columns in the order of the first part, of which this may be another file."""
+        """Return all columns in the order of the first part, of which this may be another file."""
         names, own = first.frame.columns, self.frame
         odd = sorted(set(names) ^ set(own.columns))
         if odd:
@@ -284,7 +284,7 @@ class Answers:
 
 
 def in_csv(answers: Iterator[Answers], safe: bool) -> Iterator[bytes]:
-    """The answers part by part; rows of a text table in its own words and its own dialect."""
+    """Yield the answers part by part; rows of a text table in its own words and its own dialect."""
     harmless = without_formulas if safe else (lambda frame: frame)
     first: Answers | None = None
     for answer in answers:
@@ -353,14 +353,14 @@ def _words_of(frame: Any) -> list[str]:
 
 
 def _runs(frame: Any) -> AnyArray:
-    """Which rows have a cell that a spreadsheet would run."""
+    """Tell which rows have a cell that a spreadsheet would run."""
     cells = [_would_run(name).fill_null(False) for name in _words_of(frame)]
     found = frame.select(runs=polars().any_horizontal(cells)) if cells else None
     return np.zeros(frame.height, np.bool_) if found is None else found["runs"].to_numpy()
 
 
 def without_formulas(frame: Any) -> Any:
-    """The frame with an apostrophe before words, and names, that spreadsheets would run.
+    """Return the frame with an apostrophe before words, and names, that spreadsheets would run.
 
     `=HYPERLINK(…)` in a cell of somebody else's table would run when the answers are opened.
     """

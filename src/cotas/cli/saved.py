@@ -169,13 +169,13 @@ class Saved:
         return hasattr(self.model, "predict_proba")
 
     def probabilities_of(self, X: Any) -> AnyArray:
-        """The probability of each class, of rows as `estimator` takes them."""
+        """Return the probability of each class, of rows as `estimator` takes them."""
         if isinstance(self.model, PreparedModel):
             return self.model.probabilities_of(X)
         return np.asarray(self.model.predict_proba(X))
 
     def seen_before(self) -> TrainedOn | None:
-        """What compares rows with those of the training, if the file tells of these."""
+        """Return what compares rows with those of the training, if the file tells of these."""
         if self.recipe is None or self.recipe.rows is None or self.data is None:
             return None
         return TrainedOn(self.data, np.asarray(self.recipe.rows), self.recipe.n_rows)
@@ -203,7 +203,7 @@ class Saved:
         return frame
 
     def _of_its_width(self, X: Any) -> Any:
-        """The rows, if they have as many columns as the model takes."""
+        """Return the rows, if they have as many columns as the model takes."""
         width = getattr(self.model, "n_features_in_", X.shape[1])
         if X.shape[1] != width:
             raise ModelFileError(

@@ -109,7 +109,7 @@ def _console(stderr: bool = False) -> Console:
 
 
 def plain(value: Any) -> Any:
-    """Values that JSON knows; NaN and infinities become None and words."""
+    """Return values that JSON knows; NaN and infinities become None and words."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -148,7 +148,7 @@ _OF_THE_CHOICE = {
 
 
 def trained_by(command: str, model: str, parameters: Mapping[str, Any]) -> str:
-    """A command of `fit` with another model, and without how one was to be chosen."""
+    """Return a command of `fit` with another model, and without how one was to be chosen."""
     words, kept = iter(shlex.split(command)), list[str]()
     for word in words:
         option, equals, _ = word.partition("=")
@@ -227,7 +227,7 @@ class Watcher:
 
 
 def _gap_of(report: Any) -> float | None:
-    """The relative gap that the checker proves at this point, if the report carries one."""
+    """Return the relative gap that the checker proves at this point, if the report carries one."""
     certificate = getattr(report, "certificate", None)
     if certificate is None or callable(certificate):
         return None

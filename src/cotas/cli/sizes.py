@@ -26,7 +26,7 @@ FROM_PAGES, OF_A_THREAD, ROW_GROUPS = 8 * 10**8, 4 * 10**7, 1.5
 
 
 def parse_size(words: str) -> int:
-    """The bytes of a size such as 2GB, 500M or 1.5g.
+    """Return the bytes of a size such as 2GB, 500M or 1.5g.
 
     >>> parse_size("2GB"), parse_size("1.5 g"), parse_size("300MB")
     (2000000000, 1500000000, 300000000)
@@ -42,7 +42,7 @@ def parse_size(words: str) -> int:
 
 
 def free_memory() -> int | None:
-    """The bytes of memory that are free; None where the system does not say."""
+    """Return the bytes of memory that are free; None where the system does not say."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if "MemAvailable" in line)
@@ -71,7 +71,7 @@ class TooBig:
         return max(1, int(left // OF_A_THREAD))
 
     def words(self) -> str:
-        """Why it is read from pages."""
+        """Tell why it is read from pages."""
         return say(
             "In memory this table would take about {needed:.1f} GB, and {allowed:.1f} GB are "
             "allowed: its rows are read from pages on disk.",
@@ -81,7 +81,7 @@ class TooBig:
 
 
 def too_big(data: str, memory: str | None) -> TooBig | None:
-    """Whether a table has to be read from pages, by the sizes of its files."""
+    """Tell whether a table has to be read from pages, by the sizes of its files."""
     given = None if memory is None else parse_size(memory)
     if given is not None and given < LEAST_MEMORY:
         raise UsageError(
@@ -147,5 +147,5 @@ def _refuse_memory(given: int | None) -> None:
 
 
 def _surely_fit(files: list[Path], allowed: int) -> bool:
-    """Whether files are so small that they fit even if they are well compressed."""
+    """Tell whether files are so small that they fit even if they are well compressed."""
     return BASE + COPIES * 20 * sum(file.stat().st_size for file in files) < allowed

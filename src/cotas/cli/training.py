@@ -73,11 +73,11 @@ class SplitTable:
     groups: AnyArray | None = None
 
     def groups_of_training(self) -> AnyArray | None:
-        """What must stay together, of the rows to train on."""
+        """Return what must stay together, of the rows to train on."""
         return None if self.groups is None else self.groups[self.train]
 
     def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
-        """The features and the targets of some rows."""
+        """Return the features and the targets of some rows."""
         return self.table.take(rows), self.y[rows]
 
 
@@ -101,7 +101,7 @@ def check_share(share: float) -> None:
 
 
 def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, list[Remark]]:
-    """All rows to train on if none are to be held out, or if there are too few."""
+    """Return all rows to train on if none are to be held out, or if there are too few."""
     share = settings.hold_out
     check_share(share)
     if table.has_names:
@@ -193,7 +193,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
 
 
 def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Iterator[Remark]:
-    """Columns that were left out in training because no value of theirs comes often."""
+    """Yield columns that were left out in training because no value of theirs comes often."""
     known = {one.column for one in said}
     for name, kind in preparation.dropped_:
         if kind == "text" and name not in known:
@@ -204,7 +204,7 @@ def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Ite
 def train_one(
     session: Session, name: str, rows: SplitTable, settings: Settings, made: Any = None
 ) -> Trained:
-    """One model on the training rows, with λ chosen on some of them if that was asked for.
+    """Return one model on the training rows, with λ chosen on some of them if that was asked for.
 
     `made` is the estimator, where others have chosen its parameters.
     """
@@ -255,7 +255,7 @@ def train_one(
 
 
 def in_lines(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """What was warned of, each thing once and in one line."""
+    """Return what was warned of, each thing once and in one line."""
     return tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
 
 
@@ -298,7 +298,7 @@ def _chosen(
     settings: Settings,
     bar: bool | None,
 ) -> tuple[Any, Any]:
-    """The estimator with the chosen value of a parameter, and how it was chosen."""
+    """Return the estimator with the chosen value of a parameter, and how it was chosen."""
     X, y, groups = rows
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
@@ -327,7 +327,7 @@ def _chosen(
 def sample_of(
     model: PreparedModel, rows: SplitTable, which: IntArray, prepared: Any = None
 ) -> Sample:
-    """What the model says about some rows, prepared if they are, and how wrong that is."""
+    """Return what the model says about some rows, prepared if they are, and how wrong that is."""
     truth, estimator = rows.y[which], model.estimator_
     X = model.prepare(rows.take(which)[0]) if prepared is None else prepared
     predictions = np.asarray(estimator.predict(X))
@@ -366,7 +366,7 @@ def _record(rows: SplitTable, one: Trained, settings: Settings, remarks: list[Re
 
 
 def measured(record: FitRecord, rows: SplitTable, settings: Settings) -> FitRecord:
-    """The record with what the rows held out say, and the bound that they prove."""
+    """Return the record with what the rows held out say, and the bound that they prove."""
     confidence = settings.confidence
     if len(rows.test) == 0:
         groups = rows.groups_of_training()
@@ -386,7 +386,7 @@ def measured(record: FitRecord, rows: SplitTable, settings: Settings) -> FitReco
 def _quality(
     record: FitRecord, sample: Sample, confidence: float, groups: AnyArray | None
 ) -> Quality:
-    """What a sample says about the model, against always giving the same answer."""
+    """Return what a sample says about the model, against always giving the same answer."""
     trained = record.training.truth
     if record.task == "regression":
         return quality_of_numbers(sample.truth, sample.predictions, trained, confidence, groups)
@@ -397,7 +397,7 @@ def _quality(
 
 
 def rival_of(rows: SplitTable, one: Trained, sample: Sample) -> Rival:
-    """How one of several models did."""
+    """Tell how one of several models did."""
     certificate = one.model.certificate_
     has_gap = certificate.kind in OPTIMIZATION and not certificate.vacuous
     gap = certificate.relative_gap if has_gap else None

@@ -19,7 +19,7 @@ def row_spans(X: Matrix, entries: float | None = None) -> list[slice]:
 
 
 def row_block(X: Matrix, span: slice) -> Matrix:
-    """Some rows in double precision."""
+    """Return some rows in double precision."""
     return X[span].astype(np.float64, copy=False)
 
 

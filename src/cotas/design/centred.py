@@ -59,7 +59,7 @@ class CentredColumns:
             self.scale[self.scale == 0.0] = 1.0
 
     def _is_constant(self, j: int) -> bool:
-        """Whether all entries of the rows with a weight are equal."""
+        """Tell whether all entries of the rows with a weight are equal."""
         column = self.X[:, [j]].toarray()[:, 0] if self.sparse else self.X[:, j]
         used = column[self.weights > 0]
         return bool((used == used[0]).all())
@@ -69,7 +69,7 @@ class CentredColumns:
         return np.asarray(self.n * 2.0**-52 * np.abs(self.mean))
 
     def centred(self, y: FloatArray) -> FloatArray:
-        """y less its weighted mean; zero if y is constant."""
+        """Compute y less its weighted mean; zero if y is constant."""
         if not self.centre:
             return y
         used = y if self._even else y[self.weights > 0]
@@ -79,7 +79,7 @@ class CentredColumns:
         return np.asarray(once - self.weights @ once)
 
     def lengths(self) -> FloatArray:
-        """√Σ sᵢ x̃ᵢⱼ² of each column."""
+        """Compute √Σ sᵢ x̃ᵢⱼ² of each column."""
         if self.sparse:
             total = self._sparse_squares()
         else:
@@ -98,7 +98,7 @@ class CentredColumns:
         return np.asarray(total + np.maximum(1.0 - stored, 0.0) * self.mean**2)
 
     def correlations(self, residual: FloatArray) -> FloatArray:
-        """Σ sᵢ x̃ᵢⱼ rᵢ of each column; each column of a matrix of residuals on its own."""
+        """Compute Σ sᵢ x̃ᵢⱼ rᵢ of each column; each column of a matrix of residuals on its own."""
         weighted = (self.weights * residual.T).T
         found = self._transposed(weighted)
         if self.centre:
@@ -106,26 +106,26 @@ class CentredColumns:
         return np.asarray((found.T / self.scale).T) if self.standardize else found
 
     def start(self, target: FloatArray, square: float) -> FloatArray:
-        """The correlations with y itself, zero where they are nothing but rounding."""
+        """Return the correlations with y itself, zero where they are nothing but rounding."""
         c = self.correlations(target)
         noise = self.rounding() / self.scale * np.sqrt(square)
         return np.asarray(np.where(np.abs(c) <= noise, 0.0, c))
 
     def combination(self, chosen: IntArray, beta: FloatArray) -> FloatArray:
-        """Σ x̃ⱼ βⱼ over the chosen columns."""
+        """Compute Σ x̃ⱼ βⱼ over the chosen columns."""
         factors = beta / self.scale[chosen]
         columns = self.X[:, chosen]
         return np.asarray(times(columns, factors) - self.mean[chosen] @ factors)
 
     def gram(self, some: IntArray, others: IntArray) -> FloatArray:
-        """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
+        """Compute Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
         found = self._sparse_gram(some, others) if self.sparse else self._dense_gram(some, others)
         if self.standardize:
             found /= np.multiply.outer(self.scale[some], self.scale[others])
         return found
 
     def gram_with_all(self, some: IntArray) -> FloatArray:
-        """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and every k."""
+        """Compute Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and every k."""
         if self.sparse:
             return self.gram(some, np.arange(self.p))
         chosen = np.asarray(self.X[:, some], dtype=np.float64) - self.mean[some]

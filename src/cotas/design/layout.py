@@ -51,7 +51,7 @@ def unlocked(array: AnyArray) -> AnyArray:
 
 
 def as_design(X: Matrix, by: Literal["rows", "columns"] = "rows") -> Design:
-    """The rows (or columns) of a dense, CSR or CSC matrix as a design.
+    """Return the rows (or columns) of a dense, CSR or CSC matrix as a design.
 
     Nothing is copied when X already lies along the requested vectors: C-contiguous or CSR by
     rows, Fortran-contiguous or CSC by columns. Otherwise one copy in that layout is made, since
@@ -70,7 +70,7 @@ def as_design(X: Matrix, by: Literal["rows", "columns"] = "rows") -> Design:
 def standardized(
     rows: Dense | Csr, centre: FloatArray, stretch: FloatArray
 ) -> StandardizedDense | StandardizedCsr:
-    """The same rows less the centre and times the stretch, without touching the matrix."""
+    """Return the same rows less the centre and times the stretch, without touching the matrix."""
     if isinstance(rows, Dense):
         return StandardizedDense(rows.X, centre, stretch)
     return StandardizedCsr(*rows, centre * stretch, stretch)

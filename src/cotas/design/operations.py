@@ -14,7 +14,7 @@ from cotas.loops import generic
 
 @generic
 def dot(vectors: Any, i: int, w: FloatArray) -> float:  # type: ignore[empty-body]
-    """xᵢ · w"""
+    """Compute xᵢ · w"""
 
 
 @generic
@@ -34,14 +34,14 @@ def add_squares(vectors: Any, i: int, a: float, w: FloatArray) -> None:
 
 @generic
 def norm2(vectors: Any, i: int) -> float:  # type: ignore[empty-body]
-    """‖xᵢ‖²"""
+    """Compute ‖xᵢ‖²"""
 
 
 @generic
 def n_vectors(vectors: Any) -> int:  # type: ignore[empty-body]
-    """How many vectors there are."""
+    """Tell how many vectors there are."""
 
 
 @generic
 def n_features(vectors: Any) -> int:  # type: ignore[empty-body]
-    """How many coordinates each vector has."""
+    """Tell how many coordinates each vector has."""

@@ -12,7 +12,7 @@ from cotas.device.rows import DeviceRows, mean_of
 
 
 def expand_on(device: Any, spec: Any, vectors: Matrix, coef: FloatArray, A: Matrix) -> FloatArray:
-    """Σ aᵢ k(xᵢ, x) for each row x of A, in double precision, one column for each machine.
+    """Compute Σ aᵢ k(xᵢ, x) for each row x of A, in double precision, one column for each machine.
 
     The support vectors stay on the device; the rows of A travel there piece by piece.
     """

@@ -29,7 +29,7 @@ def check_device(given: Any) -> None:
 
 
 def device_for(given: str, spec: Any, values: int) -> Any:
-    """The device for so many values of a kernel: of PyTorch, or None for NumPy and Numba."""
+    """Return the device for so many values of a kernel: of PyTorch, or None for NumPy and Numba."""
     check_device(given)
     if given == "cpu" or (given == "auto" and (values < WORTH_A_DEVICE or not _has_card())):
         return None
@@ -58,5 +58,5 @@ def _has_card() -> bool:
 
 
 def in_short(error: Exception) -> str:
-    """The first line of an error of a device, which can be a page long."""
+    """Return the first line of an error of a device, which can be a page long."""
     return (str(error).splitlines() or [type(error).__name__])[0][:300]

@@ -37,7 +37,7 @@ class DeviceRows:
             self.whole = joined([self._sent(X[piece]) for piece in self.pieces()])
 
     def pieces(self) -> Iterator[slice]:
-        """The rows in pieces that may travel."""
+        """Yield the rows in pieces that may travel."""
         step = max(1, PIECE // (8 * max(1, self.X.shape[1])))
         for start in range(0, max(1, self.n), step):
             yield slice(start, min(start + step, self.n))
@@ -48,13 +48,13 @@ class DeviceRows:
         return converted(see(self.spec, given.double(), self.centre), self.dtype)
 
     def take(self, which: Any) -> Side:
-        """The rows with these numbers, in the shape of `which`, a tensor on the device."""
+        """Return the rows with these numbers, in the shape of `which`, a tensor on the device."""
         if self.whole is not None:
             return self.whole.take(which)
         return self._sent(self.X[which.ravel().cpu().numpy()]).shaped(which.shape)
 
     def part(self, which: Any) -> DeviceRows:
-        """Some of the rows as a matrix of their own."""
+        """Return some of the rows as a matrix of their own."""
         if self.whole is None:
             chosen = self.X[which.cpu().numpy()]
             return DeviceRows(self.spec, chosen, self.device, self.dtype, self.centre, self.room)
@@ -63,7 +63,7 @@ class DeviceRows:
         return found
 
     def times(self, right: Side, W: Any) -> Any:
-        """Σⱼ k(xᵢ, zⱼ) w[j, c] for all the rows i."""
+        """Compute Σⱼ k(xᵢ, zⱼ) w[j, c] for all the rows i."""
         if self.whole is not None:
             return product(self.spec, self.whole, right, W)
         out = torch.empty((self.n, W.shape[1]), dtype=self.dtype, device=self.device)
@@ -73,7 +73,7 @@ class DeviceRows:
 
 
 def mean_of(X: Matrix, device: Any) -> Any:
-    """The mean row, in double precision: any row near it serves as well."""
+    """Return the mean row, in double precision: any row near it serves as well."""
     step = max(1, PIECE // (8 * max(1, X.shape[1])))
     total = torch.zeros(X.shape[1], dtype=torch.float64, device=device)
     for start in range(0, X.shape[0], step):
@@ -86,14 +86,14 @@ def mean_of(X: Matrix, device: Any) -> Any:
 
 
 def bytes_of(side: Side) -> int:
-    """The memory that a side takes."""
+    """Return the memory that a side takes."""
     inner = sum(bytes_of(part) for part in side.parts)
     rows = 0 if side.parts else side.rows.nbytes
     return int(rows + inner + (0 if side.note is None else side.note.nbytes))
 
 
 def free_memory(device: Any) -> int:
-    """The bytes that X may take."""
+    """Return the bytes that X may take."""
     if device.type != "cuda":
         return 1 << 62
     free: int = torch.cuda.mem_get_info(device)[0]

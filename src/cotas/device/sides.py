@@ -24,12 +24,12 @@ class Side(NamedTuple):
     parts: tuple[Any, ...] = ()
 
     def take(self, which: Any) -> Side:
-        """Some of the rows."""
+        """Return some of the rows."""
         note = None if self.note is None else self.note[which]
         return Side(self.rows[which], note, tuple(part.take(which) for part in self.parts))
 
     def shaped(self, shape: Any) -> Side:
-        """The rows in another shape, such as (machines, rows)."""
+        """Return the rows in another shape, such as (machines, rows)."""
         note = None if self.note is None else self.note.reshape(shape)
         rows = self.rows.reshape(*shape, self.rows.shape[-1])
         return Side(rows, note, tuple(part.shaped(shape) for part in self.parts))
@@ -41,7 +41,7 @@ class Side(NamedTuple):
 
 
 def is_known(spec: Any) -> bool:
-    """Whether a kernel is all formula: no matrix and no function of the user's own."""
+    """Tell whether a kernel is all formula: no matrix and no function of the user's own."""
     match spec:
         case ("precomputed",) | ("custom" | "features", _):
             return False
@@ -53,7 +53,7 @@ def is_known(spec: Any) -> bool:
 
 
 def see(spec: Any, X: Any, centre: Any) -> Side:
-    """The rows of X, in double precision, as the kernel sees them from the centre."""
+    """Return the rows of X, in double precision, as the kernel sees them from the centre."""
     match spec:
         case ("linear",):
             return Side(X)
@@ -84,7 +84,7 @@ def _radial(u: Any) -> Side:
 
 
 def levelled(X: Any) -> Any:
-    """Each row times a power of two, so that its largest entry is near one."""
+    """Return each row times a power of two, so that its largest entry is near one."""
     if not X.shape[1]:
         return X
     return torch.ldexp(X, -torch.frexp(X.abs().amax(dim=1, keepdim=True)).exponent)
@@ -110,7 +110,7 @@ def padded(columns: int) -> int:
 
 
 def joined(sides: list[Side]) -> Side:
-    """One side of several, one after the other."""
+    """Return one side of several, one after the other."""
     first = sides[0]
     if len(sides) == 1:
         return first
@@ -121,7 +121,7 @@ def joined(sides: list[Side]) -> Side:
 
 
 def diagonal(spec: Any, side: Side) -> Any:
-    """k(x, x) of each row."""
+    """Compute k(x, x) of each row."""
     match spec:
         case ("linear",):
             return (side.rows * side.rows).sum(dim=1)
@@ -145,7 +145,7 @@ def diagonal(spec: Any, side: Side) -> Any:
 
 
 def block(spec: Any, left: Side, right: Side) -> Any:
-    """k of each row on the left with each on the right, a new tensor."""
+    """Compute k of each row on the left with each on the right, a new tensor."""
     match spec:
         case ("linear",):
             return left.rows @ right.rows.mT
@@ -187,12 +187,12 @@ def _power(base: Any, p: int) -> Any:
 
 
 def is_fused(spec: Any, side: Side) -> bool:
-    """Whether a program of ours makes the product without the block."""
+    """Tell whether a program of ours makes the product without the block."""
     return spec[0] in ("rbf", "gaussian") and side.rows.device.type == "cuda"
 
 
 def product(spec: Any, left: Side, right: Side, W: Any) -> Any:
-    """Σⱼ k(xᵢ, zⱼ) w[j, c] of each row i on the left and each column c of W."""
+    """Compute Σⱼ k(xᵢ, zⱼ) w[j, c] of each row i on the left and each column c of W."""
     if is_fused(spec, left):
         from cotas.device.fused import radial_product
 

@@ -91,7 +91,7 @@ class Accuracies:
     bounds: FloatArray
 
     def of(self, name: str) -> FloatArray:
-        """The accuracies of one on new data, a number for each seed."""
+        """Return the accuracies of one on new data, a number for each seed."""
         return np.asarray(self.new[:, self.names.index(name)])
 
     def mean(self, name: str) -> float:
@@ -100,7 +100,7 @@ class Accuracies:
 
 
 def costs(seed: int = 0) -> Costs:
-    """Both costs for F between −3 and 3 (chosen). `seed` changes nothing.
+    """Return both costs for F between −3 and 3 (chosen). `seed` changes nothing.
 
     The log-likelihood y*·ln p + (1 − y*)·ln(1 − p) with p = 1/(1 + e^{−2F}) is −ln(1 + e^{−2yF}).
     """
@@ -139,7 +139,7 @@ def _compared(
     theory: bool = False,
     **sizes: int,
 ) -> Callable[..., Accuracies]:
-    """A function of the seed that compares the algorithms on data that are drawn so."""
+    """Return a function of the seed that compares the algorithms on data that are drawn so."""
 
     def compute(
         seed: int = 0, n: int = 1000, n_estimators: int = 100, repeats: int = REPEATS, **more: int
@@ -166,7 +166,7 @@ gaussians_in_100 = _compared(two_gaussians, Tree(depth=3), theory=True, dimensio
 
 
 def repeated(one: Callable[[int], Accuracies], seed: int, repeats: int) -> Accuracies:
-    """The comparison for `seed` and those after it: a single one shows nothing."""
+    """Return the comparison for `seed` and those after it: a single one shows nothing."""
     return stacked([one(seed + k) for k in range(repeats)])
 
 

@@ -102,7 +102,7 @@ def step_sizes(seed: int = 0, iterations: int = 10) -> Walks:
 
 
 def crossings(walk: Walk, best: FloatArray) -> int:
-    """How many steps led θ₁ from one side of the minimum to the other."""
+    """Tell how many steps led θ₁ from one side of the minimum to the other."""
     side = np.sign(walk.theta[:, 1] - best[1])
     return int((side[1:] * side[:-1] < 0).sum())
 
@@ -166,7 +166,7 @@ def soonest(seed: int = 0, epochs: int = 2) -> tuple[float, float]:
 
 
 def _area() -> tuple[FloatArray, FloatArray]:
-    """The area of the houses, and the price."""
+    """Return the area of the houses, and the price."""
     X, price = houses()
     return X[:, :1], price
 
@@ -224,7 +224,7 @@ def quietly(model: Any, *data: Any) -> Any:
 
 
 def _left(rows: FloatArray, best: FloatArray) -> Callable[[int], float]:
-    """The share of J − J* that k steps of 1/L from START leave, as a function of k.
+    """Return the share of J − J* that k steps of 1/L from START leave, as a function of k.
 
     By the closed form: step k leaves (1 − λ/L)ᵏ of the error along each eigenvector, so
     J − J* = ½ Σ λ (1 − λ/L)²ᵏ e², which falls with k.
@@ -236,7 +236,7 @@ def _left(rows: FloatArray, best: FloatArray) -> Callable[[int], float]:
 
 
 def _needed(share: Callable[[int], float]) -> int:
-    """The first k that leaves a ten-thousandth."""
+    """Return the first k that leaves a ten-thousandth."""
     low, high = 0, 1
     while share(high) > 1e-4:
         low, high = high, 2 * high
@@ -298,7 +298,7 @@ def draw_steps(result: Walks, *axes: Any) -> None:
 
 
 def _section(walks: Walks, theta: FloatArray) -> FloatArray:
-    """J − J* where θ₀ is the best."""
+    """Compute J − J* where θ₀ is the best."""
     points = np.column_stack([np.full(len(theta), walks.best[0]), theta])
     return np.asarray(walks.J(points) - walks.J(walks.best))
 

@@ -42,7 +42,7 @@ class Figure:
     draw: Callable[..., None]
 
     def description(self, lang: str | None = None) -> str:
-        """What it shows, in the language asked for."""
+        """Return what it shows, in the language asked for."""
         with words.lang(lang or words.current()):
             return say(self.english)
 
@@ -89,11 +89,11 @@ class Figure:
         return self.document, not numbers, numbers, self.number
 
     def _is_worded(self) -> bool:
-        """Whether the document has no number for it."""
+        """Tell whether the document has no number for it."""
         return not self.number[0].isdigit()
 
     def source(self) -> str:
-        """Where it is from, so that a reader of the document finds it."""
+        """Tell where it is from, so that a reader of the document finds it."""
         document = DOCUMENTS[self.document]
         if self._is_worded():
             return document

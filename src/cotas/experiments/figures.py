@@ -66,7 +66,7 @@ def reproduce(
 
 
 def ready(folder: str | Path) -> Path:
-    """The folder, made and writable, or an error that says why not: before hours of work."""
+    """Return the folder, made and writable, or an error that says why not: before hours of work."""
     there = Path(folder)
     try:
         there.mkdir(parents=True, exist_ok=True)

@@ -125,14 +125,14 @@ def losses(seed: int = 0, n: int = 400, n_values: int = 21, splits: int = SPLITS
 
 
 def _on_a_split(cs: FloatArray, data: LabelledSample, order: IntArray) -> FloatArray:
-    """The loss for each c on a quarter of the examples, trained on the others."""
+    """Return the loss for each c on a quarter of the examples, trained on the others."""
     held, kept = np.split(order, [round(VALIDATION_SHARE * len(order))])
     part, rest = (LabelledSample(data.X[rows], data.y[rows]) for rows in (kept, held))
     return np.asarray(_losses_along(cs, part, rest)[:, 0])
 
 
 def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> DescentCurve:
-    """J of one parameter: mean hinge loss of θx plus (λ/2)θ², λ = 0.2, η = 0.8 (chosen)."""
+    """Compute J of one parameter: mean hinge loss of θx plus (λ/2)θ², λ = 0.2, η = 0.8 (chosen)."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1, -1)
     z, lam, eta = y * (y + 0.8 * rng.normal(size=n)), 0.2, 0.8
@@ -180,14 +180,14 @@ def surface(seed: int = 0, n: int = 60, iterations: int = 1000) -> Surface:
 
 
 def hinge_objective(data: LabelledSample, lam: float, theta: FloatArray) -> FloatArray:
-    """J(θ) without bias, for each row of `theta`."""
+    """Compute J(θ) without bias, for each row of `theta`."""
     agreement = data.y[:, None] * (data.X @ theta.T)
     loss = np.maximum(0, 1 - agreement).mean(axis=0)
     return np.asarray(loss + lam / 2 * (theta**2).sum(axis=1))
 
 
 def _losses_along(cs: FloatArray, training: LabelledSample, *others: LabelledSample) -> FloatArray:
-    """The mean hinge losses of the machine for each c, on each of the other data."""
+    """Return the mean hinge losses of the machine for each c, on each of the other data."""
     found = np.empty((len(cs), len(others)))
     for k, c in enumerate(cs):
         model = LinearSVM(lam=1 / (c * len(training.y)), tol=1e-7).fit(*training)
@@ -301,7 +301,7 @@ def draw_surface(result: Surface, ax: Any) -> None:
 
 
 def earlier(values: FloatArray) -> FloatArray:
-    """How many of the values before each are equal to it: equal ones are drawn as a pile."""
+    """Tell how many of the values before each are equal to it: equal ones are drawn as a pile."""
     return np.array([float(np.sum(values[:k] == value)) for k, value in enumerate(values)])
 
 

@@ -46,7 +46,7 @@ class Lifted:
 
 
 def _fit(name: str, kernel: Any, seed: int = 0, n: int = 120) -> KernelFit:
-    """The machine on two half circles; λ = 0.001 (chosen) for all three kernels."""
+    """Return the machine on two half circles; λ = 0.001 (chosen) for all three kernels."""
     data = two_moons(seed, n)
     model: Any = KernelSVM(kernel=kernel, lam=LAM, tol=1e-6).fit(*data)
     return KernelFit(
@@ -66,7 +66,7 @@ polynomial = partial(_fit, "polynomial", Polynomial(degree=3, coef0=1.0))
 
 
 def lifted(seed: int = 0, n: int = 120) -> Lifted:
-    """The intuition: φ(x) = (x₁, x₂, x₁² + x₂²), whose inner product is x·z + ‖x‖²‖z‖².
+    """Return the intuition: φ(x) = (x₁, x₂, x₁² + x₂²), whose inner product is x·z + ‖x‖²‖z‖².
 
     The slide shows a picture only. Chosen: a disc inside a ring, and this φ, which can be drawn.
     """
@@ -115,7 +115,7 @@ def draw_lifted(result: Lifted, flat: Any, space: Any) -> None:
 
 
 def _draw_space(figure: Any, result: Lifted) -> Any:
-    """The bowl that the points lie on, and the plane between the two classes."""
+    """Return the bowl that the points lie on, and the plane between the two classes."""
     space = figure.add_subplot(1, 2, 2, projection="3d", computed_zorder=False)
     a, b, c = result.normal
     reach = 1.05 * float(np.abs(result.data.X).max())

@@ -108,7 +108,7 @@ with_bias = partial(halves, theta0=-1.2)
 
 
 def projection(seed: int = 0) -> Projection:
-    """A positive point at random, and its orthogonal projection x⁽⁰⁾."""
+    """Return a positive point at random, and its orthogonal projection x⁽⁰⁾."""
     rng = np.random.default_rng(seed)
     theta, theta0 = np.array([-1.0, 0.6]), -0.5
     length = float(np.linalg.norm(theta))

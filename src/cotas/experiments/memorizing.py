@@ -76,7 +76,7 @@ class MemorisingClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Matrix) -> AnyArray:
-        """The second label within ε of a positive training example, the first elsewhere.
+        """Return the second label within ε of a positive training example, the first elsewhere.
 
         Parameters
         ----------

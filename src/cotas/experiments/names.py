@@ -55,7 +55,7 @@ class Shown:
     figures: tuple[str, ...]
 
     def word(self, lang: str | None = None) -> str:
-        """What it is called in this language, in a word; empty if it has none."""
+        """Return what it is called in this language, in a word; empty if it has none."""
         both = self.words[:2] or ("",)
         return both[-1 if (lang or current()) == "es" else 0]
 
@@ -160,7 +160,7 @@ class UnknownFigureError(ValueError):
 
 
 def slug(name: str) -> str:
-    """A name without capitals, accents and spaces: "Perceptrón medio" is "perceptron-medio".
+    """Return a name without capitals, accents and spaces: "Perceptrón medio" is "perceptron-medio".
 
     A number may have a comma, and a point or nothing before it: "Fig. 3,3", "figura3.3".
     """
@@ -190,7 +190,7 @@ def _table() -> dict[str, list[Shown]]:
 
 
 def find_all(name: str) -> tuple[Figure, ...]:
-    """The figures that a name stands for: a figure, an algorithm, a theorem or a document.
+    """Return the figures that a name stands for: a figure, an algorithm, a theorem or a document.
 
     Parameters
     ----------
@@ -233,12 +233,12 @@ def _near(wanted: str, table: dict[str, list[Shown]]) -> list[str]:
 
 
 def _either(choices: Iterable[str]) -> str:
-    """What can be chosen, in words."""
+    """Return what can be chosen, in words."""
     return say(" or ").join(choices)
 
 
 def find(name: str) -> Figure:
-    """The one figure that a name stands for, as in `find_all`.
+    """Return the one figure that a name stands for, as in `find_all`.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def find(name: str) -> Figure:
 
 
 def other_names(figure: Figure, lang: str | None = None) -> list[str]:
-    """What else a figure is found by: the titles and words of the items that show it."""
+    """Return what else a figure is found by: the titles and words of the items that show it."""
     found: dict[str, None] = {}
     for item in ITEMS:
         if figure.name in item.figures and item.kind != "document":
@@ -273,7 +273,7 @@ def other_names(figure: Figure, lang: str | None = None) -> list[str]:
 
 
 def listing(lang: str | None = None) -> str:
-    """The names, each with its line and what else it is found by."""
+    """Return the names, each with its line and what else it is found by."""
     width = max(map(len, FIGURES))
     lines = []
     for name, figure in FIGURES.items():

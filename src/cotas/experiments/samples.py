@@ -20,12 +20,12 @@ def standard_error(values: Any) -> float:
 
 
 def mean(values: Any) -> float:
-    """The mean of some numbers."""
+    """Return the mean of some numbers."""
     return float(np.mean(np.asarray(values, dtype=np.float64)))
 
 
 def plus_minus(values: Any, digits: int = 1, unit: str = "") -> str:
-    """The mean with its standard error, in per cent if that is the unit: "90.4 ± 1.2%"."""
+    """Return the mean with its standard error, in per cent if that is the unit: "90.4 ± 1.2%"."""
     scale = 100.0 if unit == "%" else 1.0
     middle, error = scale * mean(values), scale * standard_error(values)
     text = f"{middle:.{digits}f} ± {error:.{digits}f}{unit}"
@@ -33,7 +33,7 @@ def plus_minus(values: Any, digits: int = 1, unit: str = "") -> str:
 
 
 def spaced(number: int) -> str:
-    """A large number with its thousands apart."""
+    """Return a large number with its thousands apart."""
     return f"{number:,}".replace(",", " ")
 
 
@@ -66,7 +66,7 @@ class Regression(NamedTuple):
 
 
 def two_groups(seed: int = 0, n: int = 40, gap: float = 15.0, stray: bool = True) -> LabelledSample:
-    """Two groups in the plane that a line separates, for the pictures of margins.
+    """Return two groups in the plane that a line separates, for the pictures of margins.
 
     Documents 000 and 004 print the pictures without the data. Chosen: n/2 points a class, normal
     around (±40, ±20) with deviation 18, those closer than `gap` to the line between the two
@@ -91,7 +91,7 @@ def two_groups(seed: int = 0, n: int = 40, gap: float = 15.0, stray: bool = True
 
 
 def overlapping_groups(seed: int = 0, n: int = 60) -> LabelledSample:
-    """Two normal clouds that overlap, around (±1.2, ±0.8) with deviation 1 (all chosen)."""
+    """Return two normal clouds that overlap, around (±1.2, ±0.8) with deviation 1 (all chosen)."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1, -1)
     return LabelledSample(y[:, None] * np.array([1.2, 0.8]) + rng.normal(size=(n, 2)), y)
@@ -100,7 +100,7 @@ def overlapping_groups(seed: int = 0, n: int = 60) -> LabelledSample:
 def with_margin(
     seed: int = 0, n: int = 300, gamma: float = 0.1, dimension: int = 20
 ) -> LabelledSample:
-    """Points of length 1 that a hyperplane through the origin separates with margin `gamma`.
+    """Return points of length 1 that a hyperplane through the origin separates with margin `gamma`.
 
     For Theorem 3.1 of Fuentes Cabrera. Chosen: uniform directions, those nearer to the hyperplane
     than `gamma` pushed away from it, so that the margin is close to `gamma` where n is large.
@@ -117,7 +117,7 @@ def with_margin(
 def noisy_line(
     seed: int = 0, n: int = 40, dimension: int = 20, n_new: int = 5000
 ) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-    """A linear function with noise, and few examples for so many features (all chosen).
+    """Return a linear function with noise, and few examples for so many features (all chosen).
 
     For section 4.2 of Fuentes Cabrera: normal features, θ of length 1, noise of deviation 1.
     """
@@ -192,7 +192,7 @@ def two_gaussians(seed: int = 0, n: int = 1000, dimension: int = 2, n_new: int =
 
 
 def half_log_odds(X: FloatArray) -> FloatArray:
-    """The F of Lemma 1.1.3 for `two_gaussians`: ½ ln(P(y = 1 given x)/P(y = −1 given x))."""
+    """Return the F of Lemma 1.1.3 for `two_gaussians`: ½ ln(P(y = 1 given x)/P(y = −1 given x))."""
     to_first = ((X - 1.0) ** 2).sum(axis=1)
     to_second = ((X - 3.0) ** 2).sum(axis=1)
     log_ratio = to_first / 2 - to_second / 4 - X.shape[1] / 2 * np.log(2.0)
@@ -229,7 +229,7 @@ def informative_covariates(
 
 
 def two_moons(seed: int = 0, n: int = 120, noise: float = 0.18) -> LabelledSample:
-    """Two half circles that reach into each other: no line separates them.
+    """Return two half circles that reach into each other: no line separates them.
 
     Fuentes-Pineda took its data from the package pmtk3 and does not list them; these are chosen.
     """

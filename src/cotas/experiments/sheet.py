@@ -85,7 +85,7 @@ def _leave(figure: Any, share: float) -> None:
 
 
 def signed(label: int) -> str:
-    """A label with its sign, and a minus where there is one."""
+    """Return a label with its sign, and a minus where there is one."""
     return f"y = {label:+d}".replace("-", "−")
 
 
@@ -138,14 +138,14 @@ def sides(
 def over(
     score: Callable[[FloatArray], FloatArray], span: Sequence[float], points: int = 160
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """A function of the plane on a grid over a box: both axes, and its values."""
+    """Return a function of the plane on a grid over a box: both axes, and its values."""
     x1, x2 = np.linspace(span[0], span[1], points), np.linspace(span[2], span[3], points)
     grid = np.column_stack([part.ravel() for part in np.meshgrid(x1, x2)])
     return x1, x2, score(grid).reshape(points, points)
 
 
 def span_of(X: FloatArray, room: float = 0.08) -> tuple[float, float, float, float]:
-    """The box around the points, with some room."""
+    """Return the box around the points, with some room."""
     low, high = X.min(axis=0), X.max(axis=0)
     extra = room * (high - low)
     (left, bottom), (right, top) = low - extra, high + extra
@@ -159,7 +159,7 @@ def arrow(ax: Any, start: FloatArray, end: FloatArray, **options: Any) -> None:
 
 
 def apart(values: FloatArray, distance: float) -> FloatArray:
-    """The same values, moved as little as needed for labels at them to be `distance` apart.
+    """Return the same values, moved as little as needed for labels at them to be `distance` apart.
 
     Isotonic regression, after the distances are taken off: neighbours that are too close become
     one block around their mean.

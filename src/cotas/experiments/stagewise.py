@@ -77,7 +77,7 @@ class LassoBreakpoints:
 
 
 def data_of(dimension: int, seed: int, n: int | None = None) -> Regression:
-    """The data in dimension 10, or 100 with more rows and more informative covariates."""
+    """Return the data in dimension 10, or 100 with more rows and more informative covariates."""
     if dimension == 10:
         return informative_covariates(seed, n or 200)
     return informative_covariates(seed, n or 500, dimension, informative=10)
@@ -89,12 +89,12 @@ def loss(data: Regression, beta: FloatArray) -> float:
 
 
 def least_squares(data: Regression) -> FloatArray:
-    """The coefficients without a limit."""
+    """Return the coefficients without a limit."""
     return np.asarray(LeastSquares(fit_intercept=False).fit(data.X, data.y).coef_)
 
 
 def in_the_ball(data: Regression, delta: float = DELTA) -> FloatArray:
-    """The coefficients of the Lasso, ‖β‖₁ ≤ δ."""
+    """Return the coefficients of the Lasso, ‖β‖₁ ≤ δ."""
     return np.asarray(Lasso(delta=delta, fit_intercept=False).fit(data.X, data.y).coef_)
 
 
@@ -150,7 +150,7 @@ def steps_of_forward(seed: int = 0, most: int = 5000) -> int:
 
 
 def whole_path(seed: int = 0, dimension: int = 10) -> LassoBreakpoints:
-    """The Lasso path by homotopy: Figures 2.5 and 2.10."""
+    """Return the Lasso path by homotopy: Figures 2.5 and 2.10."""
     data = data_of(dimension, seed)
     path = lasso_path(data.X, data.y, method="homotopy", ratio=1e-4, fit_intercept=False)
     assert path.deltas is not None
@@ -296,7 +296,7 @@ def _draw_coefficients(ax: Any, run: StagewiseTrial, targets: bool, labels: bool
 
 
 def _lines(ax: Any, x: FloatArray, coefficients: FloatArray, goal: FloatArray) -> list[int]:
-    """A line for each coefficient; those that are named on top. Returns these."""
+    """Return a line for each coefficient; those that are named on top. Returns these."""
     named = _named(goal)
     for j in np.setdiff1d(np.arange(len(goal)), named):
         ax.plot(x, coefficients[:, j], color=GREY, linewidth=0.8, alpha=0.6)
@@ -332,14 +332,14 @@ def _note(ax: Any, text: str) -> None:
 
 
 def _named(values: FloatArray) -> list[int]:
-    """The coefficients that matter, the largest first."""
+    """Return the coefficients that matter, the largest first."""
     size = np.abs(values)
     order = np.argsort(-size, kind="stable")
     return [int(j) for j in order if size[j] >= NAMED * size.max() and size[j] > 0]
 
 
 def _look(rank: int) -> dict[str, Any]:
-    """The colour and line of a rank; yellow, which no projector shows, is left out."""
+    """Return the colour and line of a rank; yellow, which no projector shows, is left out."""
     return look(rank if rank < YELLOW else rank + 1)
 
 

@@ -14,7 +14,7 @@ IR_VERSION = 9
 
 
 def import_onnx() -> Any:
-    """The onnx package, or an error that says how to get it."""
+    """Return the onnx package, or an error that says how to get it."""
     try:
         import onnx
     except ImportError as error:
@@ -25,7 +25,7 @@ def import_onnx() -> Any:
 
 
 def _node(kind: str, *, swapped: bool = False) -> Callable[[Value, Any], Value]:
-    """The operator of Python that writes down this node of two values."""
+    """Return the operator of Python that writes down this node of two values."""
 
     def write(self: Value, other: Any) -> Value:
         pair = (other, self) if swapped else (self, other)
@@ -49,40 +49,40 @@ class Value:
     __gt__, __and__, __or__ = _node("Greater"), _node("And"), _node("Or")
 
     def op(self, kind: str, *others: Any, **attributes: Any) -> Value:
-        """What an operation makes of this value and others."""
+        """Return what an operation makes of this value and others."""
         return self.graph.op(kind, self, *others, **attributes)
 
     def cast(self, dtype: Any) -> Value:
-        """The same in another type."""
+        """Return the same in another type."""
         kind = self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.op("Cast", to=kind)
 
     def where(self, yes: Any, no: Any) -> Value:
-        """One where this is true, else the other."""
+        """Return one where this is true, else the other."""
         return self.op("Where", yes, no)
 
     def sums(self) -> Value:
-        """The sum of each row, as a column."""
+        """Return the sum of each row, as a column."""
         return self.op("ReduceSum", np.array([1]), keepdims=1)
 
     def squared_norms(self) -> Value:
-        """‖x‖² of each row, as a column."""
+        """Compute ‖x‖² of each row, as a column."""
         return (self * self).sums()
 
     def columns(self, chosen: Any) -> Value:
-        """Some columns."""
+        """Return some columns."""
         return self.op("Gather", np.asarray(chosen, dtype=np.int64), axis=1)
 
     def column(self) -> Value:
-        """A vector as a column."""
+        """Return a vector as a column."""
         return self.op("Unsqueeze", np.array([1]))
 
     def vector(self) -> Value:
-        """A column as a vector."""
+        """Return a column as a vector."""
         return self.op("Squeeze", np.array([1]))
 
     def repeated(self, row: AnyArray) -> Value:
-        """A row as often as this has rows."""
+        """Return a row as often as this has rows."""
         n = self.op("Shape", start=0, end=1)
         return self.graph.op("Expand", row, n.op("Concat", np.array([row.shape[1]]), axis=0))
 
@@ -96,7 +96,7 @@ class Graph:
         self.constants: list[Any] = []
 
     def constant(self, values: Any) -> Value:
-        """An array, or a number, in double precision or as a whole number of 64 bits."""
+        """Return an array, or a number, in double precision or as a whole number of 64 bits."""
         array = np.asarray(values)
         if array.dtype.kind in "fi":
             array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
@@ -105,7 +105,7 @@ class Graph:
         return Value(self, name)
 
     def op(self, kind: str, *inputs: Any, name: str = "", **attributes: Any) -> Value:
-        """What an operation makes of values, and of arrays, which become constants."""
+        """Return what an operation makes of values, and of arrays, which become constants."""
         given = [one if isinstance(one, Value) else self.constant(one) for one in inputs]
         name = name or f"{kind}{len(self.nodes)}"
         make = self.onnx.helper.make_node
@@ -113,7 +113,7 @@ class Graph:
         return Value(self, name)
 
     def finished(self, name: str, inputs: list[Any], outputs: list[Any]) -> Any:
-        """The whole model."""
+        """Return the whole model."""
         helper = self.onnx.helper
         graph = helper.make_graph(self.nodes, name, inputs, outputs, self.constants)
         model = helper.make_model(

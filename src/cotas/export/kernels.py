@@ -14,7 +14,7 @@ from cotas.kernel.interface import Kernel
 
 
 def block(kernel: Kernel, X: Value, Z: FloatArray) -> Value:
-    """The matrix of k(x, z) for the rows of X and those of Z."""
+    """Return the matrix of k(x, z) for the rows of X and those of Z."""
     try:
         return _values(kernel.spec(), X, Z)
     except NotImplementedError:
@@ -53,7 +53,7 @@ def _values(spec: Any, X: Value, Z: FloatArray | None) -> Value:
 
 
 def _falling(X: Value, Z: Any, whiten: FloatArray | None, gamma: float) -> Value:
-    """exp(−γ‖x − z‖²) for rows that are multiplied by a matrix before, if there is one."""
+    """Compute exp(−γ‖x − z‖²) for rows that are multiplied by a matrix before, if there is one."""
     # Distances do not change when all is moved, and near the origin they round less.
     centre = Z.mean(axis=0, keepdims=True) if len(Z) else np.zeros((1, Z.shape[1]))
     X, Z = X - centre, Z - centre
@@ -66,7 +66,7 @@ def _falling(X: Value, Z: Any, whiten: FloatArray | None, gamma: float) -> Value
 
 
 def _normalized(inside: Any, X: Value, Z: FloatArray | None) -> Value:
-    """k(x, z)/√(k(x, x)·k(z, z)), and zero where one of the two is zero."""
+    """Compute k(x, z)/√(k(x, x)·k(z, z)), and zero where one of the two is zero."""
     squares = _values(inside, X, None)
     if Z is None:
         return (squares > 0.0).cast(np.float64)

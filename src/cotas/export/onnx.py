@@ -39,7 +39,7 @@ def to_onnx(
     dtype: Any = np.float64,
     calibration: Any = None,
 ) -> Any:
-    """The prediction of a fitted model as an ONNX graph.
+    """Return the prediction of a fitted model as an ONNX graph.
 
     Its input is `X` of shape (n, n_features). A regressor has the output `prediction`. A classifier
     has `label`, whole numbers or strings as the classes are; `scores`, shaped as
@@ -109,7 +109,7 @@ def _output(value: Value, name: str, dtype: Any, columns: int | None) -> Any:
 
 
 def _prediction(model: Any, X: Value) -> tuple[Value, int | None]:
-    """What a regressor predicts, and of several targets how many."""
+    """Return what a regressor predicts, and of several targets how many."""
     if _is_mean(model):
         return _mean([_prediction(one, X)[0] for one in model.estimators_], model.weights_), None
     if isinstance(model, KernelRegressor):
@@ -156,13 +156,13 @@ def _classification(model: Any, X: Value, calibration: Any) -> list[Any]:
 
 
 def _decision(model: Any, X: Value) -> Value:
-    """What `decision_function` returns: a vector for two classes."""
+    """Return what `decision_function` returns: a vector for two classes."""
     scores = _scores(model, X)
     return scores.vector() if len(model.classes_) == 2 else scores
 
 
 def _labels(classes: AnyArray) -> AnyArray:
-    """The classes as ONNX can hold them."""
+    """Return the classes as ONNX can hold them."""
     if all(isinstance(c, str) for c in classes.tolist()):
         return classes.astype(object)
     if classes.dtype.kind in "biu" or (
@@ -179,7 +179,7 @@ def _labels(classes: AnyArray) -> AnyArray:
 
 
 def _is_mean(model: Any) -> bool:
-    """Whether it is a blend, which stands beside this package and not below it."""
+    """Tell whether it is a blend, which stands beside this package and not below it."""
     return hasattr(model, "names_") and hasattr(model, "weights_")
 
 
@@ -206,7 +206,7 @@ def _answers(model: Any, X: Value) -> Value:
 
 
 def _scores(model: Any, X: Value) -> Value:
-    """What `decision_function` returns, with one column where that is a vector."""
+    """Return what `decision_function` returns, with one column where that is a vector."""
     if isinstance(model, LinearClassifier):
         return X @ model.coef_.T + model.intercept_
     if isinstance(model, KernelClassifier):
@@ -254,7 +254,7 @@ def _dense(rows: Any) -> FloatArray:
 
 
 def _votes(k: int, values: Value) -> Value:
-    """Each pair votes; a third of a vote at most by how clear the votes of a class are."""
+    """Return each pair votes; a third of a vote at most by how clear the votes of a class are."""
     pairs = np.array(list(combinations(range(k), 2)))
     first, second = np.eye(k)[pairs[:, 0]], np.eye(k)[pairs[:, 1]]
     # A vote for the second of the pair where the score is above zero, else for the first.
@@ -268,7 +268,7 @@ def _votes(k: int, values: Value) -> Value:
 
 
 def _probabilities(model: Any, scores: Value, k: int) -> Value | None:
-    """What `predict_proba` returns; None for a cost that is no formula of cotas."""
+    """Return what `predict_proba` returns; None for a cost that is no formula of cotas."""
     together = getattr(model, "multiclass", "") in ("samme", "softmax")
     if k > 2 and (together or isinstance(model, LogitBoost)):
         return scores.op("Softmax", axis=1)
@@ -286,12 +286,12 @@ def _shares(p: Value, k: int) -> Value:
 
 
 def _both(p: Value) -> Value:
-    """The probabilities of two classes, from that of the second."""
+    """Return the probabilities of two classes, from that of the second."""
     return (1.0 - p).column().op("Concat", p.column(), axis=1)
 
 
 def _against_the_rest(model: Any, F: Value) -> Value | None:
-    """p with p·C′(F) = (1−p)·C′(−F), for the cost C of the model."""
+    """Compute p with p·C′(F) = (1−p)·C′(−F), for the cost C of the model."""
     cost = find_cost(model.cost) if isinstance(model, AnyBoost) else Exponential()
     cost = Logistic() if isinstance(model, LogisticRegression) else cost
     if isinstance(cost, Exponential):

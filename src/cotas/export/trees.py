@@ -16,7 +16,7 @@ from cotas.solvers.trees import Categories, Trees
 
 
 def combined(ensemble: Ensemble, X: Value) -> Value:
-    """F = Σ cₘ fₘ for each row, as a column."""
+    """Compute F = Σ cₘ fₘ for each row, as a column."""
     functions, c = ensemble.functions, ensemble.coefficients[:, None]
     if not len(ensemble):
         return X.repeated(np.zeros((1, 1)))
@@ -33,7 +33,7 @@ def combined(ensemble: Ensemble, X: Value) -> Value:
 
 
 def _values(trees: Trees, categories: Categories, X: Value) -> Value:
-    """The value of each tree for each row."""
+    """Return the value of each tree for each row."""
     n_trees, n_nodes = trees.feature.shape
     walk = _TreeWalk(trees, categories, X)
     v = X.repeated(np.zeros((1, n_trees), dtype=np.int64))
@@ -69,7 +69,7 @@ class _TreeWalk:
             self.codes = _codes(categories, X)
 
     def right(self, v: Value) -> Value:
-        """1 where a row goes to the right at its node of each tree, else 0."""
+        """Compute 1 where a row goes to the right at its node of each tree, else 0."""
         at = v + self.first
         x = self.X.op("GatherElements", self.feature.op("Gather", at), axis=1)
         missing = x.op("IsNaN") & self.missing_right.op("Gather", at)

@@ -66,7 +66,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def _mode_of(target: Path) -> int | None:
-    """The permissions of the file that is there; only plain files are replaced."""
+    """Return the permissions of the file that is there; only plain files are replaced."""
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} in.")
     try:
@@ -84,7 +84,7 @@ def _mode_of(target: Path) -> int | None:
 
 
 def _create(target: Path) -> tuple[int, Path]:
-    """A new file beside the target, locked while it is written to."""
+    """Return a new file beside the target, locked while it is written to."""
     while True:
         temporary = target.with_name(f"{_beginning(target)}{secrets.token_hex(8)}.tmp")
         # O_EXCL: nobody can have put a link where the temporary file goes.
@@ -126,7 +126,7 @@ def remove_unless_locked(path: str | os.PathLike[str]) -> None:
 
 
 def lock(handle: int, wait: bool) -> bool:
-    """Whether the file is ours alone from now on; False where somebody has it, or none can."""
+    """Tell whether the file is ours alone from now on; False where somebody has it, or none can."""
     if _locks is None:
         return False
     try:

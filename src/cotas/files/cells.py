@@ -54,7 +54,7 @@ def _digits() -> dict[str, str]:
 
 
 def _pattern(thousands: str, decimal: str) -> str:
-    """A whole number, in groups of three or not, and decimals."""
+    """Return a whole number, in groups of three or not, and decimals."""
     groups = "|".join(
         rf"\d{{1,3}}(?:{mark}\d{{3}})+" for mark in (re.escape(thousands), "_", _ONE_SPACE)
     )
@@ -77,12 +77,12 @@ _EITHER = re.compile(
 
 
 def looks_like_a_number(cell: str) -> bool:
-    """Whether a cell could be a number in one of the ways of writing them."""
+    """Tell whether a cell could be a number in one of the ways of writing them."""
     return bool(_EITHER.fullmatch(cell.strip()))
 
 
 def plain_numbers(words: Any, comma: bool) -> Any:
-    """The words as numbers are written in programs; None where a word is no number."""
+    """Return the words as numbers are written in programs; None where a word is no number."""
     pl = polars()
     name = words.name
     cell = pl.col(name).str.strip_chars().str.replace_all(_MINUS, "-")
@@ -99,7 +99,7 @@ def plain_numbers(words: Any, comma: bool) -> Any:
 
 
 def numbers_of_words(words: Any, comma: bool) -> Any:
-    """The words as doubles, null where a word is no number."""
+    """Return the words as doubles, null where a word is no number."""
     return plain_numbers(words, comma).cast(polars().Float64, strict=False)
 
 
@@ -155,7 +155,7 @@ def tell_readings(
 
 
 def with_commas(readings: Mapping[str, Reading]) -> tuple[str, ...]:
-    """The columns of numbers that are written with a decimal comma."""
+    """Return the columns of numbers that are written with a decimal comma."""
     return tuple(name for name, how in readings.items() if how.numbers and how.comma)
 
 
@@ -172,7 +172,7 @@ def in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
 
 
 def as_they_are(frame: Any) -> Any:
-    """The columns of text whose cells are all numbers as programs write them, as doubles."""
+    """Return the columns of text whose cells are all numbers as programs write them, as doubles."""
     pl = polars()
     text = frame.select(pl.col(pl.String))
     cast = text.select(pl.all().cast(pl.Float64, strict=False))
@@ -192,7 +192,7 @@ def are_codes(words: Any) -> bool:
 
 
 def without_totals(frame: Any, before: int = 0) -> tuple[Any, list[Remark]]:
-    """The frame without a last row that sums up the others, as spreadsheets have it.
+    """Return the frame without a last row that sums up the others, as spreadsheets have it.
 
     Its first cell with anything in it says so, in that row alone, and another cell is empty.
     `before` are rows that came before those of the frame.
@@ -209,7 +209,7 @@ def without_totals(frame: Any, before: int = 0) -> tuple[Any, list[Remark]]:
 
 
 def words_for_missing(missing: Sequence[str], not_missing: Sequence[str]) -> tuple[str, ...]:
-    """The usual words and more of them, without those that are values here."""
+    """Return the usual words and more of them, without those that are values here."""
     return tuple(word for word in (*MISSING, *missing) if word not in not_missing)
 
 
@@ -303,13 +303,13 @@ def as_spelled(values: Any, words: Any) -> Any:
 
 
 def _are_truths(column: Any) -> bool:
-    """Whether all words are true or false, which text tables take for no words."""
+    """Tell whether all words are true or false, which text tables take for no words."""
     found = different_words(column)
     return len(found) > 0 and bool(found.str.to_lowercase().is_in(["true", "false"]).all())
 
 
 def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark]]:
-    """A column of numbers that are written as text, with a remark on cells that are none."""
+    """Return a column of numbers that are written as text, with a remark on cells that are none."""
     pl = polars()
     if are_codes(column):
         return column, []
@@ -354,19 +354,19 @@ def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[A
 
 
 def few_enough(count: int, there: int) -> bool:
-    """Whether so many odd cells are slips of the pen: one in a hundred, or a single one."""
+    """Tell whether so many odd cells are slips of the pen: one in a hundred, or a single one."""
     return count <= FEW_CELLS * there or (count == 1 and there >= 10)
 
 
 def shown_cells(column: Any, odd: Any) -> str:
-    """The first odd cells, each with its row."""
+    """Return the first odd cells, each with its row."""
     rows = odd.arg_true()[:SHOWN].to_list()
     cells = [say("row {row}: {value!r}", row=row + 1, value=column[row][:40]) for row in rows]
     return in_one(cells, "; ")
 
 
 def cells_in_words(column: Any, odd: Any, expected: str) -> str:
-    """What is said of cells that are taken as missing, not being what the column holds."""
+    """Return what is said of cells that are taken as missing, not being what the column holds."""
     return say(
         "Column {name!r}: cells that are no {expected} are taken as missing ({count} in all; "
         "{some}).",

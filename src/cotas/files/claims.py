@@ -72,7 +72,7 @@ class Compact:
             use(field, head & 0x0F)
 
     def size_of_list(self) -> tuple[int, int]:
-        """How many elements a list has, and their type."""
+        """Tell how many elements a list has, and their type."""
         head = self.byte()
         return (head >> 4 if head >> 4 < 15 else self.varint()), head & 0x0F
 
@@ -177,7 +177,7 @@ def _compressed_parts(data: Any) -> Iterator[tuple[IntArray, IntArray]]:
 
 
 def _batch(data: Any, offset: int) -> _Table | None:
-    """The record batch of a message, which a dictionary holds inside."""
+    """Return the record batch of a message, which a dictionary holds inside."""
     message = _root(data, offset + (8 if _number(data, "<I", offset) == CONTINUES else 4))
     kind = message.field(1)
     code = 0 if kind is None else _number(data, "<B", kind)
@@ -188,7 +188,7 @@ def _batch(data: Any, offset: int) -> _Table | None:
 
 
 def _claims(data: Any, body: int, buffers: range) -> tuple[IntArray, IntArray]:
-    """What stands before each compressed buffer; −1 before one that is stored as it is."""
+    """Return what stands before each compressed buffer; −1 before one that is stored as it is."""
     found = np.frombuffer(data, "<i8", 2 * len(buffers), buffers.start).reshape(-1, 2)
     places, stored = body + found[:, 0], found[:, 1]
     there = (stored >= 8) & (places >= 0) & (places <= len(data) - 8)
@@ -205,7 +205,7 @@ class _Table:
     at: int
 
     def field(self, k: int) -> int | None:
-        """Where field k is, if it is there."""
+        """Tell where field k is, if it is there."""
         index = self.at - _number(self.data, "<i", self.at)
         if 6 + 2 * k > _number(self.data, "<H", index):
             return None
@@ -213,14 +213,14 @@ class _Table:
         return self.at + offset if offset else None
 
     def table(self, k: int) -> _Table:
-        """The table that field k points to."""
+        """Return the table that field k points to."""
         at = self.field(k)
         if at is None:
             raise ValueError("a table is missing")
         return _root(self.data, at)
 
     def vector(self, k: int, size: int) -> range:
-        """Where the items of the vector of field k begin, each of so many bytes."""
+        """Tell where the items of the vector of field k begin, each of so many bytes."""
         at = self.field(k)
         if at is None:
             return range(0)

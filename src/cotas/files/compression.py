@@ -56,7 +56,7 @@ class Limits:
         return self.decompressed if most is None else min(self.decompressed, most)
 
     def read(self, stream: IO[bytes], source: str) -> bytes:
-        """All that a stream holds, or an error as soon as it is too much."""
+        """Return all that a stream holds, or an error as soon as it is too much."""
         held, left = io.BytesIO(), self.text + 1
         # Memory for all that a read asks for is taken before it, however little there is to read.
         while left and (piece := stream.read(min(left, PIECE_BYTES))):
@@ -227,7 +227,7 @@ def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedR
 
 
 def _taken(raw: io.BufferedReader) -> int:
-    """How many compressed bytes have been taken, also of a stream that cannot tell."""
+    """Tell how many compressed bytes have been taken, also of a stream that cannot tell."""
     try:
         return max(1, raw.tell())
     except (OSError, io.UnsupportedOperation):
@@ -235,7 +235,7 @@ def _taken(raw: io.BufferedReader) -> int:
 
 
 def _member_of(raw: io.BufferedReader, source: str) -> IO[bytes] | None:
-    """The one file in a zip; None if the zip is an .npz or a spreadsheet, or is damaged."""
+    """Return the one file in a zip; None if the zip is an .npz or a spreadsheet, or is damaged."""
     if not raw.seekable():
         raw = io.BufferedReader(io.BytesIO(raw.read()))
     try:
@@ -262,14 +262,14 @@ def _member_of(raw: io.BufferedReader, source: str) -> IO[bytes] | None:
 
 
 def is_compressed(path: Place) -> bool:
-    """Whether it begins as gzip, zstandard or zip does."""
+    """Tell whether it begins as gzip, zstandard or zip does."""
     with _raw(path, source_name(path)) as raw:
         head = raw.peek(4)[:4]
         return head[:2] == GZIP or head in (ZSTANDARD, ZIP)
 
 
 def source_name(path: Place) -> str:
-    """How a file is called in messages."""
+    """Tell how a file is called in messages."""
     named = isinstance(path, str | Path) and str(path) != "-"
     return str(path) if named else STANDARD_INPUT
 
@@ -327,7 +327,7 @@ def _zstandard() -> Any:
 
 
 def _zstandard_error() -> type[Exception]:
-    """The error of a library that may not be there."""
+    """Return the error of a library that may not be there."""
     try:
         from zstandard import ZstdError
     except ImportError:

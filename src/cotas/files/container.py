@@ -49,7 +49,7 @@ class Contents(NamedTuple):
 
 
 def pack(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> list[Any]:
-    """The pieces of the file in order; arrays must be C-contiguous and of a known type."""
+    """Return the pieces of the file in order; arrays must be C-contiguous and of a known type."""
     # Wide types first: then each tensor begins at a multiple of its width.
     names = sorted(tensors, key=lambda name: -tensors[name].itemsize)
     header: dict[str, Any] = {"__metadata__": dict(metadata)}
@@ -103,7 +103,7 @@ def unpack(path: str | os.PathLike[str]) -> Contents:
 
 
 def arrays_in(content: AnyArray) -> dict[str, AnyArray]:
-    """The arrays of a container that was read already, as views of its bytes."""
+    """Return the arrays of a container that was read already, as views of its bytes."""
     body = content[8 + _header_length(content[:8].tobytes(), len(content)) :]
     _, places = _described(content[8 : len(content) - len(body)].tobytes(), len(body))
     return {place.name: place.view(body) for place in places}
@@ -124,7 +124,7 @@ def _header_length(start: bytes, size: int) -> int:
 
 
 def _described(text: bytes, length: int) -> tuple[dict[str, str], list[_Place]]:
-    """What a header says: the metadata, and where in so many bytes the arrays are."""
+    """Return what a header says: the metadata, and where in so many bytes the arrays are."""
     header = parse(text, say("The header"))
     if not isinstance(header, dict):
         raise ModelFileError("The header of the file is no JSON object.")
@@ -174,7 +174,7 @@ class _Place(NamedTuple):
 
 
 def _places(header: dict[str, Any], length: int) -> list[_Place]:
-    """The arrays, which must fill the body without a gap and without an overlap."""
+    """Return the arrays, which must fill the body without a gap and without an overlap."""
     places = sorted(
         (_place(name, value) for name, value in header.items()), key=lambda place: place[:2]
     )

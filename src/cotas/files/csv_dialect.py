@@ -62,7 +62,7 @@ _ENDINGS = (".svm", ".libsvm", ".svmlight", ".light")
 
 
 def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str | None) -> str:
-    """One of FORMATS; `wanted` if it is given and the first bytes do not contradict it."""
+    """Return one of FORMATS; `wanted` if it is given and the first bytes do not contradict it."""
     if wanted is not None and wanted not in FORMATS:
         raise ValueError(f"format must be one of {FORMATS}, not {wanted!r}.")
     head = stream.peek(4096)[:4096]
@@ -96,7 +96,7 @@ def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str
 
 
 def is_a_model(head: bytes) -> bool:
-    """Whether a file that begins so may be a model: the length of a header, of which the first
+    """Tell whether a file that begins so may be a model: the length of a header, of which the first
     bytes may look like anything and the last are zero, and the header.
     """
     return head[5:9] == b"\0\0\0{"
@@ -110,7 +110,7 @@ def is_a_table(head: bytes) -> bool:
 
 
 def _first_name(head: bytes) -> bytes:
-    """The name of the first file in a zip."""
+    """Return the name of the first file in a zip."""
     return head[30 : 30 + int.from_bytes(head[26:28], "little")]
 
 
@@ -180,7 +180,7 @@ def detect(
     header: bool | None = None,
     encoding: str | None = None,
 ) -> Dialect:
-    """The dialect of a table that begins with these bytes; what is given is not guessed."""
+    """Return the dialect of a table that begins with these bytes; what is given is not guessed."""
     encoding = _known(encoding, source) or _encoding(sample)
     text = decoded(sample, encoding, "ignore")
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
@@ -228,7 +228,7 @@ def sample_of(text: bytes) -> bytes:
 
 
 def _known(encoding: str | None, source: str) -> str | None:
-    """The name that was given, as Python writes it."""
+    """Return the name that was given, as Python writes it."""
     if encoding is None:
         return None
     try:
@@ -254,7 +254,7 @@ def _encoding(sample: bytes) -> str:
 
 
 def decoded(data: bytes, encoding: str, errors: str = "strict") -> str:
-    """The text that bytes stand for."""
+    """Return the text that bytes stand for."""
     return data.decode("utf-8", _ELSE) if encoding == MIXED else data.decode(encoding, errors)
 
 
@@ -268,7 +268,7 @@ codecs.register_error(_ELSE, _as_windows)
 
 
 def of_one_byte(text: bytes) -> str:
-    """What text is written in that is not all UTF-8."""
+    """Return what text is written in that is not all UTF-8."""
     sound = sum(ord(letter) > 127 for letter in text.decode("utf-8", "ignore"))
     odd = sum(letter == "\ufffd" for letter in text.decode("utf-8", "replace"))
     if sound > odd:
@@ -325,7 +325,7 @@ def _separator(lines: list[str], quote: str) -> str:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first line is made of names.
+    """Tell whether the first line is made of names.
 
     It is if somewhere a word stands above numbers; it is not if numbers stand above numbers, unless
     they count up, as 0, 1, 2 or 2019, 2020, 2021, above fractions. An empty cell tells nothing. A
@@ -347,7 +347,7 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def _counts_up(cells: list[str]) -> bool:
-    """Whether these are at least three whole numbers, each one more than that before it."""
+    """Tell whether these are at least three whole numbers, each one more than that before it."""
     if len(cells) < 3 or not all(map(str.isdecimal, cells)):
         return False
     numbers = [int(cell) for cell in cells]
@@ -355,12 +355,12 @@ def _counts_up(cells: list[str]) -> bool:
 
 
 def _is_value(word: str) -> bool:
-    """Whether a cell is a number or a date, and so no name of a column of them."""
+    """Tell whether a cell is a number or a date, and so no name of a column of them."""
     return looks_like_a_number(word) or looks_like_a_date(word)
 
 
 def _decimal_comma(rows: list[list[str]], separator: str) -> bool:
-    """Whether some cells must have a decimal comma and none a point; 1,234 may be either."""
+    """Tell whether some cells must have a decimal comma and none a point; 1,234 may be either."""
     cells = [cell.strip() for row in rows for cell in row]
     cells = [cell for cell in cells if looks_like_a_number(cell)]
     if any(map(_POINT.match, cells)):
@@ -371,7 +371,7 @@ def _decimal_comma(rows: list[list[str]], separator: str) -> bool:
 
 
 def _names(first: list[str], header: bool) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
-    """A name for each column, none twice, and which were taken."""
+    """Return a name for each column, none twice, and which were taken."""
     if not header:
         return tuple(f"column_{k}" for k in range(1, len(first) + 1)), ()
     wanted = [cell.strip() or f"column_{k}" for k, cell in enumerate(first, 1)]
@@ -402,7 +402,7 @@ class Untidy(NamedTuple):
     titles: int = 0
 
     def tidy(self, text: bytes, first: bool = True) -> bytes:
-        """The text, or with `first` its beginning, as others write it."""
+        """Return the text, or with `first` its beginning, as others write it."""
         if self.returns:
             text = text.replace(b"\r", b"\n")
         if first:
@@ -413,7 +413,7 @@ class Untidy(NamedTuple):
 
 
 def tell_untidy(sample: bytes, header: bool | None = None) -> Untidy:
-    """What is untidy about a table that begins so; nothing about text of wide letters.
+    """Return what is untidy about a table that begins so; nothing about text of wide letters.
 
     Who says whether the first line is a `header` has no titles above it.
     """
@@ -429,7 +429,7 @@ def tell_untidy(sample: bytes, header: bool | None = None) -> Untidy:
 
 
 def _remarks(text: bytes) -> int:
-    """How long the remarks above a table are: lines that begin with # and have other cells."""
+    """Tell how long the remarks above a table are: lines that begin with # and have other cells."""
     lines = text.splitlines(keepends=True)
     count = next((k for k, line in enumerate(lines) if not line.startswith(b"#")), 0)
     if count == 0:
@@ -442,20 +442,20 @@ def _remarks(text: bytes) -> int:
 
 
 def _titles(lines: list[bytes]) -> list[bytes]:
-    """The lines above the names of the columns, if the best separator cuts them so."""
+    """Return the lines above the names of the columns, if the best separator cuts them so."""
     return lines[
         : titles_above(max((_cut(lines, mark) for mark in map(chr, _BETWEEN)), key=_merit))
     ]
 
 
 def _merit(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """How many rows are as long as most, and how long that is."""
+    """Tell how many rows are as long as most, and how long that is."""
     width, times = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
     return (times, width) if width > 1 else (0, 0)
 
 
 def titles_above(rows: Sequence[Sequence[str]]) -> int:
-    """How many rows stand above the names: a title, or what several columns have in common.
+    """Tell how many rows stand above the names: a title, or what several columns have in common.
 
     They have empty cells, or fewer than the others. The names are the first row that has none:
     words that differ, and a column of numbers stands below one of them.
@@ -471,7 +471,7 @@ def titles_above(rows: Sequence[Sequence[str]]) -> int:
 
 
 def about_titles(count: int) -> list[Remark]:
-    """What is said of the rows above the names."""
+    """Return what is said of the rows above the names."""
     words = "The names of the columns stand in line {line}: what is above is left out."
     return [remark(words, "titles", line=count + 1)] if count else []
 
@@ -508,7 +508,7 @@ def _is_aligned(text: bytes) -> bool:
 def blocks_of_lines(
     stream: io.BufferedReader, source: str, size: int = BLOCK_BYTES, quote: bytes | None = None
 ) -> Iterator[bytes]:
-    """Blocks of about `size` bytes that end where a line ends; the last may lack its newline.
+    """Yield blocks of about `size` bytes that end where a line ends; the last may lack its newline.
 
     With a `quote` a newline between quotes ends no line.
     """
@@ -526,14 +526,14 @@ def blocks_of_lines(
 
 
 def with_the_last(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """The blocks, each with whether it is the last."""
+    """Yield the blocks, each with whether it is the last."""
     for block, following in pairwise(chain(blocks, [None])):
         if block is not None:
             yield block, following is None
 
 
 def _last_end(text: bytes, quote: bytes | None) -> int:
-    """Where the last whole line ends; 0 if none does."""
+    """Tell where the last whole line ends; 0 if none does."""
     cut = text.rfind(b"\n") + 1
     if quote is None:
         return cut

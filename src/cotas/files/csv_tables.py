@@ -111,12 +111,12 @@ class Wishes:
             raise UnusedWishError(words, source, how=asked(name), kind=kind)
 
     def dialect_of(self, sample: bytes, source: str) -> Dialect:
-        """The dialect of a table that begins so."""
+        """Return the dialect of a table that begins so."""
         return detect(sample, source, self.separator, self.header, self.encoding)
 
 
 def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL) -> Table:
-    """A text table with coded words, and what is known of how it was written."""
+    """Return a text table with coded words, and what is known of how it was written."""
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, limits, source)
     untidy = tell_untidy(sample, wishes.header)
@@ -148,13 +148,13 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
 
 
 def _about_letters(dialect: Dialect) -> list[Remark]:
-    """What is said of letters that are written in two ways."""
+    """Return what is said of letters that are written in two ways."""
     words = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
     return [remark(words, "encoding")] if dialect.encoding == MIXED else []
 
 
 def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | Path, bytes]:
-    """A plain file stays on disk, for polars to map; anything else is read here."""
+    """Return a plain file stays on disk, for polars to map; anything else is read here."""
     if on_disk(path) and not is_compressed(path):
         file = Path(str(path))
         with file.open("rb") as stream:
@@ -167,14 +167,14 @@ def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | 
 
 
 def _fields_at_most(sample: bytes, wishes: Wishes) -> int:
-    """How many cells the first line can have, told before it is cut into them."""
+    """Tell how many cells the first line can have, told before it is cut into them."""
     first = sample.lstrip(b"\r\n").partition(b"\n")[0]
     marks = SEPARATORS if wishes.separator is None else wishes.separator
     return 1 + max(first.count(mark.encode()) for mark in marks)
 
 
 def _rows_about(text: bytes | Path, sample: bytes) -> int:
-    """How many rows there are, told from how long the lines of the beginning are."""
+    """Tell how many rows there are, told from how long the lines of the beginning are."""
     size = os.path.getsize(text) if isinstance(text, Path) else len(text)
     return size * max(1, sample.count(b"\n")) // max(1, len(sample))
 
@@ -254,7 +254,7 @@ def _bytes_of(text: bytes | Path) -> bytes:
 
 
 def _is_utf8(text: bytes | Path) -> bool:
-    """Whether all of it is, and not only its beginning."""
+    """Tell whether all of it is, and not only its beginning."""
     try:
         _bytes_of(text).decode("utf-8")
     except UnicodeDecodeError:
@@ -315,7 +315,7 @@ def _parse(
 def _as_written(
     frame: Any, text: bytes | Path, dialect: Dialect, source: str, wishes: Wishes
 ) -> Any:
-    """The frame with codes such as 08001, and with True and TRUE, as they are written.
+    """Return the frame with codes such as 08001, and with True and TRUE, as they are written.
 
     Polars takes them for numbers and for truth values, which have one spelling.
     """
@@ -334,7 +334,7 @@ def _as_written(
 
 
 def _may_be_codes(numbers: Any, first: Any) -> bool:
-    """Whether numbers may be codes of as many digits each, of which some begin with a zero.
+    """Tell whether numbers may be codes of as many digits each, of which some begin with a zero.
 
     The first of them, as they are written, tell how many digits; a zero in front makes a number
     that has fewer.
@@ -347,7 +347,7 @@ def _may_be_codes(numbers: Any, first: Any) -> bool:
 
 
 def _numbers_of_letters(text: bytes | Path) -> IntArray:
-    """The bytes of a text, which stays where it is."""
+    """Return the bytes of a text, which stays where it is."""
     if isinstance(text, bytes):
         return np.frombuffer(text, dtype=np.uint8)
     empty = os.path.getsize(text) == 0
@@ -380,7 +380,7 @@ def _parse_after_all(
 
 
 def _stray_quote(text: bytes | Path, dialect: Dialect) -> int | None:
-    """The first line with a quote in the middle of a cell."""
+    """Return the first line with a quote in the middle of a cell."""
     mark, quote = re.escape(dialect.separator.encode()), re.escape(dialect.quote.encode())
     stray = re.compile(rb"[^\s%b%b]%b(?!%b|%b|\s*$)" % (mark, quote, quote, quote, mark))
     with text.open("rb") if isinstance(text, Path) else io.BytesIO(text) as lines:
@@ -451,7 +451,7 @@ def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> N
 
 
 def first_ragged_line(text: bytes | Path, dialect: Dialect) -> tuple[int, int] | None:
-    """The first line with another number of fields than the first, and that number."""
+    """Return the first line with another number of fields than the first, and that number."""
     data = _numbers_of_letters(text)
     if not len(data):
         return None

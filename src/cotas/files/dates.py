@@ -43,12 +43,12 @@ _LIKE = re.compile(
 
 
 def looks_like_a_date(cell: str) -> bool:
-    """Whether a cell could be a date or a time."""
+    """Tell whether a cell could be a date or a time."""
     return bool(_LIKE.fullmatch(cell.strip()))
 
 
 def tell_form(words: Any) -> str | None:
-    """One of FORMS, if all the words of a column, coded or not, but a few are written in it.
+    """Return one of FORMS, if all the words of a column, coded or not, but a few are written in it.
 
     Where day and month could change places, the order in which the rows are sorted is taken, and
     then the one with the day first.
@@ -72,7 +72,7 @@ def tell_form(words: Any) -> str | None:
 
 
 def order_is_open(words: Any) -> bool:
-    """Whether no date in the column tells the day from the month."""
+    """Tell whether no date in the column tells the day from the month."""
     words = words.drop_nulls()
     swapped = parsed(words, "dmy") != parsed(words, "mdy")
     return bool(swapped.any()) and _misses(words, "dmy") == _misses(words, "mdy")
@@ -97,7 +97,7 @@ def _begins_with_dates(words: Any) -> bool:
 
 
 def _all_are_dates(words: Any) -> bool:
-    """Whether every word is written in one form; the first of them tell which may be it."""
+    """Tell whether every word is written in one form; the first of them tell which may be it."""
     forms = [form for form in ("dmy", "mdy", "time") if not _misses(words.head(SOME_CELLS), form)]
     return any(not _misses(words, form) for form in forms)
 
@@ -132,7 +132,7 @@ def parsed(words: Any, form: str) -> Any:
 
 
 def _with_century(year: Any) -> Any:
-    """2023 for 23 and 1998 for 98; years of four digits stay, others are none."""
+    """Compute 2023 for 23 and 1998 for 98; years of four digits stay, others are none."""
     pl = polars()
     short = pl.when(year.str.contains(rf"^(?:{_PRESENT})$")).then(pl.concat_str(pl.lit("20"), year))
     short = short.when(year.str.len_chars() == 2).then(pl.concat_str(pl.lit("19"), year))
@@ -140,7 +140,7 @@ def _with_century(year: Any) -> Any:
 
 
 def _with_numbers(words: Any) -> Any:
-    """Names of months as numbers, in the order year, month, day."""
+    """Return names of months as numbers, in the order year, month, day."""
     if not words.str.contains(r"[A-Za-zéûä]{3}").any():
         return words
     for number, names in enumerate(_NAMES, 1):
@@ -157,5 +157,5 @@ def _with_numbers(words: Any) -> Any:
 
 
 def _misses(words: Any, form: str) -> int:
-    """How many of the words are not written in a form."""
+    """Tell how many of the words are not written in a form."""
     return int(parsed(words, form).null_count())

@@ -48,7 +48,7 @@ class ValueDecoder:
         self._depth = 0
 
     def decode(self, value: Any) -> Any:
-        """The value that this JSON stands for."""
+        """Return the value that this JSON stands for."""
         if not isinstance(value, dict | list):
             return value
         _must("The objects of the file are nested too deep.", self._depth <= DEEPEST + 1)
@@ -78,7 +78,7 @@ class ValueDecoder:
         return _one_of(float, FLOATS)
 
     def tensor(self, name: Any, kinds: str) -> AnyArray:
-        """An array of the file, which must be of one of these kinds of numbers."""
+        """Return an array of the file, which must be of one of these kinds of numbers."""
         found = self.tensors.get(name) if isinstance(name, str) else None
         if found is None or found.dtype.kind not in kinds:
             raise ModelFileError("The array {name!r} is missing, or of the wrong type.", name=name)
@@ -95,7 +95,7 @@ class ValueDecoder:
         return self._made[key]
 
     def vectors(self, stored: dict[str, Any]) -> list[AnyArray]:
-        """The vectors that {"vectors": …, "lengths": …} stands for."""
+        """Return the vectors that {"vectors": …, "lengths": …} stands for."""
         _must("A list of vectors is none.", set(stored) == {"vectors", "lengths"})
         whole, lengths = self.tensor(stored["vectors"], "biuf"), self.tensor(stored["lengths"], "i")
         sound = whole.ndim == lengths.ndim == 1 and not (lengths < 0).any()
@@ -121,7 +121,7 @@ class ValueDecoder:
         return made.reshape(sides)
 
     def _label(self, value: Any) -> Any:
-        """A number or a text, alone or in a dictionary's key."""
+        """Return a number or a text, alone or in a dictionary's key."""
         plain = not isinstance(value, list | dict) or next(iter(value), None) in ("scalar", "float")
         _must("A label in the file is neither a number nor a text.", plain)
         return self.decode(value)
@@ -246,7 +246,7 @@ class ValueEncoder:
         raise ModelFileError(cannot_store(value, where))
 
     def tensor(self, array: AnyArray) -> str:
-        """The name under which the file keeps an array; the same array is kept once."""
+        """Return the name under which the file keeps an array; the same array is kept once."""
         known = self._names.get(id(array))
         if known is None:
             name = f"t{len(self.tensors)}"

@@ -40,7 +40,7 @@ class Fingerprint:
         return cls(shape, str(matrix.dtype), layout, _digest(matrix), _digest(np.asarray(y)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The same in plain types, for JSON."""
+        """Return the same in plain types, for JSON."""
         return {
             "shape": list(self.shape),
             "dtype": self.dtype,

@@ -15,7 +15,7 @@ _NAMESPACE = "cotas"
 
 
 def coded(frame: Any) -> Any:
-    """The frame with its columns of text as codes, where words repeat.
+    """Return the frame with its columns of text as codes, where words repeat.
 
     All that asks what a column of text is, and how often its words come, takes such a column for
     the text that it stands for; `in_words` has the text again.
@@ -31,54 +31,54 @@ def coded(frame: Any) -> Any:
 
 
 def in_words(frame: Any) -> Any:
-    """The frame with the text of its coded columns."""
+    """Return the frame with the text of its coded columns."""
     names = [column.name for column in frame if is_coded(column)]
     return frame.with_columns(frame[name].cast(polars().String) for name in names)
 
 
 def _codes() -> Any:
-    """The type of a coded column, which numbers its words for itself."""
+    """Return the type of a coded column, which numbers its words for itself."""
     pl = polars()
     return pl.Categorical(pl.Categories.random(_NAMESPACE))
 
 
 def _repeats(column: Any) -> bool:
-    """Whether the words of the first rows come twice or more."""
+    """Tell whether the words of the first rows come twice or more."""
     some = column.head(SOME_ROWS).drop_nulls()
     return bool(2 * some.n_unique() <= len(some)) and len(some) > 0
 
 
 def is_coded(column: Any) -> bool:
-    """Whether a column is text that `coded` made codes of."""
+    """Tell whether a column is text that `coded` made codes of."""
     pl = polars()
     dtype = column.dtype
     return isinstance(dtype, pl.Categorical) and dtype.categories.namespace() == _NAMESPACE
 
 
 def is_text(column: Any) -> bool:
-    """Whether a column is text, coded or not."""
+    """Tell whether a column is text, coded or not."""
     return column.dtype == polars().String or is_coded(column)
 
 
 def uncoded(column: Any) -> Any:
-    """The text of a coded column; any other as it is."""
+    """Return the text of a coded column; any other as it is."""
     return column.cast(polars().String) if is_coded(column) else column
 
 
 def different_words(column: Any) -> Any:
-    """The different words of a column, as text and without the missing one."""
+    """Return the different words of a column, as text and without the missing one."""
     return column.unique().drop_nulls().cast(polars().String)
 
 
 def numbered_words(column: Any) -> IntArray:
-    """A number for each word of a column, the same for equal words, and 0 for none."""
+    """Return a number for each word of a column, the same for equal words, and 0 for none."""
     pl = polars()
     column = column if is_category(column) else column.cast(_codes())
     return np.asarray((column.to_physical().cast(pl.Int64) + 1).fill_null(0).to_numpy())
 
 
 def for_each_word(column: Any, change: Callable[[Any], Any]) -> Any:
-    """What a function of a column of text makes of the column, of categories word by word.
+    """Return what a function of a column of text makes of the column, of categories word by word.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def changed(column: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def polars() -> Any:
-    """The library that reads tables, or a message on how to get it."""
+    """Return the library that reads tables, or a message on how to get it."""
     try:
         import polars
     except ImportError as error:
@@ -115,17 +115,17 @@ def polars() -> Any:
 
 
 def polars_errors() -> tuple[type[BaseException], ...]:
-    """What polars raises when a file is damaged; it also panics, which is no Exception."""
+    """Return what polars raises when a file is damaged; it also panics, which is no Exception."""
     pl = polars()
     return (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 def first_line(error: BaseException) -> str:
-    """A short form of what a library says about a file."""
+    """Return a short form of what a library says about a file."""
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def is_category(column: Any) -> bool:
-    """Whether a column holds categories: polars numbers their different words."""
+    """Tell whether a column holds categories: polars numbers their different words."""
     pl = polars()
     return isinstance(column.dtype, pl.Categorical | pl.Enum)

@@ -127,7 +127,7 @@ def read_sparse(
     limits: Limits,
     n_jobs: int | None,
 ) -> tuple[Matrix, FloatArray, int]:
-    """The matrix, the labels, and whether the indices began at zero or at one."""
+    """Return the matrix, the labels, and whether the indices began at zero or at one."""
     lowest = 1 if zero_based is False else 0
     parts, taken = [], 0
     with open_bytes(path, limits.decompressed) as stream:
@@ -147,7 +147,7 @@ def read_sparse(
 def libsvm_batches(
     stream: io.BufferedReader, *, n_features: int, zero_based: bool, source: str
 ) -> Iterator[tuple[Matrix, FloatArray]]:
-    """The same, some megabytes at a time, for files that do not fit into memory."""
+    """Yield the same, some megabytes at a time, for files that do not fit into memory."""
     first = 0 if zero_based else 1
     for part in _parsed(stream, source, first, False, n_jobs=1):
         if len(part.labels):
@@ -157,7 +157,7 @@ def libsvm_batches(
 def _parsed(
     stream: Any, source: str, lowest: int, ignore_qid: bool, n_jobs: int | None
 ) -> Iterator[ParsedRows]:
-    """The blocks of the file in order, each read by one thread while others read the next."""
+    """Yield the blocks of the file in order, each read by one thread while others read the next."""
     threads = max(1, n_jobs or os.cpu_count() or 1)
     waiting: list[Future[ParsedRows]] = []
     line = 1
@@ -174,7 +174,7 @@ def _parsed(
 
 
 def parse_block(block: bytes, source: str, line: int, lowest: int, ignore_qid: bool) -> ParsedRows:
-    """The rows of a block of whole lines, the first of which has this number in the file."""
+    """Return the rows of a block of whole lines, the first of which has this number in the file."""
     bare = re.sub(rb"#[^\n]*", b"", block) if b"#" in block else block
     bare = bare.translate(_BLANKS)
     if ignore_qid:
@@ -184,7 +184,7 @@ def parse_block(block: bytes, source: str, line: int, lowest: int, ignore_qid: b
 
 
 def in_columns(text: bytes, lowest: int) -> ParsedRows | None:
-    """The rows as polars reads them; None where there is anything but sound rows."""
+    """Return the rows as polars reads them; None where there is anything but sound rows."""
     text = re.sub(rb"\n +", b"\n", text.strip()) if b"\n " in text else text.strip()
     if text.translate(None, _LETTERS) or re.search(rb"(\+\d*|-0+):", text):
         return None
@@ -222,7 +222,7 @@ def in_columns(text: bytes, lowest: int) -> ParsedRows | None:
 
 
 def word_by_word(text: bytes, source: str, line: int, lowest: int) -> ParsedRows:
-    """The same rows, or an error at the first word that is wrong."""
+    """Return the same rows, or an error at the first word that is wrong."""
     labels, data, indices, indptr = list[float](), list[float](), list[int](), [0]
     for number, content in enumerate(text.split(b"\n"), line):
 
@@ -273,7 +273,7 @@ def _first_index(parts: list[ParsedRows], zero_based: bool | str) -> int:
 def _joined(
     parts: list[ParsedRows], first: int, n_features: int | None, source: str, limits: Limits = USUAL
 ) -> Matrix:
-    """One matrix of all the parts, the indices counted from zero."""
+    """Return one matrix of all the parts, the indices counted from zero."""
     data = np.concatenate([part.data for part in parts])
     indices = np.concatenate([part.indices for part in parts])
     if first:

@@ -65,7 +65,7 @@ def _ask(model: Any, X: Any) -> None:
 
 
 def _rows(model: Any) -> Iterator[Any]:
-    """Rows that the model must be able to predict."""
+    """Yield rows that the model must be able to predict."""
     d = model.n_features_in_
     vectors = getattr(model, "support_vectors_", None)
     if vectors is not None and vectors.shape[0] and vectors.shape[1] == d:
@@ -161,7 +161,7 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model of a file that `model.save(path)` or `cotas fit --out` wrote.
+    """Return the model of a file that `model.save(path)` or `cotas fit --out` wrote.
 
     One that was saved with the preparation of its tables comes back as a
     `cotas.tables.PreparedModel`, and predicts tables as they are.
@@ -204,7 +204,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
-    """Everything a model file holds; see `load`."""
+    """Return everything a model file holds; see `load`."""
     contents = unpack(path)
     _check_version(contents.metadata)
     _check_sum(contents)
@@ -235,7 +235,7 @@ def _decoded(contents: Contents) -> ModelFile:
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that a model depends on."""
+    """Return the versions of Python and of the packages that a model depends on."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -259,7 +259,7 @@ def checksum(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> st
 
 
 def witness_hash(certificate: Certificate) -> str:
-    """The hash that a file without the witness of this certificate has in its place."""
+    """Return the hash that a file without the witness of this certificate has in its place."""
     encoder = ValueEncoder(VALUES)
     text = _as_json(WITNESS.or_none().write(certificate.witness, encoder, Scope(), "witness"))
     return checksum(encoder.tensors, {"witness": text})

@@ -10,7 +10,7 @@ from cotas.words import say
 
 
 def without_twins(wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
-    """The names, later ones of the same numbered, and the position and name of those.
+    """Return the names, later ones of the same numbered, and the position and name of those.
 
     >>> without_twins(["a", "b", "a"])
     (('a', 'b', 'a_2'), ((2, 'a'),))
@@ -30,7 +30,7 @@ def without_twins(wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[i
 
 
 def twins_in_words(names: Sequence[str], renamed: Sequence[tuple[int, str]]) -> Iterator[Remark]:
-    """A remark for each column that got another name because its own was taken."""
+    """Yield a remark for each column that got another name because its own was taken."""
     for position, name in renamed:
         own = names[position]
         words = "Another column is called {name!r}; this one is {own!r} here."
@@ -38,7 +38,7 @@ def twins_in_words(names: Sequence[str], renamed: Sequence[tuple[int, str]]) -> 
 
 
 def names_among(words: Sequence[str], known: Sequence[str], source: str = "") -> list[str]:
-    """The columns that are meant: a word is a name, or several with commas between them.
+    """Return the columns that are meant: a word is a name, or several with commas between them.
 
     >>> names_among(["a,b", "c,d"], ["a", "b", "c,d"])
     ['a', 'b', 'c,d']
@@ -67,7 +67,7 @@ def no_column(name: str, known: Sequence[str]) -> str:
 
 
 def meant(name: str, known: Sequence[str], most: int = 2) -> str:
-    """A sentence with the names that may have been meant, or nothing.
+    """Return a sentence with the names that may have been meant, or nothing.
 
     Several may be as near as one another: `svm` and `svr` to `smv`.
     """
@@ -78,7 +78,7 @@ def meant(name: str, known: Sequence[str], most: int = 2) -> str:
 
 
 def some(names: Sequence[str], most: int = 8) -> str:
-    """The first names, and how many there are."""
+    """Return the first names, and how many there are."""
     shown = ", ".join(names[:most])
     if len(names) <= most:
         return shown

@@ -20,7 +20,7 @@ _CSR = ("data", "indices", "indptr", "shape")
 
 
 def compressed(make: Any, data: AnyArray, indices: AnyArray, indptr: AnyArray, shape: Any) -> Any:
-    """A CSR or CSC matrix; ValueError where an index points to what is not there.
+    """Return a CSR or CSC matrix; ValueError where an index points to what is not there.
 
     SciPy's own `check_format` does not look at `indptr` where its last entry is zero.
 
@@ -50,7 +50,7 @@ def _check_indices(indices: AnyArray, indptr: AnyArray, sides: Sequence[int]) ->
 
 
 def read_npz(path: Place, source: str, limits: Limits) -> tuple[Matrix, AnyArray | None]:
-    """X, dense or CSR, and y if it is there."""
+    """Compute X, dense or CSR, and y if it is there."""
     place: Any = Path(str(path))
     if not on_disk(path):
         with open_bytes(path, limits.text) as stream:

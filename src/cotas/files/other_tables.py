@@ -24,7 +24,7 @@ _WORDS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def read_json(path: Place, source: str, limits: Limits) -> Any:
-    """The frame; the values of objects within objects are columns such as "place.city"."""
+    """Return the frame; the values of objects within objects are columns such as "place.city"."""
     with open_bytes(path, limits.text) as stream:
         text = limits.read(stream, source)
     lines = _has_lines(text)
@@ -47,7 +47,7 @@ def read_json(path: Place, source: str, limits: Limits) -> Any:
 
 
 def _deepest(text: bytes) -> int:
-    """How deep lists and objects stand within one another, at most.
+    """Tell how deep lists and objects stand within one another, at most.
 
     What reads them goes as deep, and would end the process when its stack is full.
     """
@@ -59,7 +59,7 @@ def _deepest(text: bytes) -> int:
 
 
 def _flat(frame: Any) -> Any:
-    """The frame with the fields of objects in the place of these, as deep as they go."""
+    """Return the frame with the fields of objects in the place of these, as deep as they go."""
     pl = polars()
     while within := [name for name, kind in frame.schema.items() if kind == pl.Struct]:
         for name in within:
@@ -73,7 +73,7 @@ def _flat(frame: Any) -> Any:
 
 
 def _has_lines(text: bytes) -> bool:
-    """Whether an object stands on each line; one object alone may be a table of columns."""
+    """Tell whether an object stands on each line; one object alone may be a table of columns."""
     first, _, rest = text.strip().partition(b"\n")
     return bool(rest) and first.rstrip().startswith(b"{") and first.rstrip().endswith(b"}")
 
@@ -126,7 +126,7 @@ def _first_rows(frame: Any) -> list[list[str]]:
 
 
 def read_sqlite(path: Path, name: str | None, source: str) -> Any:
-    """A table or view of the database; the only one if none is named."""
+    """Return a table or view of the database; the only one if none is named."""
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
         try:

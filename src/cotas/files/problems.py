@@ -53,12 +53,12 @@ class Remark:
 
 
 def remark(text: str, /, kind: str, column: str | None = None, **values: object) -> Remark:
-    """A remark in words of the catalogue, which call the column {name}."""
+    """Return a remark in words of the catalogue, which call the column {name}."""
     return Remark(kind, column, say(text, name=column, **values))
 
 
 def gathered(remarks: Iterable[Remark]) -> list[Remark]:
-    """The remarks, with one in the place of all that say the same of yet another column.
+    """Return the remarks, with one in the place of all that say the same of yet another column.
 
     >>> found = gathered(Remark("constant", f"c{k}", f"c{k} never changes.") for k in range(20))
     >>> [str(remark) for remark in found[-2:]]
@@ -102,17 +102,17 @@ def on_the_command_line() -> Iterator[None]:
 
 
 def leaving_out(column: str) -> str:
-    """How a column is left out, in parentheses, where that is an option."""
+    """Tell how a column is left out, in parentheses, where that is an option."""
     return f" (--drop {column!r})" if _typed.get() else ""
 
 
 def parameter(name: str, value: str) -> str:
-    """How a parameter of a model is given."""
+    """Tell how a parameter of a model is given."""
     return f"--param {name}={value}" if _typed.get() else f"{name}={value!r}"
 
 
 def asked(option: str, value: str | None = None) -> str:
-    """How an option is given, with this value.
+    """Tell how an option is given, with this value.
 
     >>> asked("missing", "none"), asked("keep", "id")
     ("missing=['none']", "Preparation(keep=['id'])")
@@ -163,7 +163,7 @@ class DataFileError(ValueError):
 
 
 def damaged(how: object, source: str) -> DataFileError:
-    """The error for a file that is not whole."""
+    """Return the error for a file that is not whole."""
     words = "it is damaged or breaks off ({error}); get it again, whole."
     return DataFileError(words, source, error=how)
 

@@ -63,7 +63,7 @@ class Scope:
         require(length == expected, where, f"has {length} entries where {side} = {expected}")
 
     def number(self, limit: float | str) -> float:
-        """A limit, which may be the length of a letter."""
+        """Return a limit, which may be the length of a letter."""
         return self.known[limit] if isinstance(limit, str) else limit
 
 
@@ -82,12 +82,12 @@ class Field:
         """Refuse a value that does not belong here."""
 
     def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
-        """The value as JSON; its arrays go to `out`, a `ValueEncoder`."""
+        """Return the value as JSON; its arrays go to `out`, a `ValueEncoder`."""
         self.check(value, scope, where)
         return out.encode(value, where)
 
     def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
-        """The value of this JSON; its arrays come from `source`, a `ValueDecoder`."""
+        """Return the value of this JSON; its arrays come from `source`, a `ValueDecoder`."""
         try:
             value = source.decode(stored)
         except ModelFileError as error:
@@ -96,15 +96,15 @@ class Field:
         return value
 
     def at(self, attribute: str) -> Self:
-        """The same, called `attribute` by the object."""
+        """Return the same, called `attribute` by the object."""
         return replace(self, attribute=attribute)
 
     def maybe(self) -> Self:
-        """The same, left out where there is none."""
+        """Return the same, left out where there is none."""
         return replace(self, required=False)
 
     def or_none(self) -> Optional:
-        """The same or None."""
+        """Return the same or None."""
         return Optional(self, attribute=self.attribute, required=self.required)
 
 
@@ -458,7 +458,7 @@ OF_SCIKIT_LEARN = ("_metadata_request", "_skl", "_callback_fit", "_parent_callba
 
 
 def location_of(cls: type[Any]) -> str:
-    """The qualified name of a class."""
+    """Return the qualified name of a class."""
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
@@ -545,7 +545,7 @@ class Record(Field):
         return Known(annotation if self.finite else annotation.replace("float", "unbounded")).of
 
     def is_of(self, value: Any) -> bool:
-        """Whether the value is an object of this class."""
+        """Tell whether the value is an object of this class."""
         return location_of(type(value)) == self.location
 
     def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
@@ -632,7 +632,7 @@ class Family(Field):
         KNOWN.update(dict.fromkeys(self.annotated, self))
 
     def name_of(self, value: Any) -> str | None:
-        """What files call this value; None if it is not of the family."""
+        """Return what files call this value; None if it is not of the family."""
         return next((name for name, each in self.members.items() if each.is_of(value)), None)
 
     def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
@@ -689,7 +689,7 @@ def _read_fields(
 
 
 def _make(maker: Callable[..., Any], values: dict[str, Any], where: str) -> Any:
-    """An object by its own constructor, which looks at what it gets."""
+    """Return an object by its own constructor, which looks at what it gets."""
     try:
         return maker(**values)
     except Exception as error:
@@ -697,7 +697,7 @@ def _make(maker: Callable[..., Any], values: dict[str, Any], where: str) -> Any:
 
 
 def cannot_store(value: Any, where: str) -> str:
-    """Why this value cannot be in a file, and what to do."""
+    """Tell why this value cannot be in a file, and what to do."""
     module = type(value).__module__.partition(".")[0]
     if callable(value) and not hasattr(value, "fit"):
         return (

@@ -24,7 +24,7 @@ PAIR = b"tuple\x001\x002"  # how a tuple of two begins
 
 
 def digest(value: Any) -> str:
-    """A hash of the value, of all it holds and of their types.
+    """Return a hash of the value, of all it holds and of their types.
 
     Arrays count by their entries, not by their layout in memory; dictionaries by what they hold,
     not by its order. Two copies of an object have the same digest, in any process.
@@ -48,7 +48,7 @@ class _Walk:
         self._short: list[bytes] = []  # what was met since something was hashed
 
     def hexdigest(self) -> str:
-        """The hash of all that was met."""
+        """Return the hash of all that was met."""
         self._hash_short()
         return self._hash.hexdigest()
 
@@ -154,33 +154,33 @@ WAYS: list[tuple[Any, Callable[[_Walk, Any], None]]] = [
 
 @functools.cache
 def _way(kind: Any) -> Callable[[_Walk, Any], None]:
-    """What is done with values of this type."""
+    """Return what is done with values of this type."""
     return next((way for kinds, way in WAYS if issubclass(kind, kinds)), _Walk._object)
 
 
 @functools.cache
 def _kind(kind: Any) -> str:
-    """What a list or a tuple is called; the fields of a named one stand in a fixed order."""
+    """Return what a list or a tuple is called; the fields of a named one stand in a fixed order."""
     return name_in_files(kind) if hasattr(kind, "_fields") else str(kind.__qualname__)
 
 
 @functools.lru_cache(maxsize=1024)
 def _pair(name: str) -> bytes:
-    """How a tuple of a name and something else begins; most are those of attributes."""
+    """Tell how a tuple of a name and something else begins; most are those of attributes."""
     written = repr(name).encode()
     return PAIR + f"str\0{len(written)}\0".encode() + written
 
 
 @functools.lru_cache(maxsize=1024)
 def _shape(shape: tuple[int, ...]) -> bytes:
-    """How an array of this shape begins."""
+    """Tell how an array of this shape begins."""
     written = repr(shape).encode()
     return b"shape\0%d\0%b" % (len(written), written)
 
 
 @functools.cache
 def _little(kind: Any) -> tuple[Any, str]:
-    """The same type of number with its least byte first, and what it is called."""
+    """Return the same type of number with its least byte first, and what it is called."""
     little = kind.newbyteorder("<")
     return little, little.str
 
@@ -190,7 +190,7 @@ def _name(value: Any) -> str:
 
 
 def _state(value: Any) -> Any:
-    """What the object would be pickled as, less what it computed for its own use."""
+    """Return what the object would be pickled as, less what it computed for its own use."""
     try:
         state = value.__getstate__()
         state = value.__reduce_ex__(2)[1:3] if state is None else state

@@ -75,7 +75,7 @@ class Table:
         return [f"x{j}" for j in range(self.n_columns)]
 
     def take(self, rows: IntArray) -> Any:
-        """The features of some rows, given by number."""
+        """Return the features of some rows, given by number."""
         if not self.has_names or np.any(np.diff(rows) <= 0):
             return self.features[rows]
         chosen = np.zeros(self.n_rows, dtype=np.bool_)
@@ -87,7 +87,7 @@ class Table:
         return replace(self, features=features, target=None, written={})
 
     def with_target(self, name: str | None, without: str = "error") -> Table:
-        """The same table with that column as its target; None keeps the labels of the file.
+        """Return the same table with that column as its target; None keeps the labels of the file.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Table:
         return np.asarray(as_spelled(values, self.written[self.target_name]).to_numpy())
 
     def _with_targets_only(self, name: str, without: str) -> tuple[Any, list[Remark]]:
-        """The rows that have a target, and what is to be said of the others."""
+        """Return the rows that have a target, and what is to be said of the others."""
         if without not in ("error", "drop"):
             raise ValueError(f"without must be 'error' or 'drop', not {without!r}.")
         missing = ~is_there(self.features[name])
@@ -173,7 +173,7 @@ class Table:
         return self.features.filter(~missing), [Remark("without target", name, words)]
 
     def in_words(self) -> Table:
-        """The same table with the text of its coded columns."""
+        """Return the same table with the text of its coded columns."""
         return replace(self, features=in_words(self.features)) if self.has_names else self
 
     def refuse_names(self, option: str, names: Sequence[str] | None) -> None:
@@ -183,7 +183,7 @@ class Table:
             raise UnusedWishError(words, self.source)
 
     def without(self, names: list[str]) -> Table:
-        """The same table without these columns; "a,b" are two."""
+        """Return the same table without these columns; "a,b" are two."""
         if not self.has_names:
             raise DataFileError(
                 "it has no column {name!r}: it is a matrix.", self.source, name=names[0]
@@ -201,12 +201,12 @@ def table_of(found: Understood, source: str, format: str, noted: Iterable[Remark
 
 
 def _fits(numbers: Any, low: int, high: int) -> bool:
-    """Whether whole numbers lie between these, the upper one excluded."""
+    """Tell whether whole numbers lie between these, the upper one excluded."""
     return bool(low <= numbers.min() and numbers.max() < high)
 
 
 def is_there(column: Any) -> Any:
-    """Where a value is not missing."""
+    """Tell where a value is not missing."""
     there = column.is_not_null()
     return there & column.is_not_nan().fill_null(False) if column.dtype.is_float() else there
 
@@ -215,7 +215,7 @@ def is_there(column: Any) -> Any:
 
 
 def rows_of_text(text: bytes, quote: str = '"') -> list[bytes]:
-    """The rows of a text table without their line ends; one between quotes ends no row.
+    """Return the rows of a text table without their line ends; one between quotes ends no row.
 
     >>> rows_of_text(b'a,"b' + bytes([10]) + b'c"' + bytes([10, 10]) + b"d,e")
     [b'a,"b\\nc"', b'd,e']
@@ -246,7 +246,7 @@ class Block:
         return b"\r\n" if b"\r\n" in self.text[: 2 + self.text.find(b"\n")] else b"\n"
 
     def written(self, frame: Any) -> list[bytes]:
-        """The names and rows of a frame in the same dialect."""
+        """Return the names and rows of a frame in the same dialect."""
         how = self.dialect
         commas = how.decimal_comma and how.separator != ","
         style = {"separator": how.separator, "quote_char": how.quote, "decimal_comma": commas}
@@ -271,7 +271,7 @@ class AsGiven:
     start: int = 0
 
     def span(self, start: int, rows: int) -> AsGiven:
-        """Some of these rows."""
+        """Return some of these rows."""
         return AsGiven(self.cells[start : start + rows], self.block, self.start + start)
 
     @property

@@ -144,7 +144,7 @@ def read_coded(
 
 
 def files_of(path: str | Path) -> list[str]:
-    """The files that a pattern such as data-*.csv stands for; none if it is no pattern."""
+    """Return the files that a pattern such as data-*.csv stands for; none if it is no pattern."""
     if not on_disk(path) or not glob.has_magic(str(path)) or Path(path).exists():
         return []
     found = sorted(glob.glob(str(path), recursive=True))
@@ -154,7 +154,7 @@ def files_of(path: str | Path) -> list[str]:
 
 
 def _joined(tables: list[Table], source: str) -> Table:
-    """One table under the other; all must have the same columns, in any order."""
+    """Return one table under the other; all must have the same columns, in any order."""
     first = tables[0]
     for table in tables[1:]:
         if not (first.has_names and table.has_names):
@@ -182,7 +182,7 @@ def _joined(tables: list[Table], source: str) -> Table:
 
 
 def part_of(path: str | Path) -> tuple[str | Path, str | None]:
-    """The file and what is named in it: ("people.db", "visits") for "people.db::visits"."""
+    """Return the file and what is named in it: ("people.db", "visits") for "people.db::visits"."""
     file, colons, name = str(path).rpartition("::")
     if not colons or not on_disk(path) or Path(path).exists():
         return path, None
@@ -197,7 +197,7 @@ def _read(
     n_features: int | None = None,
     zero_based: bool | str = "auto",
 ) -> Table:
-    """One file, whatever it is."""
+    """Return one file, whatever it is."""
     path, name = part_of(path)
     source = source_name(path)
     place: Place = path
@@ -256,7 +256,7 @@ def _loose(
 
 
 def _as_text(frame: Any, names: list[str]) -> Any:
-    """The frame with these columns as text."""
+    """Return the frame with these columns as text."""
     pl = polars()
     return frame.with_columns(pl.col(names).cast(pl.String)) if names else frame
 
@@ -277,7 +277,7 @@ def _without(frame: Any, missing: Sequence[str]) -> Any:
 
 
 def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
-    """A Parquet or Arrow file as a frame."""
+    """Return a Parquet or Arrow file as a frame."""
     pl = polars()
     held: Any = Path(str(place))
     if not on_disk(place):
@@ -308,7 +308,7 @@ def batches(
     zero_based: bool = False,
     **given: Any,
 ) -> Iterator[Table]:
-    """The same table, some rows at a time and in order, for files larger than memory.
+    """Yield the same table, some rows at a time and in order, for files larger than memory.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def _batches(
     zero_based: bool,
     limits: Limits,
 ) -> Iterator[Table]:
-    """The batches of one file."""
+    """Yield the batches of one file."""
     file, _ = part_of(path)
     source = source_name(file)
     with open_bytes(file, limits.decompressed) as stream:
@@ -381,7 +381,7 @@ def _batches(
 
 
 def scanned(place: Path | io.BytesIO, kind: str, source: str, limits: Limits = USUAL) -> Any:
-    """A Parquet or Arrow file of which only the description was read so far."""
+    """Return a Parquet or Arrow file of which only the description was read so far."""
     pl = polars()
     if kind == "parquet":
         return pl.scan_parquet(place, glob=False)

@@ -59,7 +59,7 @@ INTERRUPTED = "Interrupted: this is the best model so far, and its certificate i
 
 
 def outside() -> int:
-    """The `stacklevel` at which a warning names the line outside of this package.
+    """Return the `stacklevel` at which a warning names the line outside of this package.
 
     Scikit-learn stands between its methods and who calls them.
     """
@@ -71,7 +71,7 @@ def outside() -> int:
 
 
 def shortfall(gap: float, tol: float, reason: Reason, advice: str) -> str:
-    """The warning of a fit that could not prove what was asked for.
+    """Return the warning of a fit that could not prove what was asked for.
 
     Who ended the fit, by a callback or Ctrl-C, need not be told how to make it longer.
     """
@@ -88,7 +88,7 @@ def shortfall(gap: float, tol: float, reason: Reason, advice: str) -> str:
 
 
 def same_region(kept: Any, again: Any) -> bool:
-    """Whether two regions are the same up to the order of sums, or the one kept is larger."""
+    """Tell whether two regions are the same up to the order of sums, or the one kept is larger."""
     if type(kept) is type(again) and hasattr(kept, "covers"):
         return bool(kept.covers(again, 1e-9))
     return type(kept) is type(again) and all(
@@ -121,20 +121,20 @@ class Certified:
         raise NotImplementedError
 
     def _machine_scores(self, X: Matrix) -> FloatArray:
-        """What the model computes of each row, one column for each certificate or class."""
+        """Return what the model computes of each row, one column for each certificate or class."""
         raise NotImplementedError
 
     def _of_source(self, source: Any, method: str) -> Any:
-        """What a method returns for each row of a source of row blocks."""
+        """Return what a method returns for each row of a source of row blocks."""
         check_is_fitted(self)
         return of_source(self, source, method)
 
     def _in_numbers(self, X: Any) -> Any:
-        """X with numbers in the place of the categories that the model knows."""
+        """Compute X with numbers in the place of the categories that the model knows."""
         return X
 
     def _foreign_rows(self, X: Matrix) -> bool:
-        """Whether the model keeps rows that are not those of X."""
+        """Tell whether the model keeps rows that are not those of X."""
         return False
 
     def _check_parameters(self) -> None:
@@ -181,7 +181,7 @@ class Certified:
         return self
 
     def _state(self) -> str:
-        """The digest of all that predicts, as it is now."""
+        """Return the digest of all that predicts, as it is now."""
         kind: Any = type(self)
         left_out = _not_predicting(kind, self._parameters_that_predict)
         return digest(
@@ -193,7 +193,7 @@ class Certified:
         )
 
     def _current_certificates(self) -> list[Certificate]:
-        """One for each class or target; none holds if anything that predicts was changed."""
+        """Return one for each class or target; none holds if anything that predicts was changed."""
         if not hasattr(self, "_certificates"):
             check_is_fitted(self)
         state, found = self._state(), self._measured_or_withdrawn()
@@ -210,7 +210,7 @@ class Certified:
             return [certificate.withdrawn(CHANGED) for certificate in self._certificates]
 
     def _bound(self, certificates: list[Certificate], state: str) -> list[Certificate]:
-        """The certificates; `verify` of the first looks at what the model predicts, too."""
+        """Return the certificates; `verify` of the first looks at what the model predicts, too."""
         first, *others = certificates
         return [replace(first, predictor=FittedPredictor(self, state)), *others]
 
@@ -245,7 +245,7 @@ class Certified:
         return contradictions(nameless(self), witnesses, X, y) or self._false_regions(X, y)
 
     def _knows_regions(self) -> bool:
-        """Whether it is known where an optimum lies, for the models that keep that."""
+        """Tell whether it is known where an optimum lies, for the models that keep that."""
         regions = getattr(self, "_regions", None)
         return regions is None or any(region is not None for region in regions)
 
@@ -291,7 +291,7 @@ class Certified:
         return Certificate.of_parts(parts, names)
 
     def _part_names(self, count: int) -> list[str]:
-        """What each certificate is about, where there are several."""
+        """Return what each certificate is about, where there are several."""
         if hasattr(self, "classes_"):
             return [against_the_rest(label) for label in self.classes_]
         return [say("target {column}", column=k) for k in range(count)]
@@ -324,7 +324,7 @@ class Certified:
 
 
 def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certificate:
-    """What the witness proves now; one that was tampered with proves nothing."""
+    """Return what the witness proves now; one that was tampered with proves nothing."""
     if certificate.witness is None:
         return certificate
     if isinstance(X, Source) and not getattr(certificate.witness, "takes_blocks", False):
@@ -349,7 +349,7 @@ class FittedPredictor:
     state: str
 
     def contradictions(self, witness: Any, X: Matrix, y: AnyArray) -> list[str]:
-        """Where it predicts other than its witnesses say, of which this is the first."""
+        """Tell where it predicts other than its witnesses say, of which this is the first."""
         if self.model._state() != self.state:
             return []
         others = self.model._measured_or_withdrawn()[1:]

@@ -37,13 +37,13 @@ class TrainingRows:
         return int(self.X.shape[0])
 
     def used(self) -> IntArray | None:
-        """The rows with a positive weight; None stands for all of them."""
+        """Return the rows with a positive weight; None stands for all of them."""
         if self.weights is None or (self.weights > 0).all():
             return None
         return np.flatnonzero(self.weights > 0)
 
     def shares(self) -> FloatArray:
-        """The weights sᵢ of the objective, which sum to one."""
+        """Return the weights sᵢ of the objective, which sum to one."""
         if self.weights is None:
             return np.full(self.n_rows, 1.0 / self.n_rows)
         return np.asarray(self.weights / self.weights.sum())
@@ -54,7 +54,7 @@ class TrainingRows:
         return self.n_rows * int(self.X.shape[1])
 
     def total_weight(self) -> float:
-        """The sum of the weights, as they were given."""
+        """Return the sum of the weights, as they were given."""
         return float(self.n_rows if self.weights is None else self.weights.sum())
 
 
@@ -82,7 +82,7 @@ class Examples(TrainingRows):
             )
 
     def positives(self) -> IntArray:
-        """The codes of the classes that are trained against the rest."""
+        """Return the codes of the classes that are trained against the rest."""
         k = len(self.classes)
         return np.arange(1 if k == 2 else 0, k, dtype=_type_of_codes(k))
 
@@ -104,7 +104,7 @@ def refuse_source(caller: Any, X: Any) -> None:
 
 
 def is_plain(X: Any, *, finite: bool | str = True, layout: Literal["C"] | None = None) -> bool:
-    """Whether X is an array that scikit-learn's validation would hand back as it is.
+    """Tell whether X is an array that scikit-learn's validation would hand back as it is.
 
     That takes a quarter of a millisecond to find out, which is most of the time of a small fit.
     Where `finite` is False, nobody asks whether the entries are.
@@ -117,13 +117,13 @@ def is_plain(X: Any, *, finite: bool | str = True, layout: Literal["C"] | None =
 
 
 def _all_finite(a: AnyArray) -> bool:
-    """Whether the sum of all entries is finite, which it is only if they are."""
+    """Tell whether the sum of all entries is finite, which it is only if they are."""
     with np.errstate(over="ignore", invalid="ignore"):
         return math.isfinite(np.add.reduce(a, axis=None))
 
 
 def _is_plain_target(y: Any, n: int, kinds: str) -> bool:
-    """Whether y is a vector of so many labels, or finite numbers, of one of these kinds."""
+    """Tell whether y is a vector of so many labels, or finite numbers, of one of these kinds."""
     if type(y) is not np.ndarray or y.shape != (n,) or y.dtype.kind not in kinds:
         return False
     return y.dtype.kind != "f" or (y.dtype in DOUBLE_OR_SINGLE and _all_finite(y))
@@ -157,7 +157,7 @@ def rows_to_predict(
 
 
 def _in_order(X: Any) -> Any:
-    """X with the entries of each sparse row, or column, one after another.
+    """Compute X with the entries of each sparse row, or column, one after another.
 
     All that follow would put them in order by themselves, and to look among entries in disorder for
     one that is stored in parts takes longer than that.
@@ -172,7 +172,7 @@ def _validated(
     estimator: Any, X: Matrix, y: Any, refuse_y: Callable[[Any, str], None], reset: bool,
     finite: bool | str, **more: Any,
 ) -> tuple[Matrix, Any]:  # fmt: skip
-    """What scikit-learn makes of X and y, after what would be lost on the way is refused."""
+    """Return what scikit-learn makes of X and y, after what would be lost on the way is refused."""
     refuse_source(estimator, X)
     X = _in_order(as_stored(X))
     refuse_inexact(X, "X")
@@ -255,12 +255,12 @@ def distinct(y: AnyArray) -> AnyArray:
 
 
 def _type_of_codes(k: int) -> type[np.signedinteger[Any]]:
-    """Two bytes for the number of a class where they suffice."""
+    """Return two bytes for the number of a class where they suffice."""
     return np.int16 if k < 2**15 else np.int32
 
 
 def encode(y: AnyArray, classes: AnyArray) -> IntArray:
-    """The position of each label in the sorted classes."""
+    """Return the position of each label in the sorted classes."""
     narrow = _type_of_codes(len(classes))
     if len(classes) == 2:
         return np.asarray(y == classes[1]).astype(narrow)
@@ -277,7 +277,7 @@ LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 
 def checked_weights(sample_weight: Any, X: Any) -> FloatArray:
-    """A weight for each row, none below zero, the largest neither tiny nor huge."""
+    """Return a weight for each row, none below zero, the largest neither tiny nor huge."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     refuse_extreme_weights(float(weights.max()))
     return np.asarray(weights)

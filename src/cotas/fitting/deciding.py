@@ -18,11 +18,11 @@ class Deciding(ClassifierMixin):
     classes_: AnyArray
 
     def _decided(self, scores: FloatArray) -> FloatArray:
-        """The decision function: a vector with two classes, a column for each with more."""
+        """Return the decision function: a vector with two classes, a column for each with more."""
         return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
 
     def _chosen(self, decision: FloatArray) -> AnyArray:
-        """The label that a decision is for."""
+        """Return the label that a decision is for."""
         chosen = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
@@ -31,7 +31,7 @@ class DecidingInBlocks(Deciding):
     """One whose rows may also come from a source; it has `decision_function` and `_of_source`."""
 
     def predict(self, X: Matrix) -> AnyArray:
-        """The class of each row; a score of exactly zero belongs to the first class (−1).
+        """Return the class of each row; a score of exactly zero belongs to the first class (−1).
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class DecidingInBlocks(Deciding):
         return self._chosen(model.decision_function(X))
 
     def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy of `predict`, the rows weighted where weights are given.
+        """Return the accuracy of `predict`, the rows weighted where weights are given.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ def brier_scores(truth: FloatArray, probabilities: FloatArray) -> FloatArray:
 
 
 def shared_by_all(codes: IntArray, low: FloatArray, high: FloatArray) -> BoolArray:
-    """Whether all scores between `low` and `high` give the class with the code predicted.
+    """Tell whether all scores between `low` and `high` give the class with the code predicted.
 
     One column for each class; a single column is the score of the second of two.
     """

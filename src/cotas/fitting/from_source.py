@@ -80,7 +80,7 @@ class LabelTotals:
         return LabelTotals(refuse_many(whole), self.kind, self.where)
 
     def labels(self) -> AnyArray:
-        """The labels in their order, each of which is found again in the array."""
+        """Return the labels in their order, each of which is found again in the array."""
         found = np.unique(np.array(list(self.found)))
         if len(found) != len(self.found) or set(found.tolist()) != set(self.found):
             raise ValueError(
@@ -91,7 +91,7 @@ class LabelTotals:
 
 
 def refuse_many(labels: dict[Any, Any]) -> dict[Any, Any]:
-    """The labels, unless there are too many of them."""
+    """Return the labels, unless there are too many of them."""
     if len(labels) > MOST_CLASSES:
         raise ValueError(
             f"Unknown label type: y has more than {MOST_CLASSES} different values, so it holds "
@@ -101,13 +101,13 @@ def refuse_many(labels: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def count_labels(block: Block) -> LabelTotals:
-    """The labels of a block, which is looked at for NaN besides."""
+    """Return the labels of a block, which is looked at for NaN besides."""
     refuse_not_finite(block)
     return label_totals(block)
 
 
 def label_totals(block: Block) -> LabelTotals:
-    """The labels of a block."""
+    """Return the labels of a block."""
     y, where = np.asarray(block.y), rows_of(block)
     if y.ndim != 1:
         raise ValueError(f"y of a classifier must be a vector, and it has {y.ndim} dimensions.")
@@ -137,17 +137,17 @@ class Classes:
         return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
 
     def positives(self) -> AnyArray:
-        """The labels that are trained against the rest."""
+        """Return the labels that are trained against the rest."""
         return self.labels[1:] if len(self.labels) == 2 else self.labels
 
 
 def read_classes(source: Source, class_weight: Any, each: Each = map) -> Classes:
-    """One pass over the blocks: which classes there are, and what they weigh."""
+    """Return one pass over the blocks: which classes there are, and what they weigh."""
     return classes_of(source.map_reduce(count_labels, each), class_weight)
 
 
 def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
-    """The classes that these labels make, each of which must have a weight."""
+    """Return the classes that these labels make, each of which must have a weight."""
     totals, labels = whole_y.found, whole_y.labels()
     if len(labels) < 2:
         only = labels.tolist()[0]
@@ -249,7 +249,7 @@ def draw_sample(source: Source, fewest: int, each: Each = map) -> Block | None:
 
 
 def _entries_of_a_row(block: Block) -> float:
-    """How many numbers a row takes, on average."""
+    """Tell how many numbers a row takes, on average."""
     n, d = block.X.shape
     return 1.5 * block.X.nnz / n if is_sparse(block) else float(d)
 
@@ -304,7 +304,7 @@ def nameless(model: Any) -> Any:
 
 
 def of_source(model: Any, source: Any, method: str) -> Any:
-    """What a method of a model returns for each row of a source, in the order of its rows.
+    """Return what a method of a model returns for each row of a source, in the order of its rows.
 
     Of a collection of another library it is a lazy one of that library.
     """
@@ -316,7 +316,7 @@ def of_source(model: Any, source: Any, method: str) -> Any:
 
 
 def accuracy(model: Any, source: Source) -> float:
-    """The weight of the rows whose class is predicted, as a part of that of all."""
+    """Return the weight of the rows whose class is predicted, as a part of that of all."""
     refuse_other_columns(model, source)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
         hits, total = source.map_reduce(Hits(nameless(model)), each)
@@ -324,12 +324,12 @@ def accuracy(model: Any, source: Source) -> float:
 
 
 def r_squared(model: Any, source: Source) -> float:
-    """1 − Σ s(y − ŷ)²/Σ s(y − ȳ)², the mean over the targets."""
+    """Compute 1 − Σ s(y − ŷ)²/Σ s(y − ȳ)², the mean over the targets."""
     return squared_error(model, source)[1]
 
 
 def squared_error(model: Any, source: Source) -> tuple[float, float]:
-    """The root of the mean of (y − ŷ)², and R², the means over the targets."""
+    """Return the root of the mean of (y − ŷ)², and R², the means over the targets."""
     refuse_other_columns(model, source)
     middle = source.of_first(_mean_targets)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:

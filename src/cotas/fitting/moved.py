@@ -24,7 +24,7 @@ class Moved(NamedTuple):
 
     @classmethod
     def near_zero(cls, X: Matrix, free_bias: bool) -> Moved:
-        """A dense X with all columns near zero, which is a copy where one was not.
+        """Return a dense X with all columns near zero, which is a copy where one was not.
 
         A constant column is a multiple of the ones that the bias stands for, and the solver has to
         live with those: it is far where such ones would be.
@@ -37,11 +37,11 @@ class Moved(NamedTuple):
         return theta0 if self.shift is None else self._along(-theta, theta0)
 
     def seen(self, theta: FloatArray, theta0: Any) -> Any:
-        """θ₀ for the rows that the solver sees."""
+        """Compute θ₀ for the rows that the solver sees."""
         return theta0 if self.shift is None else self._along(theta, theta0)
 
     def _along(self, theta: FloatArray, theta0: Any) -> Any:
-        """θ₀ + θ·m, rounded once: at these sizes each rounding shows in the objective."""
+        """Compute θ₀ + θ·m, rounded once: at these sizes each rounding shows in the objective."""
         assert self.shift is not None
         if theta.ndim == 1:
             return dot(self.shift, theta, [float(theta0)])[0]

@@ -80,7 +80,7 @@ class Path:
     # ---- between the breakpoints of the Lasso ----------------------------------------------------
 
     def lam_at(self, delta: float) -> float:
-        """The λ whose solution has ‖β‖₁ = δ: between two breakpoints δ is linear in λ."""
+        """Return the λ whose solution has ‖β‖₁ = δ: between two breakpoints δ is linear in λ."""
         deltas = self._at_breakpoints()
         if not deltas[0] <= delta <= deltas[-1]:
             raise ValueError(
@@ -90,12 +90,12 @@ class Path:
         return float(np.interp(delta, deltas, self.lams))
 
     def delta_at(self, lam: float) -> float:
-        """‖β‖₁ of the solution for λ."""
+        """Compute ‖β‖₁ of the solution for λ."""
         deltas = self._at_breakpoints()
         return float(np.interp(self._on_the_path(lam), self.lams[::-1], deltas[::-1]))
 
     def coef_at(self, lam: float) -> FloatArray:
-        """The coefficients for any λ on the path."""
+        """Return the coefficients for any λ on the path."""
         self._at_breakpoints()
         lam, lams = self._on_the_path(lam), self.lams
         after = int(np.clip(np.searchsorted(-lams, -lam), 1, max(1, len(lams) - 1)))
@@ -118,7 +118,7 @@ class Path:
     # ---- checked again ---------------------------------------------------------------------------
 
     def verify(self, X: Matrix, y: Any, validation: tuple[Matrix, Any] | None = None) -> bool:
-        """Whether all that was proved comes out again from the data.
+        """Tell whether all that was proved comes out again from the data.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Path:
         return named == known or (len(known) == 2 and named == known[1:])
 
     def _has_the_lengths(self) -> bool:
-        """Whether δ is ‖β‖₁, in the units of each column that its penalty counts."""
+        """Tell whether δ is ‖β‖₁, in the units of each column that its penalty counts."""
         if self.deltas is None:
             return True
         points: list[Any] = [one.witness for one in self.certificates]
@@ -170,7 +170,7 @@ class Path:
         return bool(np.allclose(self.deltas, lengths, rtol=SAME, atol=0.0))
 
     def _is_of_the_validation(self, X: Matrix, y: Any, X_val: Matrix, y_val: Any) -> bool:
-        """Whether the validation errors, and the bound on that of the optima, come out again.
+        """Tell whether the validation errors, and the bound on that of the optima, come out again.
 
         What is proved without the room that a bound leaves is proved in any order of sums. The
         error of a model may be any between those that rounding leaves open.
@@ -261,7 +261,7 @@ class Path:
 
 
 def proved_between(bound: ValidationBound) -> str:
-    """What is proved of every λ of a range, in a sentence."""
+    """Return what is proved of every λ of a range, in a sentence."""
     proved = "Proved: no optimum at any λ in {span} has a validation error below {error:.4f}."
     return say(proved, span=_span(bound), error=bound.error)
 
@@ -277,7 +277,7 @@ def spread(n_lams: int, least: float, most: float) -> FloatArray:
 
 
 def falling(lams: Any) -> FloatArray:
-    """λ from the largest to the smallest, each once; refuse what is no penalty."""
+    """Compute λ from the largest to the smallest, each once; refuse what is no penalty."""
     values = np.unique(np.asarray(lams, dtype=np.float64).ravel())[::-1].copy()
     if not (len(values) and np.isfinite(values).all() and values[-1] > 0):
         raise ValueError("lams must be finite numbers above zero, at least one.")

@@ -257,7 +257,7 @@ class Pursuit(Generic[P]):
 
 
 def deadline(began: float, max_time: float | None) -> float:
-    """When the time is up, for solvers whose steps are long, by `time.perf_counter`."""
+    """Tell when the time is up, for solvers whose steps are long, by `time.perf_counter`."""
     return math.inf if max_time is None else began + max_time
 
 
@@ -317,7 +317,7 @@ def finished(finish: Callable[[bool], Any], reason: Reason) -> Reason:
 def end_of_turn(
     began: float, max_time: float | None, part: int, parts: int, threads: int = 1
 ) -> float | None:
-    """The seconds since `began` at which a part that begins now has to end.
+    """Return the seconds since `began` at which a part that begins now has to end.
 
     It gets an equal share of the time that is left to it and to the parts after it, `threads` of
     which are solved at a time; what it does not use is theirs.
@@ -330,7 +330,7 @@ def end_of_turn(
 
 
 def foremost_of(reasons: Sequence[Reason]) -> Reason:
-    """Why a fit of several parts ended: what ended one from outside, else as the last part."""
+    """Tell why a fit of several parts ended: what ended one from outside, else as the last part."""
     outside = (Stop.INTERRUPTED, Stop.CALLBACK, Stop.TIME)
     found = [reason for stop in outside for reason in reasons if reason.stop is stop]
     return [*found, reasons[-1]][0]
@@ -345,7 +345,7 @@ def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
 
 
 def at_floor(certificate: Certificate) -> bool:
-    """Whether the gap that is proved is no more than what rounding alone can make."""
+    """Tell whether the gap that is proved is no more than what rounding alone can make."""
     return bool(certificate.gap <= NEAR * certificate.charge)
 
 
@@ -356,7 +356,7 @@ class Idle:
         self.best, self.looks = math.inf, 0
 
     def see(self, gap: float) -> int:
-        """How many looks, this one included, have brought nothing."""
+        """Tell how many looks, this one included, have brought nothing."""
         better = gap < BETTER * self.best
         self.best, self.looks = (gap, 0) if better else (self.best, self.looks + 1)
         return self.looks
@@ -376,7 +376,7 @@ class Floor:
         return idle > 0 and idle % PATIENCE == 0
 
     def reached(self, certificate: Certificate, believed: float | None) -> bool:
-        """Whether to give up, the checker having looked at a gap that seemed good enough.
+        """Tell whether to give up, the checker having looked at a gap that seemed good enough.
 
         The gap is what rounding makes and does not become smaller, or it has not done so for a
         while although the solver believes in one far below it.

@@ -23,7 +23,7 @@ class Patience:
         self.look = self.best_look = self.stale = 0
 
     def lost(self, score: float) -> bool:
-        """Whether so many looks, this one included, have brought nothing."""
+        """Tell whether so many looks, this one included, have brought nothing."""
         self.look += 1
         if score > self.best:
             self.best, self.best_look = score, self.look
@@ -54,7 +54,7 @@ def hold_out(examples: Rows, validation_fraction: Any, random_state: Any) -> tup
 
 
 def without(examples: Rows, held_out: IntArray) -> tuple[Rows, IntArray]:
-    """The examples with these rows set aside."""
+    """Return the examples with these rows set aside."""
     weights = np.ones(examples.n_rows) if examples.weights is None else examples.weights.copy()
     weights[held_out] = 0.0
     return replace(examples, weights=weights), held_out
@@ -72,7 +72,7 @@ def check_validation(value: Any) -> None:
 
 
 def _named(chosen: Any, examples: TrainingRows, used: IntArray) -> BoolArray:
-    """Which of the rows with a weight an array of bool chooses: some, and not all."""
+    """Tell which of the rows with a weight an array of bool chooses: some, and not all."""
     aside, n = np.asarray(chosen), examples.n_rows
     if aside.shape != (n,) or aside[used].all() or not aside[used].any():
         raise ValueError(

@@ -33,7 +33,7 @@ CLOSE = 1e-10
 
 
 def classes_against_the_rest(model: Any) -> list[tuple[Any, FloatArray, float]]:
-    """The label that counts as +1, θ and θ₀ of each of the model's problems."""
+    """Return the label that counts as +1, θ and θ₀ of each of the model's problems."""
     coefs, intercepts = parameters(model)
     labels = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
     return [
@@ -57,7 +57,7 @@ def measure(
     weights: Callable[[Any], FloatArray],
     free_bias: bool,
 ) -> list[Certificate]:
-    """One certificate for each class, with a dual point of our own.
+    """Return one certificate for each class, with a dual point of our own.
 
     `weights` are those of the examples when the given class is trained, and `state` writes down
     the problem for them. With `free_bias` that problem is measured with a free bias instead, and
@@ -79,7 +79,7 @@ def measure(
 
 
 def separation_or(fit: ForeignFit, reason: str) -> list[Certificate]:
-    """Whether each class is separated from the rest; where it is not, nothing is proved."""
+    """Tell whether each class is separated from the rest; where it is not, nothing is proved."""
     witnesses = [
         SeparationWitness(theta, theta0, label, float(fit.model.fit_intercept))
         for label, theta, theta0 in classes_against_the_rest(fit.model)
@@ -89,7 +89,7 @@ def separation_or(fit: ForeignFit, reason: str) -> list[Certificate]:
 
 
 def class_weighted(fit: ForeignFit, *, balanced_by_weight: bool) -> Callable[[Any], FloatArray]:
-    """The weights of the examples when a given class is trained against the rest.
+    """Return the weights of the examples when a given class is trained against the rest.
 
     Two classes have each its weight. With more of them the one that is trained has its weight,
     and all the others have one. "balanced" counts examples, or in some models their weights.
@@ -110,7 +110,7 @@ def class_weighted(fit: ForeignFit, *, balanced_by_weight: bool) -> Callable[[An
 
 
 def shares(alpha: FloatArray, weights: FloatArray) -> FloatArray:
-    """αᵢ/sᵢ, zero where there is no weight."""
+    """Compute αᵢ/sᵢ, zero where there is no weight."""
     share = np.divide(alpha, weights, out=np.zeros_like(alpha), where=weights > 0)
     return np.asarray(share * weights.sum())
 
@@ -146,7 +146,7 @@ def optimum(
     max_time: float,
     start: tuple[FloatArray, Any] | None = None,
 ) -> NewtonPoint:
-    """The best point that Newton's method finds, from zero or from a better start."""
+    """Return the best point that Newton's method finds, from zero or from a better start."""
     began, best = time.perf_counter(), next(newton_points(X, loss, problem))
     if start is not None:
         own = (start[0], np.asarray(start[1]) * problem.free_bias)
@@ -182,7 +182,7 @@ def _hinge_dual(
 
 
 def _telling_of_the_best_bias(point: DualPoint, X: Matrix, y: AnyArray) -> Certificate:
-    """The certificate of the model, which also tells of θ with the best bias for it."""
+    """Return the certificate of the model, which also tells of θ with the best bias for it."""
     other = with_best_bias(point, X, y)
     own, best = DualPoint.check_all([point, other], X, y)
     return own.noted(
@@ -196,7 +196,7 @@ def _telling_of_the_best_bias(point: DualPoint, X: Matrix, y: AnyArray) -> Certi
 
 
 def with_best_bias(point: DualPoint, X: Matrix, y: AnyArray) -> DualPoint:
-    """The same θ with the bias that makes the objective smallest."""
+    """Return the same θ with the bias that makes the objective smallest."""
     scores, positive = times(X, point.coef), np.asarray(y == point.positive)
     weights = cast(FloatArray, point.weights)
     if isinstance(point.problem.loss, Hinge):

@@ -101,7 +101,7 @@ def certify(
     max_time: float = 30.0,
     device: str = "cpu",
 ) -> Certificate:
-    """How far a fitted model is from the best one for its own problem, proved from the data.
+    """Tell how far a fitted model is from the best one for its own problem, proved from the data.
 
     From cotas: every estimator, proved again as it is now. From scikit-learn:
     `LogisticRegression` with any solver, penalty and number of classes; with an l2 penalty
@@ -274,7 +274,7 @@ def _inner(
 def _each_of_them(
     model: Any, X: Matrix, y: Any, sample_weight: Any, problem: str, max_time: float
 ) -> Certificate:
-    """One certificate for each estimator that was trained on one class against the rest."""
+    """Return one certificate for each estimator that was trained on one class against the rest."""
     check_is_fitted(model)
     if model.multilabel_:
         return no_certificate("OneVsRestClassifier on several labels for each row: certify each.")
@@ -308,7 +308,7 @@ def _refuse_unknown(model: Any, y: AnyArray) -> None:
 def _checked(
     model: Any, X: Matrix, y: Any, sample_weight: Any
 ) -> tuple[Matrix, AnyArray, FloatArray]:
-    """The data in the form that the readers take, or an error that names what is wrong."""
+    """Return the data in the form that the readers take, or an error that names what is wrong."""
     real = is_regressor(model)
     X, y = check_X_y(
         X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=real, y_numeric=real

@@ -33,7 +33,7 @@ class ForeignFit:
 
 
 def dense(numbers: Any) -> FloatArray:
-    """What a model keeps as an array or a sparse matrix, as an array of our own."""
+    """Return what a model keeps as an array or a sparse matrix, as an array of our own."""
     whole = numbers.toarray() if hasattr(numbers, "toarray") else numbers
     return np.array(whole, dtype=np.float64)
 

@@ -40,7 +40,7 @@ def svc(fit: ForeignFit) -> list[Certificate]:
 
 
 def svc_kernel(model: Any) -> Kernel:
-    """The kernel of a fitted SVC, with γ as scikit-learn resolved it.
+    """Return the kernel of a fitted SVC, with γ as scikit-learn resolved it.
 
     What is no kernel for all rows, such as tanh, becomes a `Custom` one, to be examined.
     """
@@ -95,7 +95,7 @@ def _pair(
     number: int,
     codes: IntArray,
 ) -> Certificate:
-    """Two classes against each other; all other rows have no part in it."""
+    """Return two classes against each other; all other rows have no part in it."""
     model, (first, second) = fit.model, pair
     several = len(model.classes_) > 2
     beta = _coefficients(model, support, pair, codes)
@@ -136,7 +136,7 @@ def _coefficients(
 
 
 def svr(fit: ForeignFit) -> list[Certificate]:
-    """½‖θ‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) with a free bias."""
+    """Compute ½‖θ‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε) with a free bias."""
     model, X, weights = fit.model, fit.X, fit.weights
     support = support_of(model, X, weights)
     if support is None:
@@ -148,7 +148,7 @@ def svr(fit: ForeignFit) -> list[Certificate]:
 
 
 def kernel_ridge(fit: ForeignFit) -> list[Certificate]:
-    """Σ wᵢ(yᵢ − f(xᵢ))² + α‖θ‖² without a bias."""
+    """Compute Σ wᵢ(yᵢ − f(xᵢ))² + α‖θ‖² without a bias."""
     model, X = fit.model, fit.X
     beta = np.asarray(model.dual_coef_, dtype=np.float64)
     if beta.ndim != 1 or np.ndim(model.alpha) != 0:
@@ -161,7 +161,7 @@ def kernel_ridge(fit: ForeignFit) -> list[Certificate]:
 
 
 def ridge_kernel(model: Any, d: int) -> Kernel:
-    """The kernel of a fitted KernelRidge; what is none of ours becomes a `Custom` one."""
+    """Return the kernel of a fitted KernelRidge; what is none of ours becomes a `Custom` one."""
     gamma = 1.0 / d if model.gamma is None else float(model.gamma)
     name, degree, coef0 = model.kernel, model.degree, float(model.coef0)
     if name in ("poly", "polynomial") and degree == int(degree) >= 1 and coef0 >= 0 and gamma > 0:

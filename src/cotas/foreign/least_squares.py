@@ -11,12 +11,12 @@ from cotas.foreign.fit import ForeignFit, unproved
 
 
 def linear_regression(fit: ForeignFit) -> list[Certificate]:
-    """Σ wᵢ(yᵢ − θ·xᵢ − θ₀)²: divided by 2Σw it is our problem."""
+    """Compute Σ wᵢ(yᵢ − θ·xᵢ − θ₀)²: divided by 2Σw it is our problem."""
     return _least_squares(fit, np.zeros(1))
 
 
 def ridge(fit: ForeignFit) -> list[Certificate]:
-    """Σ wᵢ(yᵢ − θ·xᵢ − θ₀)² + alpha‖θ‖²: divided by 2Σw it is ours with λ = alpha/Σw."""
+    """Compute Σ wᵢ(yᵢ − θ·xᵢ − θ₀)² + alpha‖θ‖²: divided by 2Σw it is ours with λ = alpha/Σw."""
     alphas = np.atleast_1d(np.asarray(fit.model.alpha, dtype=np.float64))
     return _least_squares(fit, alphas / fit.weights.sum())
 
@@ -62,7 +62,7 @@ def _least_squares(fit: ForeignFit, lams: FloatArray) -> list[Certificate]:
 
 
 def lasso(fit: ForeignFit) -> list[Certificate]:
-    """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + α‖β‖₁; the residual of the model is the dual point."""
+    """Compute ½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² + α‖β‖₁; the residual of the model is the dual point."""
     return _penalized(fit, 1.0)
 
 

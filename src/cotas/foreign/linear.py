@@ -47,7 +47,7 @@ def linear_svc(fit: ForeignFit) -> list[Certificate]:
 
 
 def svc(fit: ForeignFit) -> list[Certificate]:
-    """½‖w‖² + C Σ wᵢHᵢ of two classes with a free bias, and its own dual variables."""
+    """Compute ½‖w‖² + C Σ wᵢHᵢ of two classes with a free bias, and its own dual variables."""
     model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     problem = RegularizedRisk(Hinge(), 1.0 / (model.C * weights.sum()), free_bias=True)
     share = np.zeros(len(y))
@@ -115,7 +115,7 @@ def passive_aggressive(fit: ForeignFit) -> list[Certificate]:
 
 
 def logistic_regression(fit: ForeignFit) -> list[Certificate]:
-    """½‖w‖² + C Σ wᵢℓᵢ with a free bias; liblinear penalizes it, as `LinearSVC` does."""
+    """Compute ½‖w‖² + C Σ wᵢℓᵢ with a free bias; liblinear penalizes it, as `LinearSVC` does."""
     model = fit.model
     penalty = _penalty(model)
     if penalty is None:
@@ -153,7 +153,7 @@ def _penalty(model: Any) -> str | None:
 
 
 def _softmax(fit: ForeignFit, ratio: float) -> Certificate:
-    """All the classes at once: one problem, one certificate."""
+    """Return all the classes at once: one problem, one certificate."""
     model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     codes = np.searchsorted(model.classes_, y)
     if model.class_weight is not None:

@@ -37,7 +37,7 @@ class CombinedKernel(Kernel):
 
     @classmethod
     def of(cls, *kernels: Kernel) -> Self:
-        """The combination; those of the same kind among the parts are opened."""
+        """Return the combination; those of the same kind among the parts are opened."""
         flat = [k.parts if isinstance(k, cls) else (k,) for k in kernels]
         return cls(tuple(part for parts in flat for part in parts))
 
@@ -47,7 +47,7 @@ class CombinedKernel(Kernel):
         return True if all(part.known_mercer for part in self.parts) else None
 
     def spec(self) -> Any:
-        """("sum", k₁, k₂, …) or ("product", k₁, k₂, …)"""
+        """Compute ("sum", k₁, k₂, …) or ("product", k₁, k₂, …)"""
         return (self.word, *(part.spec() for part in self.parts))
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
@@ -74,7 +74,7 @@ class Sum(CombinedKernel):
     word, operation = "sum", np.add
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """k₁ + k₂"""
+        """Compute k₁ + k₂"""
         return " + ".join(part.formula(x, z) for part in self.parts)
 
 
@@ -85,7 +85,7 @@ class Product(CombinedKernel):
     word, operation = "product", np.multiply
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """k₁ · k₂"""
+        """Compute k₁ · k₂"""
         return "·".join(_factor(part, x, z) for part in self.parts)
 
 
@@ -109,7 +109,7 @@ class ChangedKernel(Kernel):
         return self._changed(self.kernel._diagonal(side.inner[0]).copy())
 
     def _changed(self, values: AnyArray) -> AnyArray:
-        """The values as they are to be; they may be overwritten."""
+        """Return the values as they are to be; they may be overwritten."""
         return values
 
 
@@ -128,7 +128,7 @@ class Scaled(ChangedKernel):
         return f"{number(self.factor)}·{_factor(self.kernel, x, z)}"
 
     def spec(self) -> Any:
-        """A product with a constant."""
+        """Return a product with a constant."""
         return ("product", ("constant", float(self.factor)), self.kernel.spec())
 
     def _changed(self, values: AnyArray) -> AnyArray:
@@ -147,11 +147,11 @@ class Power(ChangedKernel):
         check_exponent(self.exponent, "The exponent of a kernel")
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """(k)^p"""
+        """Compute (k)^p"""
         return raised(f"({self.kernel.formula(x, z)})", self.exponent)
 
     def spec(self) -> Any:
-        """("power", k, p)"""
+        """Compute ("power", k, p)"""
         return ("power", self.kernel.spec(), int(self.exponent))
 
     def _changed(self, values: AnyArray) -> AnyArray:
@@ -165,11 +165,11 @@ class ExponentialOf(ChangedKernel):
     kernel: Kernel
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """exp(k)"""
+        """Compute exp(k)"""
         return f"exp({self.kernel.formula(x, z)})"
 
     def spec(self) -> Any:
-        """("exp", k)"""
+        """Compute ("exp", k)"""
         return ("exp", self.kernel.spec())
 
     def _changed(self, values: AnyArray) -> AnyArray:
@@ -191,13 +191,13 @@ class Normalized(ChangedKernel):
     kernel: Kernel
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """k(x, x′)/√(k(x, x)·k(x′, x′))"""
+        """Compute k(x, x′)/√(k(x, x)·k(x′, x′))"""
         inner = self.kernel
         above = _factor(inner, x, z)
         return f"{above}/√({_factor(inner, x, x)}·{_factor(inner, z, z)})"
 
     def spec(self) -> Any:
-        """("normalized", k)"""
+        """Compute ("normalized", k)"""
         return ("normalized", self.kernel.spec())
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
@@ -236,12 +236,12 @@ class OnColumns(ChangedKernel):
         object.__setattr__(self, "columns", tuple(given.tolist()))
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """k(x[columns], x′[columns])"""
+        """Compute k(x[columns], x′[columns])"""
         names = ",".join(map(str, self.columns))
         return self.kernel.formula(f"{x}[{names}]", f"{z}[{names}]")
 
     def spec(self) -> Any:
-        """("columns", k, columns)"""
+        """Compute ("columns", k, columns)"""
         return ("columns", self.kernel.spec(), self.columns)
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
@@ -258,6 +258,6 @@ class OnColumns(ChangedKernel):
 
 
 def _factor(kernel: Kernel, x: str, z: str) -> str:
-    """The formula, in brackets where it would be misread as a factor."""
+    """Return the formula, in brackets where it would be misread as a factor."""
     text = kernel.formula(x, z)
     return f"({text})" if isinstance(kernel, Sum | Normalized) or text.startswith(x) else text

@@ -44,7 +44,7 @@ class FourierFeatures:
         return cls(scale * random.standard_normal((d, max(1, count // 2))))
 
     def transform(self, X: Matrix) -> FloatArray:
-        """The features of each row."""
+        """Return the features of each row."""
         m = self.frequencies.shape[1]
         out = np.empty((X.shape[0], 2 * m))
         for span in row_spans(X):
@@ -68,11 +68,11 @@ class NystroemFeatures:
         return cls(FeatureMap(kernel).fit(X[landmarks]), landmarks)
 
     def transform(self, X: Matrix) -> FloatArray:
-        """The features of each row."""
+        """Return the features of each row."""
         return self.map.transform(X)
 
     def expansion(self, theta: FloatArray) -> FloatArray:
-        """The coefficients of the landmarks in θ·φ̃(x) = Σ βᵢ k(xᵢ, x)."""
+        """Return the coefficients of the landmarks in θ·φ̃(x) = Σ βᵢ k(xᵢ, x)."""
         return np.asarray(self.map._projection @ theta)
 
 

@@ -105,12 +105,12 @@ class KernelExpansion(Certified, BaseEstimator):
             vectors.flags.writeable = False
 
     def _rows(self, X: Matrix) -> Matrix:
-        """X as it can be compared with the support vectors."""
+        """Compute X as it can be compared with the support vectors."""
         X = rows_to_predict(self, X)
         return X.tocsr() if hasattr(X, "tocsr") else X
 
     def _scores(self, X: Matrix) -> FloatArray:
-        """Σ βᵢ k(xᵢ, x) + θ₀, one column for each machine."""
+        """Compute Σ βᵢ k(xᵢ, x) + θ₀, one column for each machine."""
         vectors, p = self.support_vectors_, len(self.intercept_)
         if not len(self.support_):
             return np.tile(self.intercept_, (X.shape[0], 1))
@@ -130,7 +130,7 @@ class KernelExpansion(Certified, BaseEstimator):
         return values
 
     def _blocks(self, vectors: Matrix) -> Blocks:
-        """What compares rows with the support vectors, kept if it is small.
+        """Return what compares rows with the support vectors, kept if it is small.
 
         It serves as long as every number is what it was: a lock can be taken off and put back.
         """
@@ -162,13 +162,13 @@ class KernelExpansion(Certified, BaseEstimator):
         return self._scores(self._rows(X))
 
     def _foreign_rows(self, X: Matrix) -> bool:
-        """Whether the support vectors are not the rows `support_` of X."""
+        """Tell whether the support vectors are not the rows `support_` of X."""
         if is_precomputed(self.kernel_):
             return False
         return not same_entries(X[self.support_], self.support_vectors_)
 
     def _groups(self) -> list[Group]:
-        """The support vectors and the machines they have a part in: here all in all."""
+        """Return the support vectors and the machines they have a part in: here all in all."""
         every = np.arange(len(self.intercept_))
         return [Group(slice(0, len(self.support_)), every, self.dual_coef_.T.copy())]
 
@@ -188,7 +188,7 @@ class KernelExpansion(Certified, BaseEstimator):
             self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def _measured_certificates(self) -> list[Certificate]:
-        """One for each machine, about `dual_coef_` and `intercept_` as they are now."""
+        """Return one for each machine, about `dual_coef_` and `intercept_` as they are now."""
         beta = np.zeros((len(self.dual_coef_), self._n_rows))
         beta[:, self.support_] = self.dual_coef_
         current = [
@@ -232,7 +232,7 @@ class KernelClassifier(Deciding, KernelExpansion):
         return self._chosen(self.decision_function(X))
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
-        """The class of each row, and whether the exact optimum provably gives the same one.
+        """Return the class of each row, and whether the exact optimum provably gives the same one.
 
         A duality gap bounds ‖θ − θ*‖ and encloses θ₀*, hence every score of the optimum:
         |θ·φ(x) − θ*·φ(x)| ≤ ‖θ − θ*‖√k(x, x). Nothing is claimed without such a gap, of a model
@@ -291,7 +291,7 @@ class KernelClassifier(Deciding, KernelExpansion):
 
 
 def same_entries(A: Matrix, B: Matrix) -> bool:
-    """Whether two matrices are equal, dense or sparse."""
+    """Tell whether two matrices are equal, dense or sparse."""
     if A.shape != B.shape:
         return False
     if is_dense(A) and is_dense(B):

@@ -33,24 +33,24 @@ class Blocks(Protocol):
     """k between any rows and the rows of one matrix X, its columns."""
 
     def left(self, A: Matrix) -> Any:
-        """The rows of A, ready to be compared."""
+        """Return the rows of A, ready to be compared."""
         ...
 
     def own(self, rows: IntArray) -> Any:
-        """Some rows of X itself, ready to be compared."""
+        """Return some rows of X itself, ready to be compared."""
         ...
 
     def block(self, left: Any, columns: slice | IntArray) -> AnyArray:
-        """k of each of those rows with each of these rows of X."""
+        """Compute k of each of those rows with each of these rows of X."""
         ...
 
     def whole(self) -> AnyArray:
-        """k of each row of X with each."""
+        """Compute k of each row of X with each."""
         ...
 
 
 def blocks_of(kernel: Kernel, X: Matrix, dtype: Any, room: int) -> Blocks:
-    """The fastest way to compute k with X that needs no copy of more than `room` bytes.
+    """Return the fastest way to compute k with X that needs no copy of more than `room` bytes.
 
     The copy is dense and of the precision asked for. Where X is dense and has it already, only
     an RBF needs one; where there is no room, rows are converted as they are needed.
@@ -90,21 +90,21 @@ class General:
         self._side = prepared._side
 
     def left(self, A: Matrix) -> Side:
-        """The rows of A with what the kernel keeps about them."""
+        """Return the rows of A with what the kernel keeps about them."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._kernel._side(A, self._side)
 
     def own(self, rows: IntArray) -> Side:
-        """Some rows of X with what the kernel keeps about them."""
+        """Return some rows of X with what the kernel keeps about them."""
         return self._side.take(rows)
 
     def block(self, left: Side, columns: slice | IntArray) -> AnyArray:
-        """k of each of those rows with each of these rows of X."""
+        """Compute k of each of those rows with each of these rows of X."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._kernel._block(left, self._side.take(columns), self._dtype)
 
     def whole(self) -> AnyArray:
-        """k of each row of X with each."""
+        """Compute k of each row of X with each."""
         every = slice(None)
         return self.block(self._side.take(every), every)
 
@@ -131,7 +131,7 @@ class Radial:
         return blocks if -rows[:, -2].min(initial=0.0) <= SAFE_EXPONENT[dtype] else None
 
     def left(self, A: Matrix) -> AnyArray:
-        """(u, 1, −½‖u‖²) of each row."""
+        """Compute (u, 1, −½‖u‖²) of each row."""
         d = A.shape[1]
         out = np.empty((A.shape[0], d + 2), dtype=self._rows.dtype)
         u = dense_rows(A, np.float64) - self._centre
@@ -141,13 +141,13 @@ class Radial:
         return out
 
     def own(self, rows: IntArray) -> AnyArray:
-        """The same of some rows of X."""
+        """Return the same of some rows of X."""
         left = self._rows[rows]
         left[:, -1], left[:, -2] = left[:, -2].copy(), 1.0
         return left
 
     def block(self, left: AnyArray, columns: slice | IntArray) -> AnyArray:
-        """k of each of those rows with each of these rows of X."""
+        """Compute k of each of those rows with each of these rows of X."""
         out = left @ self._rows[columns].T
         return np.asarray(np.exp(out, out=out))
 
@@ -184,7 +184,7 @@ class SparseRadial:
         return blocks if -blocks._halves.min(initial=0.0) <= SAFE_EXPONENT[dtype] else None
 
     def left(self, A: Matrix) -> tuple[Matrix, AnyArray]:
-        """u or x of each row, and what of the exponent it has alone."""
+        """Compute u or x of each row, and what of the exponent it has alone."""
         rows = _summed(A)
         rows.data *= self._scale
         halves = (-0.5 * self._factor * row_squares(rows)).astype(self._dtype)
@@ -192,11 +192,11 @@ class SparseRadial:
         return rows.astype(np.float32 if exact else self._dtype, copy=False), halves
 
     def own(self, rows: IntArray) -> tuple[Matrix, AnyArray]:
-        """The same of some rows of X."""
+        """Return the same of some rows of X."""
         return self._rows[rows], self._halves[rows]
 
     def block(self, left: tuple[Matrix, AnyArray], columns: slice | IntArray) -> AnyArray:
-        """k of each of those rows with each of these rows of X."""
+        """Compute k of each of those rows with each of these rows of X."""
         if isinstance(columns, slice):
             columns = np.arange(*columns.indices(len(self._halves)))
         out = np.empty((len(left[1]), len(columns)), dtype=self._dtype)
@@ -205,7 +205,7 @@ class SparseRadial:
         return np.asarray(np.exp(out, out=out))
 
     def _zeros(self) -> AnyArray:
-        """Where each thread scatters rows; to make it anew would take a part of their time."""
+        """Tell where each thread scatters rows; to make it anew would take a part of their time."""
         if not hasattr(self._own, "zeros"):
             width = SCATTERED // self._rows.data.itemsize
             self._own.zeros = np.zeros((self._rows.shape[1], width), dtype=self._rows.dtype)
@@ -213,19 +213,19 @@ class SparseRadial:
         return found
 
     def whole(self) -> AnyArray:
-        """k of each row of X with each."""
+        """Compute k of each row of X with each."""
         return self.block((self._rows, self._halves), slice(None))
 
 
 def _summed(A: Matrix) -> Matrix:
-    """A copy of sparse rows in double precision, each entry once."""
+    """Return a copy of sparse rows in double precision, each entry once."""
     rows = sparse.csr_matrix(A, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     return rows
 
 
 def _are_whole(rows: Matrix) -> bool:
-    """Whether all entries are whole numbers, and no sum of products is beyond 24 bits."""
+    """Tell whether all entries are whole numbers, and no sum of products is beyond 24 bits."""
     whole = (rows.data == np.rint(rows.data)).all()
     return bool(whole and row_squares(rows).max(initial=0.0) <= 1 << 24)
 
@@ -282,19 +282,19 @@ class Given:
         self._K, self._dtype = K, dtype
 
     def left(self, A: Matrix) -> Matrix:
-        """The kernel values of other rows with all the training rows."""
+        """Return the kernel values of other rows with all the training rows."""
         return A
 
     def own(self, rows: IntArray) -> Matrix:
-        """Some rows of the matrix."""
+        """Return some rows of the matrix."""
         return self._K[rows]
 
     def block(self, left: Matrix, columns: slice | IntArray) -> AnyArray:
-        """Some of its columns."""
+        """Return some of its columns."""
         return dense_rows(left[:, columns], self._dtype)
 
     def whole(self) -> AnyArray:
-        """The matrix."""
+        """Return the matrix."""
         return dense_rows(self._K, self._dtype)
 
 
@@ -314,17 +314,17 @@ class KernelBlocks:
         return int(self._X.shape[0])
 
     def side(self, rows: IntArray, dtype: Any) -> tuple[Blocks, Any]:
-        """Some rows of X, ready to be compared in that precision."""
+        """Return some rows of X, ready to be compared in that precision."""
         blocks = self._single if dtype is np.float32 else self._double
         return blocks, blocks.own(rows)
 
     def block(self, side: tuple[Blocks, Any], columns: slice | IntArray) -> AnyArray:
-        """k of each of these rows with each of the given columns."""
+        """Compute k of each of these rows with each of the given columns."""
         blocks, left = side
         return blocks.block(left, columns)
 
     def whole(self) -> AnyArray:
-        """k of each row with each, in double precision."""
+        """Compute k of each row with each, in double precision."""
         return self._double.whole()
 
     @cached_property

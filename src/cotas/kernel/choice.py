@@ -25,7 +25,7 @@ NAMED: dict[str, Kernel] = {
 
 
 def as_kernel(given: Any, X: Matrix, weights: FloatArray | None = None) -> Kernel:
-    """A kernel, one of the names, or None or "rbf" for an RBF as wide as the data.
+    """Return a kernel, one of the names, or None or "rbf" for an RBF as wide as the data.
 
     Its γ is then 1/(d·Var(X)), d being the number of columns, as with scikit-learn's
     `gamma="scale"`. With weights, a row counts as often as its weight says.
@@ -67,7 +67,7 @@ def _refuse_rectangular(kernel: Kernel, X: Matrix) -> None:
 
 
 def is_precomputed(given: Any) -> bool:
-    """Whether X is the Gram matrix itself."""
+    """Tell whether X is the Gram matrix itself."""
     return isinstance(given, Precomputed) or (isinstance(given, str) and given == "precomputed")
 
 

@@ -96,7 +96,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def transform(self, X: Matrix) -> FloatArray:
-        """φ of each row, as an array (n_samples, n_components).
+        """Compute φ of each row, as an array (n_samples, n_components).
 
         Parameters
         ----------
@@ -118,12 +118,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
 
 def feature_map(kernel: Kernel, X: Matrix, *, n_components: int | None = None) -> FeatureMap:
-    """φ with k(xᵢ, xⱼ) = φ(xᵢ)·φ(xⱼ): a `FeatureMap` fitted to X; see there."""
+    """Compute φ with k(xᵢ, xⱼ) = φ(xᵢ)·φ(xⱼ): a `FeatureMap` fitted to X; see there."""
     return FeatureMap(kernel, n_components=n_components).fit(X)
 
 
 def _with_fixed_signs(vectors: AnyArray) -> AnyArray:
-    """The sign of an eigenvector is nobody's choice: its largest entry is made positive."""
+    """Return the sign of an eigenvector is nobody's choice: its largest entry is made positive."""
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.sign(np.take_along_axis(vectors, largest[None], axis=0))
     return np.asarray(vectors * signs)

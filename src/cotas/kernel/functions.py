@@ -32,7 +32,7 @@ class Linear(Kernel):
         return f"{x}·{z}"
 
     def spec(self) -> Any:
-        """("linear",)"""
+        """Compute ("linear",)"""
         return ("linear",)
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
@@ -57,7 +57,7 @@ class Constant(Kernel):
         return number(self.value)
 
     def spec(self) -> Any:
-        """("constant", c)"""
+        """Compute ("constant", c)"""
         return ("constant", float(self.value))
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
@@ -94,14 +94,14 @@ class Polynomial(Kernel):
             )
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """(γ x·x′ + c)^degree"""
+        """Compute (γ x·x′ + c)^degree"""
         inside = f"{x}·{z}" if self.gamma == 1 else f"{number(self.gamma)}·{x}·{z}"
         if self.coef0:
             inside += f" + {number(self.coef0)}"
         return raised(f"({inside})", self.degree)
 
     def spec(self) -> Any:
-        """A power of a sum of a multiple of the linear kernel and a constant."""
+        """Return a power of a sum of a multiple of the linear kernel and a constant."""
         multiple = ("product", ("constant", float(self.gamma)), ("linear",))
         inside = ("sum", multiple, ("constant", float(self.coef0)))
         return ("power", inside, int(self.degree))
@@ -126,7 +126,7 @@ class Cosine(Kernel):
         return f"{x}·{z}/(‖{x}‖·‖{z}‖)"
 
     def spec(self) -> Any:
-        """The linear kernel, normalized."""
+        """Return the linear kernel, normalized."""
         return ("normalized", ("linear",))
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
@@ -155,15 +155,15 @@ class Precomputed(Kernel):
     known_mercer = None
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """k(x, x′)"""
+        """Compute k(x, x′)"""
         return f"k({x}, {z})"
 
     def spec(self) -> Any:
-        """("precomputed",)"""
+        """Compute ("precomputed",)"""
         return ("precomputed",)
 
     def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
-        """The rows of the given matrix."""
+        """Return the rows of the given matrix."""
         return GivenRows(self, as_rows(X), indices)
 
     def _whole(self, X: Matrix) -> FloatArray:
@@ -204,11 +204,11 @@ class GivenRows(Prepared):
         return np.asarray(self._finite(every[self.indices]))
 
     def rows(self, indices: IntArray, dtype: Any = np.float64) -> AnyArray:
-        """The rows of the Gram matrix with these numbers."""
+        """Return the rows of the Gram matrix with these numbers."""
         return self.against(self.X[self.indices[indices]], dtype)
 
     def against(self, A: Matrix, dtype: Any = np.float64) -> AnyArray:
-        """The columns of A that belong to these examples."""
+        """Return the columns of A that belong to these examples."""
         A = as_rows(A, "A")
         if A.shape[1] != self.X.shape[0]:
             raise ValueError(

@@ -41,7 +41,7 @@ class Whitened:
     scale: float
 
     def seen(self, rows: Matrix) -> Matrix:
-        """Some rows as they are seen from the frame, in double precision."""
+        """Return some rows as they are seen from the frame, in double precision."""
         if self.centre is None:
             return rows.astype(np.float64) * self.scale
         return (dense_rows(rows, np.float64) - self.centre) * self.scale
@@ -86,13 +86,13 @@ class RBF(Kernel):
             )
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """exp(−‖x−x′‖²/(2σ²))"""
+        """Compute exp(−‖x−x′‖²/(2σ²))"""
         if self.sigma is not None:
             return f"exp(−‖{x}−{z}‖²/(2·{number(self.sigma)}²))"
         return f"exp(−{number(self.gamma or 0.0)}·‖{x}−{z}‖²)"
 
     def spec(self) -> Any:
-        """("rbf", γ, σ) for exp(−γ‖x−x′‖²/σ²)"""
+        """Compute ("rbf", γ, σ) for exp(−γ‖x−x′‖²/σ²)"""
         if self.sigma is not None:
             return ("rbf", 0.5, float(self.sigma))
         return ("rbf", float(self.gamma or 0.0), 1.0)
@@ -105,7 +105,7 @@ class RBF(Kernel):
         return math.sqrt(self.gamma or 0.0)
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """k(a, a) = 1 of each row of A."""
+        """Compute k(a, a) = 1 of each row of A."""
         return np.ones(as_rows(A, "A").shape[0])
 
     def _frame(self, X: Matrix) -> Whitened | None:
@@ -194,7 +194,7 @@ class Gaussian(Kernel):
         return factor
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """exp(−½(x−x′)ᵀΣ⁻¹(x−x′))"""
+        """Compute exp(−½(x−x′)ᵀΣ⁻¹(x−x′))"""
         d = len(self.covariance)
         rows = "; ".join(" ".join(number(v) for v in row) for row in self.covariance)
         sigma = f"[{rows}]" if d <= 3 else f"Σ({d}×{d})"
@@ -242,7 +242,7 @@ _SINGULAR = (
 
 
 def _falling(out: AnyArray, left: Side, right: Side, gamma: float, scale: float) -> AnyArray:
-    """exp(−γ(‖a‖² + ‖b‖² − 2a·b)), the inner products being in `out`, which is overwritten.
+    """Compute exp(−γ(‖a‖² + ‖b‖² − 2a·b)), the inner products being in `out`, which is overwritten.
 
     A few rows at a time, so that all the steps find them in the cache. `scale`² is γ in the units
     of the rows.
@@ -277,7 +277,7 @@ def _repair(
 
 
 def _fusible(left: Side, right: Side, gamma: float) -> bool:
-    """Whether the norms can take part in the product of matrices, and are worth it."""
+    """Tell whether the norms can take part in the product of matrices, and are worth it."""
     dense = is_dense(left.rows) and is_dense(right.rows)
     largest = left.notes[0].max(initial=0.0) + right.notes[0].max(initial=0.0)
     return dense and left.rows.shape[1] <= FEW_COLUMNS and bool(gamma * largest <= SAFE_EXPONENT)
@@ -298,7 +298,7 @@ def _fused(left: Side, right: Side, gamma: float, dtype: Any) -> AnyArray:
 
 
 def spans(X: Matrix) -> list[slice]:
-    """Blocks of a few megabytes, counting rows as dense; none for no rows."""
+    """Return blocks of a few megabytes, counting rows as dense; none for no rows."""
     return row_spans(X, X.shape[1]) if X.shape[0] else []
 
 

@@ -16,7 +16,7 @@ from cotas.words import in_one, say
 
 
 def gram(kernel: Kernel, X: Matrix) -> FloatArray:
-    """The matrix K of k(xᵢ, xⱼ) for all pairs of rows: n² numbers.
+    """Return the matrix K of k(xᵢ, xⱼ) for all pairs of rows: n² numbers.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Mercer(Definiteness):
         return abs(float(self.vector @ K @ self.vector) - self.value) <= self.rounding
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer in plain Python types."""
+        """Return the answer in plain Python types."""
         return {
             "valid": self.valid,
             "by_construction": self.by_construction,

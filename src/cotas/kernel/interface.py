@@ -45,7 +45,7 @@ class Side:
     frame: Any = None
 
     def take(self, which: Any) -> Side:
-        """Some of the rows, with their notes."""
+        """Return some of the rows, with their notes."""
         return Side(
             self.rows[which],
             tuple(note[which] for note in self.notes),
@@ -81,23 +81,23 @@ class Kernel(ABC):
 
     @abstractmethod
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """The formula, with these names for the two rows."""
+        """Return the formula, with these names for the two rows."""
 
     @abstractmethod
     def spec(self) -> Any:
-        """The kernel as plain data, from which the checker computes it by itself."""
+        """Return the kernel as plain data, from which the checker computes it by itself."""
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
-        """What depends on these rows alone, in the frame of another side if there is one."""
+        """Return what depends on these rows alone, in the frame of another side if there is one."""
         return Side(X)
 
     @abstractmethod
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
-        """k of each row of the left with each of the right, in an array of its own."""
+        """Compute k of each row of the left with each of the right, in an array of its own."""
 
     @abstractmethod
     def _diagonal(self, side: Side) -> FloatArray:
-        """k(x, x) of each row."""
+        """Compute k(x, x) of each row."""
 
     def __call__(self, A: Matrix, B: Matrix | None = None) -> FloatArray:
         """The matrix of k(a, b) for each row a of A and each row b of B (of A if B is None)."""
@@ -105,7 +105,7 @@ class Kernel(ABC):
         return prepared.rows(np.arange(len(prepared))) if B is None else prepared.against(A)
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """k(a, a) of each row of A."""
+        """Compute k(a, a) of each row of A."""
         return self.prepare(A).diagonal
 
     def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
@@ -117,24 +117,24 @@ class Kernel(ABC):
         return Prepared(self, X if indices is None else filled(X[indices]))
 
     def _whole(self, X: Matrix) -> FloatArray:
-        """The Gram matrix as it is, valid or not."""
+        """Return the Gram matrix as it is, valid or not."""
         prepared = Prepared(self, as_rows(X))
         return np.asarray(prepared.rows(np.arange(len(prepared))))
 
     def exp(self) -> ExponentialOf:
-        """exp(k): a power series in k with positive coefficients."""
+        """Compute exp(k): a power series in k with positive coefficients."""
         from cotas.kernel.algebra import ExponentialOf
 
         return ExponentialOf(self)
 
     def normalized(self) -> Normalized:
-        """k(x, x′)/√(k(x, x)·k(x′, x′)): the cosine of the angle between φ(x) and φ(x′)."""
+        """Compute k(x, x′)/√(k(x, x)·k(x′, x′)): the cosine of the angle between φ(x) and φ(x′)."""
         from cotas.kernel.algebra import Normalized
 
         return Normalized(self)
 
     def on(self, columns: Sequence[int] | IntArray) -> OnColumns:
-        """The same kernel on some of the columns only."""
+        """Return the same kernel on some of the columns only."""
         from cotas.kernel.algebra import OnColumns
 
         return OnColumns(self, columns)
@@ -193,7 +193,7 @@ class Prepared:
         return np.asarray(self._finite(values), dtype=np.float64)
 
     def rows(self, indices: IntArray, dtype: Any = np.float64) -> AnyArray:
-        """The rows of the Gram matrix with these numbers, as an array (len(indices), n).
+        """Return the rows of the Gram matrix with these numbers, as an array (len(indices), n).
 
         Each call is one product of matrices. What lies on the diagonal of the Gram matrix is
         exactly `diagonal`.
@@ -204,7 +204,7 @@ class Prepared:
         return out
 
     def against(self, A: Matrix, dtype: Any = np.float64) -> AnyArray:
-        """k(a, x) for each row a of A and each row x of X, as an array (len(A), n)."""
+        """Compute k(a, x) for each row a of A and each row x of X, as an array (len(A), n)."""
         A = as_rows(A, "A")
         if A.shape[1] != self.X.shape[1]:
             raise ValueError(
@@ -231,12 +231,12 @@ class Prepared:
 
 
 def number(value: float) -> str:
-    """A number as people write it."""
+    """Return a number as people write it."""
     return f"{value:.6g}"
 
 
 def check_above_zero(value: Any, name: str) -> float:
-    """A finite number above zero."""
+    """Return a finite number above zero."""
     if not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, not {value!r}.")
     number = float(value)
@@ -246,7 +246,7 @@ def check_above_zero(value: Any, name: str) -> float:
 
 
 def check_exponent(value: Any, name: str) -> int:
-    """An integer of at least one."""
+    """Return an integer of at least one."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < 1:
         raise ValueError(f"{name} must be an integer of at least 1, not {value!r}.")

@@ -41,7 +41,7 @@ class OnlineKernelClassifier(KernelClassifier):
     # ---- what a subclass says ----------------------------------------------------------------
 
     def _rule(self) -> Any:
-        """The algorithm, with its parameters."""
+        """Return the algorithm, with its parameters."""
         raise NotImplementedError
 
     def _sampling(self) -> Sampling:
@@ -51,11 +51,11 @@ class OnlineKernelClassifier(KernelClassifier):
     _rests = False
 
     def _run_weights(self, weights: FloatArray) -> FloatArray:
-        """What multiplies the updates, from the weights of the examples in use."""
+        """Return what multiplies the updates, from the weights of the examples in use."""
         return weights
 
     def _coefficients(self, run: KernelRun, weights: FloatArray) -> FloatArray:
-        """β of the rows in use, one row for each class."""
+        """Compute β of the rows in use, one row for each class."""
         raise NotImplementedError
 
     def _intercepts(self, run: KernelRun, weights: FloatArray) -> FloatArray:
@@ -64,11 +64,11 @@ class OnlineKernelClassifier(KernelClassifier):
     def _certify(
         self, examples: Examples, run: KernelRun, counts: FloatArray, beta: FloatArray, each: Each
     ) -> list[Certificate]:
-        """The certificates of (β, `intercept_`); both arrays are over all the rows."""
+        """Return the certificates of (β, `intercept_`); both arrays are over all the rows."""
         raise NotImplementedError
 
     def _proved(self, examples: Examples, used: IntArray, run: KernelRun, epoch: int) -> bool:
-        """Whether the fit can end because enough is proved."""
+        """Tell whether the fit can end because enough is proved."""
         return False
 
     # ---- how a fit goes ----------------------------------------------------------------------
@@ -100,7 +100,7 @@ class OnlineKernelClassifier(KernelClassifier):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _begin(self, examples: Examples, used: IntArray) -> KernelRun:
-        """A run from zero."""
+        """Return a run from zero."""
         codes, positives = examples.codes[used], examples.positives()
         return new_kernel_run(np.where(codes == positives[:, None], 1.0, -1.0))
 
@@ -126,7 +126,7 @@ class OnlineKernelClassifier(KernelClassifier):
         return reason
 
     def _training(self, examples: Examples, used: IntArray, run: KernelRun) -> KernelTraining:
-        """The algorithm on these data, before its first example."""
+        """Return the algorithm on these data, before its first example."""
         prepared = self.kernel_.prepare(examples.X, None if len(used) == examples.n_rows else used)
         return KernelTraining(
             rule=self._rule(),
@@ -151,7 +151,7 @@ class OnlineKernelClassifier(KernelClassifier):
 
 
 def over_all_rows(values: FloatArray, used: IntArray, n: int) -> FloatArray:
-    """Values of the rows in use, beside zeros for the others."""
+    """Return values of the rows in use, beside zeros for the others."""
     out = np.zeros((len(values), n))
     out[:, used] = values
     return out

@@ -49,7 +49,7 @@ class FromFeatures(Kernel):
         return f"{name}({x})·{name}({z})"
 
     def spec(self) -> Any:
-        """("features", φ)"""
+        """Compute ("features", φ)"""
         return ("features", self.phi)
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
@@ -103,7 +103,7 @@ class Custom(Kernel):
         return f"{_name_of(self.function, 'k')}({x}, {z})"
 
     def spec(self) -> Any:
-        """("custom", function of two blocks of rows)"""
+        """Compute ("custom", function of two blocks of rows)"""
         return ("custom", lambda A, B: self._block(Side(A), Side(B), np.float64))
 
     def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:

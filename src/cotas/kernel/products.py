@@ -30,19 +30,19 @@ def as_rows(X: Any, name: str = "X") -> Matrix:
 
 
 def is_dense(X: Matrix) -> bool:
-    """Whether X is a plain array."""
+    """Tell whether X is a plain array."""
     return not sparse.issparse(X)
 
 
 def dense_rows(A: Matrix, dtype: Any) -> AnyArray:
-    """Some rows as a C-contiguous array of that precision."""
+    """Return some rows as a C-contiguous array of that precision."""
     if sparse.issparse(A):
         return np.asarray(A.astype(dtype, copy=False).toarray())
     return np.ascontiguousarray(A, dtype=dtype)
 
 
 def filled(rows: Matrix) -> Matrix:
-    """Rows that are not very sparse as an array, the others as they are."""
+    """Return rows that are not very sparse as an array, the others as they are."""
     return rows if is_dense(rows) or _very_sparse(rows) else dense_rows(rows, rows.dtype)
 
 
@@ -51,7 +51,7 @@ def _very_sparse(rows: Matrix) -> bool:
 
 
 def products(A: Matrix, B: Matrix, dtype: Any) -> AnyArray:
-    """The inner product of each row of A with each row of B, as a new C-contiguous array."""
+    """Return the inner product of each row of A with each row of B, as a new C-contiguous array."""
     out = np.empty((A.shape[0], B.shape[0]), dtype=dtype)
     step = max(1, DENSE_BYTES // (8 * max(1, A.shape[1])))
     for start in range(0, A.shape[0], step):
@@ -68,7 +68,7 @@ def products(A: Matrix, B: Matrix, dtype: Any) -> AnyArray:
 
 
 def squared_norms(X: Matrix) -> FloatArray:
-    """‖x‖² of each row, in double precision."""
+    """Compute ‖x‖² of each row, in double precision."""
     if is_dense(X) and X.size <= SMALL:
         return row_squares(X)
     norms = np.empty(X.shape[0])
@@ -78,7 +78,7 @@ def squared_norms(X: Matrix) -> FloatArray:
 
 
 def row_squares(rows: Matrix) -> FloatArray:
-    """Σ x² along each row, in double precision; rows as few as fit into memory twice."""
+    """Compute Σ x² along each row, in double precision; rows as few as fit into memory twice."""
     rows = rows.astype(np.float64, copy=False)
     if sparse.issparse(rows):
         return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
@@ -86,7 +86,7 @@ def row_squares(rows: Matrix) -> FloatArray:
 
 
 def norms(X: Matrix) -> FloatArray:
-    """‖x‖ of each row, safe from overflow and underflow of the squares."""
+    """Compute ‖x‖ of each row, safe from overflow and underflow of the squares."""
     plain = np.sqrt(squared_norms(X))
     odd = np.flatnonzero(~((plain > 1e-140) & (plain < 1e140)))
     for i in odd:

@@ -100,7 +100,7 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         return self._conclude_fit(ended.reason, ADVICE)
 
     def predict(self, X: Matrix) -> FloatArray:
-        """Σ βᵢ k(xᵢ, x) + θ₀ for each row.
+        """Compute Σ βᵢ k(xᵢ, x) + θ₀ for each row.
 
         Parameters
         ----------
@@ -110,15 +110,15 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
 
     @abstractmethod
     def _problem(self) -> KernelRegression:
-        """What is minimized, for the λ of the fit."""
+        """Return what is minimized, for the λ of the fit."""
 
     @abstractmethod
     def _run(self, task: KernelTask) -> KernelIterates:
-        """The iterates of a solver: β, and Kβ − y, of the rows with a weight."""
+        """Return the iterates of a solver: β, and Kβ − y, of the rows with a weight."""
 
     @abstractmethod
     def _bias(self, task: KernelTask, slopes: FloatArray) -> float:
-        """The best θ₀ for the β whose Kβ − y is given."""
+        """Return the best θ₀ for the β whose Kβ − y is given."""
 
 
 class RegressionCheck:
@@ -132,7 +132,7 @@ class RegressionCheck:
         self.scores: FloatArray | None = None  # Kβ of the last iterate, if it was checked
 
     def start(self) -> Iterate:
-        """All coefficients zero."""
+        """Return all coefficients zero."""
         return Iterate(np.zeros(len(self.used)), -self.task.y, 1.0)
 
     def __call__(self, iterate: Iterate) -> Machine:

@@ -327,7 +327,7 @@ class KernelSVM(KernelClassifier):
         return np.asarray(_ovr_decision_function(scores > 0, scores, len(self.classes_)))
 
     def _of_classes(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The fewest and the most votes that each class can get from the optimum."""
+        """Return the fewest and the most votes that each class can get from the optimum."""
         if not self._votes:
             return low, high
         k = len(self.classes_)
@@ -393,7 +393,7 @@ class KernelSVM(KernelClassifier):
         return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
 
     def _groups(self) -> list[Group]:
-        """The support vectors class by class, each with the machines it has a part in."""
+        """Return the support vectors class by class, each with the machines it has a part in."""
         edges = np.concatenate([[0], np.cumsum(self.n_support_)])
         groups = []
         for begin, end in pairwise(edges):

@@ -58,7 +58,7 @@ WORTH_A_THREAD = 1 << 25
 
 
 def named(negative: Any, positive: Any) -> str:
-    """The name of what tells two classes apart, or one from the rest."""
+    """Return the name of what tells two classes apart, or one from the rest."""
     if negative is None:
         return presentation.against_the_rest(positive)
     return presentation.against(negative, positive)
@@ -91,25 +91,25 @@ class BinaryProblem:
         return self.positive if self.negative is None else (self.negative, self.positive)
 
     def dual(self, free_bias: bool) -> SignedDual:
-        """The problem as a solver takes it."""
+        """Return the problem as a solver takes it."""
         return SignedDual.of(self.signs, self.weights, self.lam, free_bias)
 
 
 def part_of(X: Matrix, rows: IntArray | None, square: bool) -> Matrix:
-    """Some rows of X, and the same columns of a square Gram matrix; None stands for all."""
+    """Return some rows of X, and the same columns of a square Gram matrix; None stands for all."""
     if rows is None or len(rows) == X.shape[0]:
         return X
     return X[rows][:, rows] if square else X[rows]
 
 
 def against_the_rest(examples: Examples, lam: float, C: float | None) -> list[BinaryProblem]:
-    """Each class against all the others; the second against the first if there are two."""
+    """Return each class against all the others; the second against the first if there are two."""
     every = np.ones(examples.n_rows, dtype=np.bool_)
     return [_problem(examples, every, int(code), None, lam, C) for code in examples.positives()]
 
 
 def one_against_one(examples: Examples, lam: float, C: float | None) -> list[BinaryProblem]:
-    """Each pair of classes, the later one being +1; two classes are all the rows."""
+    """Return each pair of classes, the later one being +1; two classes are all the rows."""
     if len(examples.classes) == 2:
         return against_the_rest(examples, lam, C)
     codes, used = examples.codes, np.ones(examples.n_rows, dtype=np.bool_)
@@ -148,7 +148,7 @@ def _problem(
 def gathered(
     problems: Sequence[BinaryProblem], coefs: Sequence[FloatArray], n_rows: int
 ) -> tuple[IntArray, FloatArray]:
-    """The rows with a coefficient in some problem, and theirs in each of the problems."""
+    """Return the rows with a coefficient in some problem, and theirs in each of the problems."""
     part = [slice(None) if problem.rows is None else problem.rows for problem in problems]
     support = np.zeros(n_rows, dtype=np.bool_)
     for rows, coef in zip(part, coefs, strict=True):
@@ -184,7 +184,7 @@ class Machine:
         certificate: Certificate,
         region: KernelRegion | None,
     ) -> Machine:
-        """What a point is about, proved."""
+        """Return what a point is about, proved."""
         own = point.point if isinstance(point, PairPoint) else point
         return cls(own.coef, own.intercept, certificate, region)
 
@@ -212,7 +212,7 @@ class KernelSetting:
 
 
 def helped(run: KernelIterates, check: Any) -> Generator[Iterate, None, Reason | None]:
-    """The iterates of a solver that is told the scores of a check, if it listens."""
+    """Yield the iterates of a solver that is told the scores of a check, if it listens."""
     check.scores = None
     while True:
         try:
@@ -239,7 +239,7 @@ class KernelCheck:
         return part_of(self.setting.examples.X, self.problem.rows, square)
 
     def start(self) -> Iterate:
-        """All multipliers zero."""
+        """Return all multipliers zero."""
         return Iterate(np.zeros(len(self.problem.signs)), -self.problem.signs, 1.0, steps=0)
 
     def iterates(
@@ -267,7 +267,7 @@ class KernelCheck:
         return Machine.of(point, certificate, region)
 
     def point(self, iterate: Iterate) -> KernelDualPoint | PairPoint:
-        """The multipliers with the best bias, to be proved."""
+        """Return the multipliers with the best bias, to be proved."""
         problem, theta0 = self.problem, 0.0
         signed, slopes = iterate.model.copy(), iterate.dual
         if self.free_bias:
@@ -416,7 +416,7 @@ def guarded(run: KernelIterates) -> KernelIterates:
 
 
 def spread(values: FloatArray | None, problem: BinaryProblem, n: int) -> FloatArray | None:
-    """Values of the rows that take part among zeros for the others."""
+    """Return values of the rows that take part among zeros for the others."""
     if values is None or problem.rows is None:
         return values
     everywhere = np.zeros(n)
@@ -425,7 +425,7 @@ def spread(values: FloatArray | None, problem: BinaryProblem, n: int) -> FloatAr
 
 
 def on_all_rows(problem: BinaryProblem, n: int, free_bias: bool) -> SignedDual:
-    """The problem with the other rows, if any, at a weight of zero."""
+    """Return the problem with the other rows, if any, at a weight of zero."""
     weights, signs = spread(problem.weights, problem, n), spread(problem.signs, problem, n)
     assert weights is not None
     assert signs is not None
@@ -435,7 +435,7 @@ def on_all_rows(problem: BinaryProblem, n: int, free_bias: bool) -> SignedDual:
 def facts_of(
     examples: Examples, problems: list[BinaryProblem], n_jobs: int | None
 ) -> dict[Any, Facts]:
-    """What the checker wants to know of the data, by the label that counts as +1."""
+    """Return what the checker wants to know of the data, by the label that counts as +1."""
     labels = list(dict.fromkeys(problem.positive for problem in problems))
     with rows_in_threads(examples.X, n_jobs) as each:
         sketches = class_sketches(examples.X, examples.y, labels, each)

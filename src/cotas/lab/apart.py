@@ -27,7 +27,7 @@ class ProcessEnded(Exception):
 
 
 def run(task: LabTask, function: Callable[..., Any], *given: Any, seconds: float = inf) -> Any:
-    """What the function gives, computed in another process.
+    """Return what the function gives, computed in another process.
 
     The process is ended, and so the work, when a newer change overtakes the task, when the seconds
     are over, and when someone interrupts whoever waits here.
@@ -74,7 +74,7 @@ def _taken() -> subprocess.Popen[bytes]:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    """A process that finds the same packages as this one."""
+    """Return a process that finds the same packages as this one."""
     places = os.pathsep.join(place for place in sys.path if place)
     return subprocess.Popen(
         [sys.executable, "-P", "-c", _START],
@@ -100,7 +100,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _asked(process: subprocess.Popen[bytes], function: Any, given: Any) -> tuple[bool, Any]:
-    """Whether the function gave something, and that or its error."""
+    """Tell whether the function gave something, and that or its error."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:

@@ -81,13 +81,13 @@ class Boosting(Room):
         self.loaded = tables.of_numbers(content)
 
     def data(self) -> Data:
-        """The data as they are now: until there is a file, those of the document."""
+        """Return the data as they are now: until there is a file, those of the document."""
         if self.values["numbers"] == "own" and self.loaded is not None:
             return self.loaded
         return tables.sample(self.values["numbers"])
 
     def call(self) -> Call:
-        """The call that makes the model."""
+        """Return the call that makes the model."""
         values, used = self.values, self.relevant()
         given = {"eps": values["rate" if "rate" in used else "eps"]}
         if "delta" in used:
@@ -150,7 +150,7 @@ class Boosting(Room):
         )
 
     def _items(self, answer: BoostingAnswer, k: int) -> str:
-        """The whole theorem at iteration k."""
+        """Return the whole theorem at iteration k."""
         rows = [
             (
                 say(ITEMS[item.name]),
@@ -165,7 +165,7 @@ class Boosting(Room):
         return f"<h2 class='next'>{title}</h2>" + table(("", "n", "n", "word"), heads, rows)
 
     def code(self) -> str:
-        """A program that computes what is shown."""
+        """Return a program that computes what is shown."""
         return (
             f"import cotas\n{self.data().source}\nmodel = {self.call()}.fit(X, y)\n"
             "print(model.certificate_)\n"
@@ -174,7 +174,7 @@ class Boosting(Room):
         )
 
     def draw(self) -> Any:
-        """Both pictures on paper."""
+        """Return both pictures on paper."""
         axes = plots.style.panels(2, 1, (6.5, 3.8))
         model, names = self.answer.model, self.answer.data.names
         plots.coefficient_path(model, against=self.values["against"], names=names, ax=axes[0])

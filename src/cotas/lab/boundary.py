@@ -123,7 +123,7 @@ class Boundary(Room):
         return compute
 
     def code(self) -> str:
-        """A program with the same points and the same call."""
+        """Return a program with the same points and the same call."""
         return (
             f"import cotas\n{'' if self.points.source else chr(10)}{self.points.code()}\n"
             f"model = {classifiers.call_of(self.values)}.fit(X, y)\n"
@@ -132,14 +132,14 @@ class Boundary(Room):
         )
 
     def draw(self) -> Any:
-        """The picture on paper."""
+        """Return the picture on paper."""
         return plots.decision_boundary(self.answer.model, self.answer.points.X,
                                        self.answer.points.y).figure  # fmt: skip
 
     # ---- what is shown ---------------------------------------------------------------------------
 
     def picture(self) -> Any:
-        """The plane with its points."""
+        """Return the plane with its points."""
         looks, ink = self.looks, self.looks.ink
         self.source = columns("x", "y", "label", "colour", "mark", name="points")
         self.new, self.rings = columns("x", "y", "colour"), columns("x", "y", name="rings")
@@ -200,11 +200,11 @@ class Boundary(Room):
         return self.folded(say("Points by keyboard"), self.number, *self.at, buttons)
 
     def _row(self) -> int:
-        """The row of the point that is set by hand."""
+        """Return the row of the point that is set by hand."""
         return (self.number.value or 1) - 1
 
     def _place(self) -> tuple[float, float]:
-        """Where it is to be; an empty field is none."""
+        """Tell where it is to be; an empty field is none."""
         x, y = (math.nan if widget.value is None else float(widget.value) for widget in self.at)
         return x, y
 
@@ -224,7 +224,7 @@ class Boundary(Room):
         self.proof.object = certificate + pairs(_figures(answer))
 
     def _keys(self, answer: BoundaryAnswer) -> list[tuple[str, str]]:
-        """What the picture shows, class by class and line by line."""
+        """Return what the picture shows, class by class and line by line."""
         key, plane = self.looks.key, answer.plane
         found = [(key("point", k), f"y = {name}") for k, name in enumerate(self._classes)]
         lines = (

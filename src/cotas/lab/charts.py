@@ -130,7 +130,7 @@ class Chart:
         self.keys.object = legend([*keys, *mark, *others])
 
     def _visible(self, curve: Curve) -> tuple[list[float], list[float]]:
-        """What the axes can show: a logarithm knows no zero."""
+        """Return what the axes can show: a logarithm knows no zero."""
         x, y = np.asarray(curve.x, dtype=np.float64), np.asarray(curve.y, dtype=np.float64)
         fine = np.isfinite(x) & np.isfinite(y)
         fine &= (x > 0) | (not self.log[0])
@@ -138,12 +138,12 @@ class Chart:
         return x[fine].tolist(), y[fine].tolist()
 
     def pane(self) -> Any:
-        """The figure with its legend."""
+        """Return the figure with its legend."""
         return stack(self.caption, self.figure, self.keys, margin=(0, 0, 12, 0))
 
 
 def coefficients(names: Sequence[str], x: Any, values: FloatArray) -> list[Curve]:
-    """A curve for each column of the values."""
+    """Return a curve for each column of the values."""
     dashes = [*DASHES]
     return [
         Curve(name, x, values[:, j], j, dashes[j // 8 % len(dashes)])
@@ -159,7 +159,7 @@ def _ticker(values: list[float]) -> Ticker:
 
 
 def _ticks(values: list[float]) -> list[float]:
-    """Where a logarithmic axis has numbers: six or so.
+    """Tell where a logarithmic axis has numbers: six or so.
 
     >>> _ticks([0.7, 30.0])
     [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]

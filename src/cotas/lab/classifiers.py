@@ -39,7 +39,7 @@ FIELDS = (
 
 
 def relevant(values: Mapping[str, Any]) -> set[str]:
-    """The names of what makes a difference to the model that is chosen."""
+    """Return the names of what makes a difference to the model that is chosen."""
     name, found = values["model"], {"model"}
     if name in ("LinearSVM", "LogisticRegression", "KernelSVM", "Pegasos", "KernelPegasos"):
         found |= {"penalty", values["penalty"]}
@@ -62,7 +62,7 @@ def relevant(values: Mapping[str, Any]) -> set[str]:
 
 
 def call_of(values: Mapping[str, Any]) -> Call:
-    """The call that makes the classifier with these settings."""
+    """Return the call that makes the classifier with these settings."""
     used, given = relevant(values), dict[str, Any]()
     if "kernel" in used:
         given["kernel"] = kernel_of(values)
@@ -81,7 +81,7 @@ def call_of(values: Mapping[str, Any]) -> Call:
 
 
 def kernel_of(values: Mapping[str, Any]) -> Call:
-    """The call that makes the kernel."""
+    """Return the call that makes the kernel."""
     if values["kernel"] == "rbf":
         return Call("kernels.RBF", {"sigma": values["sigma"]})
     if values["kernel"] == "poly":

@@ -110,7 +110,7 @@ class Descent(Room):
         return area, price
 
     def start(self) -> tuple[float, float]:
-        """θ₀ and θ₁ where the descent begins: a place relative to the picture."""
+        """Compute θ₀ and θ₁ where the descent begins: a place relative to the picture."""
         best, (wide, high) = self._best(), PLACES[self.values["scale"]]
         return (
             float(f"{best[0] + wide * self.values['start x']:.5g}"),
@@ -122,7 +122,7 @@ class Descent(Room):
         return float(model.intercept_), float(model.coef_[0])
 
     def call(self, step: float, most: int | None = None) -> Call:
-        """The call that makes the model."""
+        """Return the call that makes the model."""
         values, start = self.values, self.start()
         limit = Call("stops.MaxIterations", {"number": int(most or values["most"])})
         rules = {"change of J": "stops.ChangeOfJ", "change of θ": "stops.ChangeOfTheta"}
@@ -139,7 +139,7 @@ class Descent(Room):
         return Call("LeastSquares", {**given, "stop": EitherRule(small, limit)})
 
     def pace(self) -> float:
-        """The step: so many times 1/L, which is what the library takes by itself."""
+        """Return the step: so many times 1/L, which is what the library takes by itself."""
         X, y = self.rows()
         auto = cotas.LeastSquares(solver="gradient", stop=cotas.stops.MaxIterations(1))
         first: Any = next(iter(cotas.trace(auto, X, y)))
@@ -238,7 +238,7 @@ class Descent(Room):
     # ---- on paper --------------------------------------------------------------------------------
 
     def code(self) -> str:
-        """A program that computes what is shown."""
+        """Return a program that computes what is shown."""
         scaled = self.values["scale"] == "normalized"
         return (
             "import cotas\n\nX, price = cotas.datasets.houses()\narea = X[:, :1]\n"
@@ -250,7 +250,7 @@ class Descent(Room):
         )
 
     def draw(self) -> Any:
-        """The course of J on paper."""
+        """Return the course of J on paper."""
         return plots.convergence(self.answer.model, data=self.rows()).figure
 
 
@@ -282,7 +282,7 @@ def _run(calls: Iterable[Call], X: FloatArray, y: FloatArray) -> tuple[Any, Call
 def _contours(
     X: FloatArray, y: FloatArray, box: tuple[float, float, float, float]
 ) -> dict[str, list[Any]]:
-    """Lines of equal J, closer to each other towards the minimum."""
+    """Return lines of equal J, closer to each other towards the minimum."""
     a, b = np.linspace(*box[:2], RESOLUTION), np.linspace(*box[2:], RESOLUTION)
     grid = np.stack([part.ravel() for part in np.meshgrid(a, b)], axis=1)
     J = objective(X, y, grid).reshape(RESOLUTION, RESOLUTION)

@@ -55,7 +55,7 @@ class DoneAnswer:
         return [(value, j) for value, j in self.refits if has_gap(j.certificate)]
 
     def gaps(self) -> tuple[list[float], list[float]]:
-        """What was varied, and the gap that is proved there."""
+        """Return what was varied, and the gap that is proved there."""
         found = [(value, j.certificate.relative_gap) for value, j in self.usable]
         return [value for value, _ in found], [gap for _, gap in found]
 
@@ -127,7 +127,7 @@ class Done(Room):
         self.loaded = tables.from_csv(content)
 
     def data(self) -> Data:
-        """The data as they are now; until there is a file, those of the tumours."""
+        """Return the data as they are now; until there is a file, those of the tumours."""
         name = self.values["table"]
         if name == "own":
             return self.loaded or tables.builtin("breast-cancer")
@@ -180,7 +180,7 @@ class Done(Room):
         self.proof.object = card(judged.certificate) + pairs(found)
 
     def code(self) -> str:
-        """A program that computes the certificate."""
+        """Return a program that computes the certificate."""
         model = foreign.parse(self.values["written"])
         module = type(model).__module__.split(".")[1]
         return (
@@ -190,7 +190,7 @@ class Done(Room):
         )
 
     def draw(self) -> Any:
-        """The gaps on paper, or the two bounds where nothing was varied."""
+        """Return the gaps on paper, or the two bounds where nothing was varied."""
         answer, certificate = self.answer, self.answer.judged.certificate
         values, gaps = answer.gaps()
         with drawing(None, self.lang) as ax:
@@ -222,5 +222,5 @@ def _refits(answer: DoneAnswer) -> str:
 
 
 def _example(written: str) -> str:
-    """Which of the examples this is; empty if none."""
+    """Tell which of the examples this is; empty if none."""
     return written if written in EXAMPLES else ""

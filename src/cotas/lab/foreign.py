@@ -49,7 +49,7 @@ class ModelField(Setting):
 
 
 def parse(written: str) -> Any:
-    """The estimator that is written, not fitted; nothing is executed but its constructor."""
+    """Return the estimator that is written, not fitted; nothing is executed but its constructor."""
     try:
         call = ast.parse(written.strip(), mode="eval").body if len(written) <= LONGEST else None
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
@@ -108,7 +108,7 @@ def varied(model: Any) -> tuple[str, list[float]]:
 
 
 def refits(task: LabTask, model: Any, data: Data) -> Iterator[list[tuple[float, Judged]]]:
-    """The same model with more and more iterations, or a smaller tol, as long as time allows.
+    """Yield the same model with more and more iterations, or a smaller tol, as long as time allows.
 
     Gives after each fit all there are.
     """

@@ -50,20 +50,20 @@ class Looks:
         self.colours = tuple(swap.get(colour, colour) for colour in COLOURS)
 
     def colour(self, number: int) -> str:
-        """The colour of a class or a curve."""
+        """Return the colour of a class or a curve."""
         return self.colours[number % len(self.colours)]
 
     def marker(self, number: int) -> str:
-        """The marker of a class."""
+        """Return the marker of a class."""
         return BOKEH_MARKERS[number % len(BOKEH_MARKERS)]
 
     def marks(self, codes: Iterable[int]) -> dict[str, list[str]]:
-        """The colour and the marker of each point, by the number of its class."""
+        """Return the colour and the marker of each point, by the number of its class."""
         numbers = [int(code) for code in codes]
         return {"colour": [*map(self.colour, numbers)], "mark": [*map(self.marker, numbers)]}
 
     def mixed(self, colour: str, strength: float) -> str:
-        """The colour thinned with the paper."""
+        """Return the colour thinned with the paper."""
         parts = zip(_bytes(colour), _bytes(self.paper), strict=True)
         return "#" + "".join(f"{round(strength * a + (1 - strength) * b):02x}" for a, b in parts)
 
@@ -87,7 +87,7 @@ class Looks:
         return figure
 
     def key(self, kind: str, number: int = 0) -> str:
-        """A small drawing for a legend: a line, dashes, dots, a ring, an area or a point."""
+        """Return a small drawing for a legend: a line, dashes, dots, a ring, an area or a point."""
         colour = self.colour(number)
         line = '<line x1="1" y1="8" x2="25" y2="8" stroke="{}" stroke-width="2.4"{}/>'
         shapes = {
@@ -112,12 +112,12 @@ class Looks:
 
 
 def prose(html: str = "", **options: Any) -> Any:
-    """A pane for HTML; whoever fills it escapes what is not its own."""
+    """Return a pane for HTML; whoever fills it escapes what is not its own."""
     return pn.pane.HTML(html, stylesheets=[PROSE], **{"margin": 0, **options})
 
 
 def wide(html: str = "", **options: Any) -> Any:
-    """The same over the whole width."""
+    """Return the same over the whole width."""
     return prose(html, sizing_mode="stretch_width", **options)
 
 
@@ -129,7 +129,7 @@ def stack(*parts: Any, **options: Any) -> Any:
 
 
 def plane(looks: Looks, aspect: float, **options: Any) -> Any:
-    """An empty picture of the plane, as those that are moved in have it."""
+    """Return an empty picture of the plane, as those that are moved in have it."""
     plot = figure(
         x_range=Range1d(), y_range=Range1d(), sizing_mode="scale_width", aspect_ratio=aspect,
         min_height=300, name="plane", **{"tools": "", "toolbar_location": None, **options},
@@ -147,7 +147,7 @@ def frame(plot: Any, X: FloatArray) -> None:
 
 
 def columns(*names: str, name: str | None = None) -> ColumnDataSource:
-    """What a picture draws from, empty."""
+    """Return what a picture draws from, empty."""
     return ColumnDataSource({each: [] for each in names}, name=name)
 
 

@@ -121,7 +121,7 @@ class Penalty(Room):
         return self.kept(("loss", name, by), compute)
 
     def other(self) -> Call:
-        """The call of the stagewise model beside the Lasso."""
+        """Return the call of the stagewise model beside the Lasso."""
         name, data = self.values["other path"], tables.sample(self.values["numbers"])
         if name == "LSBoost":
             return Call(name, {"eps": 0.1, "max_iter": STEPS})
@@ -240,7 +240,7 @@ class Penalty(Room):
     # ---- on paper --------------------------------------------------------------------------------
 
     def code(self) -> str:
-        """A program that computes what is shown."""
+        """Return a program that computes what is shown."""
         if self.lasso:
             delta = float(self.answer.fitted.delta)
             return (
@@ -260,7 +260,7 @@ class Penalty(Room):
         )
 
     def draw(self) -> Any:
-        """The picture on paper."""
+        """Return the picture on paper."""
         answer = self.answer
         if not self.lasso:
             return plots.loss_against_c(answer.choice, measure=self.values["judged by"]).figure

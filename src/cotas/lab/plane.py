@@ -35,7 +35,7 @@ class Plane:
 
 
 def plane_of(model: Any, points: Points, certified: bool) -> Plane:
-    """What the model says of every place in the picture, by its own methods."""
+    """Return what the model says of every place in the picture, by its own methods."""
     x1, x2, grid = _grid(points)
     classes, shape = np.asarray(model.classes_), (RESOLUTION, RESOLUTION)
     scores = scores_of(model, grid) if len(classes) == 2 else None
@@ -59,7 +59,7 @@ def plane_of(model: Any, points: Points, certified: bool) -> Plane:
 
 
 def lines_between(predict: Callable[[FloatArray], Any], points: Points) -> dict[str, list[Any]]:
-    """Where a weak learner changes its mind."""
+    """Tell where a weak learner changes its mind."""
     x1, x2, grid = _grid(points)
     said = np.asarray(predict(grid), dtype=np.float64).ravel()
     middle = (said.min() + said.max()) / 2
@@ -74,7 +74,7 @@ def _grid(points: Points) -> tuple[FloatArray, FloatArray, FloatArray]:
 def _doubtful(
     model: Any, grid: FloatArray, points: Points, x1: FloatArray, x2: FloatArray
 ) -> tuple[dict[str, list[Any]], BoolArray | None]:
-    """Where the exact optimum may decide otherwise, if anything is known of it."""
+    """Tell where the exact optimum may decide otherwise, if anything is known of it."""
     if not hasattr(model, "certified_predict"):
         return nothing(), None
     sure = model.certified_predict(grid)[1]
@@ -87,7 +87,7 @@ def _doubtful(
 
 
 def _areas(x1: FloatArray, x2: FloatArray, fields: list[FloatArray]) -> dict[str, list[Any]]:
-    """Where each field is positive, with the number of the field."""
+    """Tell where each field is positive, with the number of the field."""
     xs: list[Any] = []
     ys: list[Any] = []
     owners: list[int] = []

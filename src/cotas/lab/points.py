@@ -65,18 +65,18 @@ class Points:
         return checked(replace(self, X=_rounded(np.asarray(X, np.float64)), y=y, source=""))
 
     def alone(self) -> Points:
-        """The examples to train on, without those to judge by."""
+        """Return the examples to train on, without those to judge by."""
         return replace(self, X_new=self.X_new[:0], y_new=self.y_new[:0])
 
     def with_examples(self, other: Points) -> Points:
-        """The examples of another to train on, and the own ones to judge by."""
+        """Return the examples of another to train on, and the own ones to judge by."""
         kinds = {self.y.dtype.kind, other.y.dtype.kind}
         if not (kinds <= {"i", "u"} or kinds <= {"U"}):
             return other
         return checked(replace(self, X=other.X, y=other.y, source=""))
 
     def code(self) -> str:
-        """What makes X and y in a program."""
+        """Return what makes X and y in a program."""
         if self.source:
             return self.source
         return f"X = {self.X.tolist()}\ny = {self.y.tolist()}"
@@ -104,7 +104,7 @@ class PointsField(Setting):
 
 
 def checked(points: Points) -> Points:
-    """The points, if a classifier can be trained on them."""
+    """Return the points, if a classifier can be trained on them."""
     if len(points.X) != len(points.y) or len(points.X_new) != len(points.y_new):
         raise Refused(UNREADABLE)
     if len(points.X) > MOST_ROWS or len(points.X_new) > MOST_ROWS:
@@ -128,7 +128,7 @@ def checked(points: Points) -> Points:
 
 
 def from_csv(content: bytes) -> Points:
-    """The first two columns of numbers, and the last column as the class."""
+    """Return the first two columns of numbers, and the last column as the class."""
     frame = read_table(content)
     numbers = [name for name in frame.columns[:-1] if frame[name].dtype.is_numeric()][:2]
     if len(numbers) < 2:
@@ -143,14 +143,14 @@ def from_csv(content: bytes) -> Points:
 
 
 def _split(y: AnyArray) -> tuple[IntArray, IntArray]:
-    """The rows to train on, and a quarter of them to judge by where there are enough."""
+    """Return the rows to train on, and a quarter of them to judge by where there are enough."""
     if len(y) < FEWEST_TO_SPLIT:
         return np.arange(len(y)), np.arange(0)
     return hold_out_rows(y, "classification", 0.25, 0)
 
 
 def _rounded(X: FloatArray) -> FloatArray:
-    """Each column in digits that are a small part of its span."""
+    """Return each column in digits that are a small part of its span."""
     if not len(X) or not np.isfinite(X).all():
         return X
     span = np.ptp(X, axis=0)
@@ -181,7 +181,7 @@ def _labels(y: Sequence[Any]) -> AnyArray:
 
 
 def _drawn(name: str, n: int) -> Callable[[int], Points]:
-    """A sample of the documents, and new examples to judge by: its own, or another draw."""
+    """Return a sample of the documents, and new examples to judge by: its own, or another draw."""
     make = getattr(samples, name)
 
     def draw(seed: int) -> Points:
@@ -198,7 +198,7 @@ def _drawn(name: str, n: int) -> Callable[[int], Points]:
 
 
 def _iris(seed: int) -> Points:
-    """The petals of three species; every third flower is kept to judge by."""
+    """Return the petals of three species; every third flower is kept to judge by."""
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)

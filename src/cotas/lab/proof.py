@@ -65,14 +65,14 @@ def card(certificate: Certificate, reports: Sequence[Any] = ()) -> str:
 
 
 def worst_part(certificate: Certificate) -> Certificate:
-    """The part whose bounds those of the whole are."""
+    """Return the part whose bounds those of the whole are."""
     bounds = (certificate.lower, certificate.upper)
     same = (part for part in certificate.singles if (part.lower, part.upper) == bounds)
     return next(same, certificate)
 
 
 def bars(certificate: Certificate, reports: Sequence[Any]) -> str:
-    """The interval between the bounds, as it was at each look and as it is now.
+    """Return the interval between the bounds, as it was at each look and as it is now.
 
     Without a gap: what was measured, above what the theorem allows.
     """
@@ -103,14 +103,14 @@ def bars(certificate: Certificate, reports: Sequence[Any]) -> str:
 
 
 def ends_of(certificate: Certificate) -> tuple[str, str]:
-    """What the two bounds are."""
+    """Return what the two bounds are."""
     if has_gap(certificate):
         return "at least", "at most"
     return "measured", "allowed by the theorem"
 
 
 def _of_the_part(certificate: Certificate, reports: Sequence[Any]) -> list[Certificate]:
-    """What was told of this part of the model alone, or of a model that has no parts."""
+    """Return what was told of this part of the model alone, or of a model that has no parts."""
     told = [report for report in reports if hasattr(report, "certificate")]
     if len({str(report.label) for report in told}) > 1:
         name = english(certificate.label)
@@ -145,7 +145,7 @@ def _drawing(rows: list[tuple[float, float]], strong: int, label: str) -> str:
 
 
 def table(kinds: Sequence[str], heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose columns are of these kinds: "n" for numbers, "word", or "" for names."""
+    """Return a table whose columns are of these kinds: "n" for numbers, "word", or "" for names."""
     lines = [zip(kinds, row, strict=True) for row in (heads, *rows)]
     tags = ["th", *["td"] * (len(lines) - 1)]
     shown = (
@@ -156,5 +156,5 @@ def table(kinds: Sequence[str], heads: Sequence[str], rows: Iterable[Sequence[st
 
 
 def capital(words: str) -> str:
-    """The words with a capital letter, as a list has them."""
+    """Return the words with a capital letter, as a list has them."""
     return words[:1].upper() + words[1:]

@@ -82,11 +82,11 @@ class Room(pn.viewable.Viewer):
     # ---- for each room to say --------------------------------------------------------------------
 
     def picture(self) -> Any:
-        """What is drawn in the middle: a pane."""
+        """Return what is drawn in the middle: a pane."""
         raise NotImplementedError
 
     def controls(self) -> list[Any]:
-        """What stands on the left: a widget for each setting, and a place for a file."""
+        """Return what stands on the left: a widget for each setting, and a place for a file."""
         found = []
         for field in self.FIELDS:
             if isinstance(field, Menu | Slider):
@@ -96,11 +96,11 @@ class Room(pn.viewable.Viewer):
         return found
 
     def relevant(self) -> set[str]:
-        """The names of the settings that make a difference now."""
+        """Return the names of the settings that make a difference now."""
         return {field.name for field in self.FIELDS}
 
     def work(self) -> Callable[[LabTask], Any]:
-        """What computes the answer for the present state; it runs in a thread."""
+        """Return what computes the answer for the present state; it runs in a thread."""
         raise NotImplementedError
 
     def show(self, answer: Any) -> None:
@@ -108,11 +108,11 @@ class Room(pn.viewable.Viewer):
         raise NotImplementedError
 
     def code(self) -> str:
-        """A program that computes what is shown."""
+        """Return a program that computes what is shown."""
         raise NotImplementedError
 
     def draw(self) -> Any:
-        """The picture on paper: a figure of matplotlib, by the library's own plots."""
+        """Return the picture on paper: a figure of matplotlib, by the library's own plots."""
         raise NotImplementedError
 
     # ---- how the page is laid out ----------------------------------------------------------------
@@ -138,7 +138,7 @@ class Room(pn.viewable.Viewer):
         return stack(row, self.folded(say("Show the code"), self._code), css_classes=["below"])
 
     def _addresses(self) -> list[Any]:
-        """What has to do with the address of the page; in a notebook there is none."""
+        """Return what has to do with the address of the page; in a notebook there is none."""
         if self._location is None:
             return []
         copy, again = map(self.button, (say("Copy the link to this state"), say("Start again")))
@@ -147,7 +147,7 @@ class Room(pn.viewable.Viewer):
         return [copy, again]
 
     def folded(self, title: str, *parts: Any) -> Any:
-        """What is shown when someone asks for it."""
+        """Return what is shown when someone asks for it."""
         return pn.Card(
             *parts, header=prose(f"<b>{text(title)}</b>"), collapsed=True, margin=(6, 0),
             sizing_mode="stretch_width", stylesheets=[WIDGET, CARD], css_classes=["wide"],
@@ -161,7 +161,7 @@ class Room(pn.viewable.Viewer):
         )  # fmt: skip
 
     def saved(self, form: str) -> io.BytesIO:
-        """The picture as a file."""
+        """Return the picture as a file."""
         import matplotlib.pyplot as plt
 
         found = io.BytesIO()
@@ -175,7 +175,7 @@ class Room(pn.viewable.Viewer):
     # ---- widgets ---------------------------------------------------------------------------------
 
     def button(self, name: str, press: Callable[[], Any] | None = None, **options: Any) -> Any:
-        """A button, and what it does when it is pressed."""
+        """Return a button, and what it does when it is pressed."""
         made = pn.widgets.Button(
             label=name, stylesheets=[WIDGET], **{"margin": (4, 8, 4, 0), **options}
         )
@@ -184,7 +184,7 @@ class Room(pn.viewable.Viewer):
         return made
 
     def widget(self, field: Menu | Slider) -> Any:
-        """What sets a field: a menu or a slider."""
+        """Return what sets a field: a menu or a slider."""
         common = {"label": say(field.label), "value": self.values[field.name], **SET}
         if isinstance(field, Menu):
             options = {
@@ -202,7 +202,7 @@ class Room(pn.viewable.Viewer):
         return made
 
     def file_box(self) -> Any:
-        """A place for a CSV file, which `load` takes, under a line of words."""
+        """Return a place for a CSV file, which `load` takes, under a line of words."""
         file = pn.widgets.FileInput(accept=".csv,.txt,.tsv", **SET)
         file.param.watch(lambda event: self.load(event.new), "value")
         words = prose(f'<span class="soft">{text(say(self.CSV))}</span>')
@@ -251,7 +251,7 @@ class Room(pn.viewable.Viewer):
             self._code.object = f"<pre>{text(self.code())}</pre>"
 
     def kept(self, key: Any, compute: Callable[[LabTask], Any]) -> Callable[[LabTask], Any]:
-        """The same work, unless its answer for this key is still at hand."""
+        """Return the same work, unless its answer for this key is still at hand."""
 
         def work(task: LabTask) -> Any:
             if self._kept is not None and self._kept[0] == key:
@@ -280,7 +280,7 @@ class Room(pn.viewable.Viewer):
         raise NotImplementedError
 
     def understood(self, keep: Callable[[], Any]) -> bool:
-        """Whether something was kept; if it was refused, that is said."""
+        """Tell whether something was kept; if it was refused, that is said."""
         try:
             keep()
         except Refused as problem:
@@ -330,7 +330,7 @@ def _in_words(problem: Exception) -> str:
 
 
 def _timed(compute: Callable[[LabTask], Any]) -> Callable[[LabTask], tuple[Any, float]]:
-    """The answer and the seconds that it took."""
+    """Return the answer and the seconds that it took."""
 
     def work(task: LabTask) -> tuple[Any, float]:
         began = time.perf_counter()

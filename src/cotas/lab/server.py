@@ -89,7 +89,7 @@ def serve(
 
 
 def _page(name: str) -> Callable[[], Any]:
-    """What makes the page of a room, or the one with all rooms on it, for a visitor."""
+    """Return what makes the page of a room, or the one with all rooms on it, for a visitor."""
 
     def page() -> Any:
         query = _query()
@@ -107,7 +107,7 @@ def _page(name: str) -> Callable[[], Any]:
 
 
 def _dressed(title: str, lead: str, turned: dict[str, str], name: str, root: Any) -> Any:
-    """A page with the header that all share."""
+    """Return a page with the header that all share."""
     lang, theme = turned["lang"], turned.get("theme", "light")
     template = pn.Template(TEMPLATE, location=True)
     variables = {
@@ -134,7 +134,7 @@ def _dressed(title: str, lead: str, turned: dict[str, str], name: str, root: Any
 
 
 def _links(turned: dict[str, str], current: str | None = None) -> str:
-    """All rooms: in the header, where one is the current, or on a page of their own."""
+    """Return all rooms: in the header, where one is the current, or on a page of their own."""
     found = ""
     for name, kind in ROOMS.items():
         room, link = kind_of(kind), f'<a href="{name}?{urlencode(turned)}"'
@@ -148,7 +148,7 @@ def _links(turned: dict[str, str], current: str | None = None) -> str:
 
 
 def _query() -> dict[str, str]:
-    """What the link says; bytes that are no text are no setting."""
+    """Return what the link says; bytes that are no text are no setting."""
     return {
         str(name): words[-1].decode("utf-8", "replace")
         for name, words in pn.state.session_args.items()
@@ -163,7 +163,7 @@ def _turn(query: dict[str, str], name: str, known: tuple[str, ...]) -> str | Non
 
 
 def _free_port(asked: int | None) -> int:
-    """The port asked for, or the usual one, or any that is free."""
+    """Return the port asked for, or the usual one, or any that is free."""
     for port in (asked,) if asked is not None else (USUAL_PORT, 0):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

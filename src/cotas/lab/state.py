@@ -30,7 +30,7 @@ class Call:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self, **others: Any) -> Any:
-        """The object itself, with other arguments besides."""
+        """Return the object itself, with other arguments besides."""
         given = {
             name: value.make() if isinstance(value, Call) else value
             for name, value in self.arguments.items()
@@ -65,11 +65,11 @@ class Setting:
     default: Any
 
     def read(self, word: str) -> Any:
-        """The value that a link writes so; refuse what is none."""
+        """Return the value that a link writes so; refuse what is none."""
         raise NotImplementedError
 
     def write(self, value: Any) -> str:
-        """The value as a link has it."""
+        """Return the value as a link has it."""
         return str(value)
 
 
@@ -94,7 +94,7 @@ class Slider(Setting):
     grid: Sequence[float]
 
     def read(self, word: str) -> float:
-        """The nearest number of the grid, for one that lies within it."""
+        """Return the nearest number of the grid, for one that lies within it."""
         try:
             value = float(word)
         except ValueError:
@@ -125,7 +125,7 @@ def read_link(
 
 
 def write_link(fields: Iterable[Setting], values: Mapping[str, Any]) -> str:
-    """The part of a link after the question mark: what differs from the defaults."""
+    """Return the part of a link after the question mark: what differs from the defaults."""
     return urlencode(
         {
             field.name: field.write(values[field.name])
@@ -136,13 +136,13 @@ def write_link(fields: Iterable[Setting], values: Mapping[str, Any]) -> str:
 
 
 def decades(low: int, high: int, each: int = 4) -> tuple[float, ...]:
-    """Numbers from 10^low to 10^high, so many in each decade, in three digits."""
+    """Return numbers from 10^low to 10^high, so many in each decade, in three digits."""
     exponents = np.linspace(low, high, (high - low) * each + 1)
     return tuple(float(f"{10.0**e:.3g}") for e in exponents)
 
 
 def not_in_the_lab(name: str, word: str) -> Refused:
-    """What is said of a word of a link that there is not, or of no more of it than fits."""
+    """Return what is said of a word of a link that there is not, or of no more of it than fits."""
     name, value = (each if len(each) <= 40 else each[:40] + "…" for each in (name, word))
     return Refused(
         "The link asks for {name} = {value}, which there is not; the default is taken.",

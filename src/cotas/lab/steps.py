@@ -103,7 +103,7 @@ class Steps(Room):
         return used | ({"sigma"} if name in ("kernel-perceptron", "smo") else set())
 
     def call(self) -> Call:
-        """The call that makes the estimator."""
+        """Return the call that makes the estimator."""
         name, lam = self.values["procedure"], self.values["lam"]
         kernel = Call("kernels.RBF", {"sigma": self.values["sigma"]})
         if name in PEGASOS:
@@ -268,7 +268,7 @@ class Steps(Room):
     # ---- on paper --------------------------------------------------------------------------------
 
     def code(self) -> str:
-        """A program that goes through the same steps."""
+        """Return a program that goes through the same steps."""
         run = self.answer.run
         at = self.answer.step.number if self.answer.step else 1
         return (
@@ -279,13 +279,13 @@ class Steps(Room):
         )
 
     def draw(self) -> Any:
-        """The step on paper."""
+        """Return the step on paper."""
         run, step = self.answer.run, self.answer.step or self.answer.run.steps[0]
         return plots.decision_boundary(step.model, run.points.X, run.points.y, rings=False).figure
 
 
 def _numbers(answer: StepsAnswer) -> str:
-    """The numbers of the update, and the certificate where the run has ended."""
+    """Return the numbers of the update, and the certificate where the run has ended."""
     step, total = answer.step, len(answer.run.steps)
     number = step.number if step else 0
     heading = text(say("Step {number} of {total}", number=number, total=total))
@@ -297,7 +297,7 @@ def _numbers(answer: StepsAnswer) -> str:
 
 
 def numbers_of(step: Step) -> dict[str, str]:
-    """What a step did, number by number."""
+    """Return what a step did, number by number."""
     if isinstance(step, OnlineStep):
         found = {
             say("Epoch, example"): f"{step.epoch}, {step.row + 1}",
@@ -358,14 +358,14 @@ def _run(call: Call, points: Points) -> TracedRun:
 
 
 def _rows(step: Step | None) -> list[int]:
-    """The examples that a step is about."""
+    """Return the examples that a step is about."""
     if isinstance(step, OnlineStep | KernelStep):
         return [step.row]
     return [int(row) for row in step.rows] if isinstance(step, PairStep) else []
 
 
 def _sizes(step: Step | None, n: int) -> list[float]:
-    """The size of each point: for boosting its weight before the round."""
+    """Return the size of each point: for boosting its weight before the round."""
     if not isinstance(step, RoundStep):
         return [9.0] * n
     return [float(size) for size in 9.0 * np.sqrt(np.clip(n * step.weights_before, 0.05, 30.0))]

@@ -38,7 +38,7 @@ class Data:
 
 
 def sample(name: str) -> Data:
-    """The patients with diabetes, or the ten covariates of Rugeles Ospina, section 2.3."""
+    """Return the patients with diabetes, or the ten covariates of Rugeles Ospina, section 2.3."""
     if name == "diabetes":
         return builtin(name)
     X, y, _ = informative_covariates(0)
@@ -50,7 +50,7 @@ def sample(name: str) -> Data:
 
 
 def builtin(name: str) -> Data:
-    """One of scikit-learn's own data sets."""
+    """Return one of scikit-learn's own data sets."""
     from sklearn import datasets
 
     base = name.removesuffix("-scaled").replace("-", "_")
@@ -64,7 +64,7 @@ def builtin(name: str) -> Data:
 
 
 def read_table(content: bytes) -> Any:
-    """The table of a small CSV file."""
+    """Return the table of a small CSV file."""
     rows = content.count(b"\n")
     if len(content) <= MOST_BYTES:
         try:
@@ -78,7 +78,7 @@ def read_table(content: bytes) -> Any:
 
 
 def too_many_rows(rows: int) -> Refused:
-    """What is said of a table that is too long."""
+    """Return what is said of a table that is too long."""
     return Refused(
         "These are {rows} rows; the lab takes {most} at most. `cotas fit` takes any number.",
         rows=rows,
@@ -87,7 +87,7 @@ def too_many_rows(rows: int) -> Refused:
 
 
 def numbers_of(frame: Any, names: list[str]) -> FloatArray:
-    """These columns as numbers, if there is one in every row."""
+    """Return these columns as numbers, if there is one in every row."""
     X = np.asarray(frame.select(names).to_numpy(), dtype=np.float64)
     if not np.isfinite(X).all():
         raise Refused(NOT_FINITE)
@@ -95,7 +95,7 @@ def numbers_of(frame: Any, names: list[str]) -> FloatArray:
 
 
 def target_of(frame: Any, task: str | None = None) -> AnyArray:
-    """The last column: a class, or the number to predict."""
+    """Return the last column: a class, or the number to predict."""
     name, values = frame.columns[-1], frame[frame.columns[-1]].to_numpy()
     try:
         y = as_target(values, task or tell_task(values), name)
@@ -105,7 +105,7 @@ def target_of(frame: Any, task: str | None = None) -> AnyArray:
 
 
 def from_csv(content: bytes) -> Data:
-    """Columns of numbers, and the last one as the class or the number to predict."""
+    """Return columns of numbers, and the last one as the class or the number to predict."""
     frame = read_table(content)
     *others, last = frame.columns
     names = [name for name in others if frame[name].dtype.is_numeric()]

@@ -162,7 +162,7 @@ getattr(threading, "_register_atexit", atexit.register)(end_all)
 
 
 def _outcome(compute: Callable[[LabTask], Any], task: LabTask) -> Any:
-    """The answer, or the error in its place."""
+    """Return the answer, or the error in its place."""
     try:
         return compute(task)
     except Exception as error:

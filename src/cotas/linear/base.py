@@ -46,7 +46,7 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         return np.asarray(times(X, self.coef_.T) + self.intercept_)
 
     def margins(self, X: Matrix, y: Any) -> FloatArray:
-        """The signed distances y(θ·x + θ₀)/‖θ‖ of the rows to the decision boundary.
+        """Return the signed distances y(θ·x + θ₀)/‖θ‖ of the rows to the decision boundary.
 
         Positive on the right side. With more than two classes, one column for each class
         against the rest.
@@ -80,7 +80,7 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         return float(np.mean(agreements[:, 0] <= 0))
 
     def _measured_certificates(self) -> list[Certificate]:
-        """One for each class, about `coef_` and `intercept_` as they are now."""
+        """Return one for each class, about `coef_` and `intercept_` as they are now."""
         return [
             certificate.about(theta, theta0)
             for certificate, theta, theta0 in zip(
@@ -89,7 +89,7 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         ]
 
     def _agreements(self, X: Matrix, y: Any) -> FloatArray:
-        """y(θ·x + θ₀), one column for each class against the rest."""
+        """Compute y(θ·x + θ₀), one column for each class against the rest."""
         values = self.decision_function(X)
         y = np.asarray(y).ravel()
         if len(y) != len(values):

@@ -95,7 +95,7 @@ def _parts(
     model: Any, examples: Examples, shares: FloatArray, problem: RegularizedRisk,
     starts: list[Ending | None], each: Each, ahead: bool,
 ) -> list[AgainstTheRest]:  # fmt: skip
-    """What is to be solved, for each class."""
+    """Return what is to be solved, for each class."""
     look = Look(min(AHEAD, int(model.max_iter)), float(model.tol)) if ahead else AT_EACH
     random, seeds = check_random_state(model.random_state), [0] * len(starts)
     if model.solver_ == "dual-coordinate-ascent":
@@ -234,7 +234,7 @@ class AgainstTheRest(NamedTuple):
         return Iterate((found.theta, None), alpha, believed, found.steps)
 
     def _over_all(self, alpha: FloatArray) -> FloatArray:
-        """α with zeros for the rows that were left out."""
+        """Compute α with zeros for the rows that were left out."""
         if self.used is None:
             return alpha
         whole = np.zeros(len(self.shares))
@@ -242,24 +242,24 @@ class AgainstTheRest(NamedTuple):
         return whole
 
     def signs(self) -> FloatArray:
-        """y as ±1."""
+        """Compute y as ±1."""
         return np.where(self.examples.y == self.label, 1.0, -1.0)
 
     # ---- where it begins ---------------------------------------------------------------------
 
     def start(self) -> Iterate:
-        """θ = 0, where every solver begins."""
+        """Compute θ = 0, where every solver begins."""
         theta = np.zeros(self.examples.X.shape[1])
         return Iterate((theta, None), np.zeros(len(self.shares)), steps=0)
 
     def first(self, end: Ending) -> Iterate:
-        """Where the earlier fit ended, which may be good enough already."""
+        """Tell where the earlier fit ended, which may be good enough already."""
         start = self._start(end)
         theta = start.theta if end.lam == self.problem.lam else self._theta(start.alpha)
         return Iterate((theta, None), start.alpha)
 
     def _start(self, end: Ending) -> Start:
-        """The dual point to begin with.
+        """Return the dual point to begin with.
 
         Other weights or labels than those of the earlier fit may have put it out of balance:
         with a bias the heavier side is scaled down, so that Σ αᵢyᵢ = 0.
@@ -275,7 +275,7 @@ class AgainstTheRest(NamedTuple):
         return Start(alpha, theta0, end.theta if known else self._theta(alpha))
 
     def _theta(self, alpha: FloatArray) -> FloatArray:
-        """The θ of a dual point."""
+        """Return the θ of a dual point."""
         return times_transposed(self.near.X, alpha * self.signs()) / self.problem.lam
 
     # ---- proved ------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ class AgainstTheRest(NamedTuple):
         return prove_together([self], [iterate])[0]
 
     def point(self, iterate: Iterate) -> DualPoint:
-        """The witness of θ and α, with the best bias for θ where the solver has none."""
+        """Return the witness of θ and α, with the best bias for θ where the solver has none."""
         (theta, theta0), alpha, given = iterate.model, iterate.dual, self.examples.weights
         if theta0 is None:
             theta0 = self._best_bias(theta) if self.problem.free_bias else 0.0
@@ -307,7 +307,7 @@ class AgainstTheRest(NamedTuple):
 
 
 def prove_together(parts: Sequence[AgainstTheRest], iterates: Sequence[Iterate]) -> list[Solution]:
-    """What is proved of an iterate of each class; the data are read for all at once."""
+    """Return what is proved of an iterate of each class; the data are read for all at once."""
     one, facts = parts[0], Facts([part.sketch for part in parts], rows=parts[0].rows)
     points = [part.point(iterate) for part, iterate in zip(parts, iterates, strict=True)]
     found = DualPoint.check_all(points, one.examples.X, one.examples.y, facts, one.each)

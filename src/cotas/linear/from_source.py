@@ -75,7 +75,7 @@ class BlockCheck:
         return BlockSolution(point, BlockPoint.check_all([point], self.source)[0])
 
     def start(self) -> Iterate:
-        """θ = 0, where every solver begins."""
+        """Compute θ = 0, where every solver begins."""
         return Iterate((np.zeros(self.source.n_features), 0.0))
 
 
@@ -95,7 +95,7 @@ class SoftmaxCheck:
         return BlockSolution(point, point.check(self.source))
 
     def start(self) -> Iterate:
-        """W = 0, where every solver begins."""
+        """Compute W = 0, where every solver begins."""
         k = len(self.classes.labels)
         return Iterate((np.zeros((self.source.n_features, k)), np.zeros(k)))
 
@@ -174,7 +174,7 @@ def _hinge_iterates(
 def _points(
     source: Source, sample: Block | None, losses: Any, problem: RegularizedRisk | SoftmaxRisk
 ) -> Iterator[NewtonPoint]:
-    """The points of Newton's method, which begin where the sample ends."""
+    """Return the points of Newton's method, which begin where the sample ends."""
     start = None
     if sample is not None:
         known = replace(losses, total=float(sample.shares().sum()))
@@ -184,7 +184,7 @@ def _points(
 
 
 def _in_place(found: NewtonPoint, shift: FloatArray | None) -> Iterate:
-    """A model of columns that were moved, as one of those that were not."""
+    """Return a model of columns that were moved, as one of those that were not."""
     theta0 = found.theta0 if shift is None else found.theta0 - shift @ found.theta
     return Iterate((found.theta, theta0), None, relative_gap(found.gap, found.objective))
 

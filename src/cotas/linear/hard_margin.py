@@ -27,7 +27,7 @@ class NotSeparableError(ValueError):
 
 
 def widest_margin(examples: Examples, near: Moved, label: Any, free_bias: bool) -> HardMarginPoint:
-    """The separator with the largest margin; raises `NotSeparableError` with the proof."""
+    """Return the separator with the largest margin; raises `NotSeparableError` with the proof."""
     if examples.used() is not None:
         raise ValueError("margin='hard' has no use for weights of zero: leave those rows out.")
     positive, bias = examples.y == label, float(free_bias)

@@ -28,11 +28,11 @@ class History:
     sketches: list[Sketch] | None = None
 
     def presentations(self, c: int) -> int:
-        """How many examples class c has been shown in this run."""
+        """Tell how many examples class c has been shown in this run."""
         return int(self.run.seen[c] - self.seen_before[c])
 
     def continues(self, signature: tuple[Any, ...], examples: Examples, facts: Facts) -> bool:
-        """Whether a fit with this algorithm on these data is the same run going on."""
+        """Tell whether a fit with this algorithm on these data is the same run going on."""
         return (
             self.start is None
             and not self.batches

@@ -54,7 +54,7 @@ class Part(NamedTuple):
     each: Each
 
     def iterates(self, start: Start | None) -> Iterator[Iterate]:
-        """The points of Newton's method, with the slopes of the losses as the dual point."""
+        """Yield the points of Newton's method, with the slopes of the losses as the dual point."""
         examples, near = self.examples, self.near
         risk: LogisticRisk | SoftmaxLoss
         if self.label is None:
@@ -210,7 +210,7 @@ class LogisticRegression(RiskMinimizer):
         return self._conclude_fit(keep(self, ended, IN_BLOCKS), ADVICE)
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """The probability of each class, in the order of `classes_`.
+        """Return the probability of each class, in the order of `classes_`.
 
         Against the rest, the probabilities of more than two classes are divided by their sum.
 
@@ -229,7 +229,7 @@ class LogisticRegression(RiskMinimizer):
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
     def predict_log_proba(self, X: Matrix) -> FloatArray:
-        """The logarithms of `predict_proba`, with all their digits where it is near zero.
+        """Return the logarithms of `predict_proba`, with all their digits where it is near zero.
 
         Parameters
         ----------
@@ -282,11 +282,11 @@ class LogisticRegression(RiskMinimizer):
         ]
 
     def _ratio(self) -> float:
-        """ρ of the penalty."""
+        """Compute ρ of the penalty."""
         return {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
 
     def _starts(self, examples: Examples) -> list[Start | None]:
-        """Where the last fit ended, for each part; None stands for a start from zero."""
+        """Tell where the last fit ended, for each part; None stands for a start from zero."""
         k = 1 if len(examples.classes) == 2 else len(examples.classes)
         together = self.multiclass == "softmax"
         goes_on = (

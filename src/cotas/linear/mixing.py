@@ -52,18 +52,18 @@ class Shape:
         return np.array([run.end for run in self.runs], dtype=np.int64)
 
     def positives(self) -> list[Any]:
-        """The labels that are trained against the rest."""
+        """Return the labels that are trained against the rest."""
         found: list[Any] = self.classes.positives().tolist()
         return found
 
     def codes(self) -> IntArray:
-        """The codes of the classes that are trained against the rest."""
+        """Return the codes of the classes that are trained against the rest."""
         labels = self.classes.labels
         return encode(labels, labels)[1 if len(labels) == 2 else 0 :]
 
 
 def shape_of(source: Source, class_weight: Any, each: Each = map) -> Shape:
-    """One pass over the blocks, which looks for NaN besides."""
+    """Return one pass over the blocks, which looks for NaN besides."""
     totals: LabelTotals
     totals, runs = source.map_reduce(_read_shape, each)
     return Shape(classes_of(totals, class_weight), tuple(runs))
@@ -148,13 +148,13 @@ class EpochOfBlock:
         return Sums(*moved, *means, [run.mistakes], run.updates)
 
     def _random(self, start: int) -> np.random.RandomState:
-        """Numbers that depend on the seed, the round and the block alone."""
+        """Return numbers that depend on the seed, the round and the block alone."""
         seeds = np.random.SeedSequence((self.algorithm.seed, self.round, start))
         return np.random.RandomState(np.random.MT19937(seeds))
 
 
 def _means(run: Any, average: Any, n: int, plain: bool) -> tuple[FloatArray, FloatArray]:
-    """θ and θ₀ in the mean over the n presentations of an epoch."""
+    """Compute θ and θ₀ in the mean over the n presentations of an epoch."""
     if plain:
         return run.w - average.w / n, run.b - average.b / n
     return (average.weight[:, None] * run.w - average.w) / n, average.b / n
@@ -211,7 +211,7 @@ class Mixture:
         self.in_mean += rounds
 
     def model(self) -> tuple[FloatArray, FloatArray]:
-        """θ and θ₀ of the model: where the rounds have ended, or the mean over them."""
+        """Compute θ and θ₀ of the model: where the rounds have ended, or the mean over them."""
         if not self.algorithm.averages or not self.in_mean:
             return self.theta.copy(), self.theta0.copy()
         return self.sum / self.in_mean, self.sum0 / self.in_mean

@@ -63,21 +63,21 @@ class OnlineClassifier(LinearClassifier):
     # ---- what a subclass says ----------------------------------------------------------------
 
     def _rule(self) -> Any:
-        """The algorithm, with its parameters."""
+        """Return the algorithm, with its parameters."""
         raise NotImplementedError
 
     def _sampling(self) -> Sampling:
         raise NotImplementedError
 
     def _averages(self) -> bool:
-        """Whether the model is the average over the run."""
+        """Tell whether the model is the average over the run."""
         return False
 
     # Whether the theorem needs the ledger of the average too.
     _averages_ledger = True
 
     def _signature(self) -> tuple[Any, ...]:
-        """What must not change for a warm start to continue the same run."""
+        """Return what must not change for a warm start to continue the same run."""
         return (self._rule(), self._sampling(), self._averages())
 
     def _training_options(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class OnlineClassifier(LinearClassifier):
         return weights
 
     def _read_off(self, history: History) -> tuple[FloatArray, FloatArray]:
-        """θ and θ₀ that the run has reached, one row for each class."""
+        """Compute θ and θ₀ that the run has reached, one row for each class."""
         run, average = history.run, history.average
         theta, theta0 = run.scale[:, None] * run.w, run.b.copy()
         if average is not None:
@@ -146,7 +146,7 @@ class OnlineClassifier(LinearClassifier):
     def partial_fit(
         self, X: Matrix, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """One pass over a batch, starting from the model so far.
+        """Return one pass over a batch, starting from the model so far.
 
         The certificate then speaks of this batch and of a run that starts at the previous model.
 
@@ -247,7 +247,7 @@ class OnlineClassifier(LinearClassifier):
         return Mixture(source, shape, algorithm, rest)
 
     def _times_weights(self, shape: Shape) -> float:
-        """What the weights are multiplied by for the algorithm."""
+        """Return what the weights are multiplied by for the algorithm."""
         return 1.0
 
     def _follow(self, mixture: Mixture, watched: Watched, began: float) -> Reason:
@@ -294,7 +294,7 @@ class OnlineClassifier(LinearClassifier):
         raise NotImplementedError
 
     def _mixture_fields(self, mixture: Mixture, c: int) -> dict[str, Any]:
-        """What the counts of all mixtures have in common."""
+        """Return what the counts of all mixtures have in common."""
         classes = mixture.shape.classes
         fields: dict[str, Any] = {
             "coef": self.coef_[c].copy(),
@@ -312,7 +312,7 @@ class OnlineClassifier(LinearClassifier):
         return fields
 
     def _end_of(self, mixture: Mixture) -> History:
-        """What `partial_fit` goes on from: the common θ, and no ledger of the rows."""
+        """Return what `partial_fit` goes on from: the common θ, and no ledger of the rows."""
         run = new_run(mixture.algorithm.codes, mixture.theta.shape[1], 0, np.dtype(np.float64))
         run.w[:], run.b[:] = mixture.theta, mixture.theta0
         run.seen[:] = mixture.in_mean * mixture.shape.used
@@ -334,7 +334,7 @@ class OnlineClassifier(LinearClassifier):
         check_validation(self.validation_fraction)
 
     def _begin(self, examples: Examples) -> History:
-        """A run from zero."""
+        """Return a run from zero."""
         positives = examples.positives()
         kind = np.dtype(np.float32) if examples.X.dtype == np.float32 else np.dtype(np.float64)
         run = new_run(positives, examples.X.shape[1], examples.n_rows, kind)
@@ -344,7 +344,7 @@ class OnlineClassifier(LinearClassifier):
         )
 
     def _next_batch(self, examples: Examples) -> History:
-        """A run on other data that starts at the model so far, with a ledger of its own."""
+        """Return a run on other data that starts at the model so far, with a ledger of its own."""
         old = self._history
         fresh = self._begin(examples)
         theta = old.run.scale[:, None] * old.run.w
@@ -375,7 +375,7 @@ class OnlineClassifier(LinearClassifier):
         return hold_out(examples, self.validation_fraction, self.random_state)
 
     def _facts(self, examples: Examples) -> Facts:
-        """What the checker needs to know of the data whatever the model."""
+        """Return what the checker needs to know of the data whatever the model."""
         labels = list(examples.classes[examples.positives()])
         facts = gather_facts(examples.X, examples.y, labels)
         refuse_infinite(self, examples.X, [sketch.entries for sketch in facts.sketches])
@@ -435,7 +435,7 @@ class OnlineClassifier(LinearClassifier):
         return reason
 
     def _training(self, examples: Examples, history: History) -> Training:
-        """The algorithm on these data, before its first example."""
+        """Return the algorithm on these data, before its first example."""
         return Training(
             rule=self._rule(),
             rows=as_design(examples.X),
@@ -451,7 +451,7 @@ class OnlineClassifier(LinearClassifier):
         )
 
     def _proves(self, examples: Examples, history: History, facts: Future[Facts]) -> bool:
-        """Whether the model so far is proved to be good enough."""
+        """Tell whether the model so far is proved to be good enough."""
         tol = self._tol()
         if tol is None:
             return False
@@ -460,7 +460,7 @@ class OnlineClassifier(LinearClassifier):
         return all(certificate.relative_gap <= tol for certificate in certificates)
 
     def _accuracy(self, examples: Examples, history: History, rows: IntArray) -> float:
-        """How many of these rows are classified as they should be, as a share."""
+        """Tell how many of these rows are classified as they should be, as a share."""
         theta, theta0 = self._read_off(history)
         right = 0
         for start in range(0, len(rows), 4096):
@@ -482,7 +482,7 @@ class OnlineClassifier(LinearClassifier):
         history.sketches = [c.sketch for c in self._certificates if c.sketch is not None]
 
     def _finite(self, theta: FloatArray, theta0: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The model, if it is one."""
+        """Return the model, if it is one."""
         if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
             raise ValueError(
                 "The coefficients overflowed. Scale the features, for example with scikit-learn's "
@@ -491,7 +491,7 @@ class OnlineClassifier(LinearClassifier):
         return theta, theta0
 
     def _ledger_fields(self, examples: Examples, history: History, c: int) -> dict[str, Any]:
-        """What the mistake ledgers of all algorithms have in common."""
+        """Return what the mistake ledgers of all algorithms have in common."""
         run, average = history.run, history.average
         fields: dict[str, Any] = {
             "coef": self.coef_[c].copy(),

@@ -233,7 +233,7 @@ def _along(
     progress: bool | None,
     began: float,
 ) -> Path:
-    """The models of one estimator along λ, and a warning where their gaps are too large."""
+    """Return the models of one estimator along λ, and a warning where their gaps are too large."""
     asked = SimpleNamespace(callbacks=None, progress=progress)
     with Monitor(asked, "λ", len(lams), name) as monitor:
         steps = _walk(model, X, y, sample_weight, lams, validation, monitor, began)

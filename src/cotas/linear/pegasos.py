@@ -155,7 +155,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return history
 
     def _read_start(self, classes: int, d: int) -> tuple[FloatArray, FloatArray]:
-        """Where the run begins, as it was given."""
+        """Tell where the run begins, as it was given."""
         theta, theta0 = read_start(self.start, d, classes, "classes")
         if not self.fit_intercept and theta0.any():
             raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
@@ -313,7 +313,7 @@ class StepSizes:
 
 
 def _called(step: Callable[[int], float], times: IntArray) -> FloatArray:
-    """A user's step at each of the times."""
+    """Return a user's step at each of the times."""
     values = np.array([step(int(t)) for t in times], dtype=np.float64)
     if not (np.isfinite(values).all() and (values >= 0).all()):
         bad = int(times[np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[0]])

@@ -136,7 +136,7 @@ class Perceptron(OnlineClassifier):
 
 
 def _vector(answer: Separability) -> FloatArray:
-    """The separator that was found, as one extended vector."""
+    """Return the separator that was found, as one extended vector."""
     return np.append(np.asarray(answer.coef), float(answer.intercept or 0.0))
 
 

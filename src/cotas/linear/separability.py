@@ -84,7 +84,7 @@ def separability(
 
 
 def tightest_separator(X: Matrix, positive: BoolArray, ledger: PerceptronLedger) -> Separability:
-    """The answer with the widest margin for the rows that a perceptron was trained on."""
+    """Return the answer with the widest margin for the rows that a perceptron was trained on."""
     if ledger.weights is not None and not (ledger.weights > 0).all():
         used = np.flatnonzero(ledger.weights > 0)
         X, positive = X[used], positive[used]
@@ -108,7 +108,7 @@ def _prove(
 def as_witness(
     answer: Separator | WidestMargin | ConvexCombination, X: Matrix, label: Any, bias: float
 ) -> SeparationWitness:
-    """What a solver found out about separability, as the checker takes it."""
+    """Return what a solver found out about separability, as the checker takes it."""
     if isinstance(answer, ConvexCombination):
         return SeparationWitness(np.zeros(X.shape[1]), 0.0, label, bias, answer.alpha)
     alpha = answer.alpha if isinstance(answer, WidestMargin) else None

@@ -179,7 +179,7 @@ class LinearSVM(RiskMinimizer):
         return optimum_region(certificate, X, y)
 
     def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
-        """The class of each row, and whether the exact optimum provably gives the same one.
+        """Return the class of each row, and whether the exact optimum provably gives the same one.
 
         The gap proves how far θ and θ₀ can be from the optimum, hence how far each score can be;
         `docs/theory/svm.md` has the derivation. Nothing is claimed of a hard margin, nor of a
@@ -234,7 +234,7 @@ class LinearSVM(RiskMinimizer):
         return "Solved by newton, since there are few features."
 
     def _starts(self, examples: Examples) -> list[Ending | None]:
-        """Where the last fit ended, for each class; None stands for a start from nothing."""
+        """Tell where the last fit ended, for each class; None stands for a start from nothing."""
         last: list[Ending] | None = getattr(self, "_ends", None)
         count = 1 if len(examples.classes) == 2 else len(examples.classes)
         goes_on = (
@@ -275,7 +275,7 @@ class LinearSVM(RiskMinimizer):
 
 
 def _support(solution: Solution) -> IntArray:
-    """The rows whose multiplier is positive, as far as the gap can tell."""
+    """Return the rows whose multiplier is positive, as far as the gap can tell."""
     point = solution.point
     if isinstance(point, HardMarginPoint):
         return np.flatnonzero(point.alpha > 0)
@@ -296,6 +296,6 @@ def _signed_alpha(solution: Solution, examples: Examples, rows: IntArray) -> Flo
 
 
 def margin_widths(coef: FloatArray) -> FloatArray:
-    """2/‖θ‖ of each class."""
+    """Compute 2/‖θ‖ of each class."""
     with np.errstate(divide="ignore"):
         return np.asarray(2.0 / np.sqrt(np.square(coef).sum(axis=1)))

@@ -102,7 +102,7 @@ def garbage_kept() -> Iterator[None]:
 
 
 def kept_in() -> str | None:
-    """The folder where compiled code is kept; None where none can be written."""
+    """Return the folder where compiled code is kept; None where none can be written."""
     try:
         return str(SealedCache(kept_in).cache_path)
     except RuntimeError:

@@ -29,7 +29,7 @@ class Generic(Protocol):
 
 
 def _python_class(numba_type: Any) -> type | None:
-    """The Python class behind a Numba type, for the types we dispatch on."""
+    """Return the Python class behind a Numba type, for the types we dispatch on."""
     if isinstance(numba_type, types.BaseNamedTuple):
         return numba_type.instance_class  # type: ignore[no-any-return]
     if isinstance(numba_type, types.Array):

@@ -50,7 +50,7 @@ class PartCompiler(Compiler):  # type: ignore[misc]
     """Numba's compiler, for parts."""
 
     def define_pipelines(self) -> Any:
-        """The usual steps, with a part to put the code into."""
+        """Return the usual steps, with a part to put the code into."""
         state = self.state
         state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()

@@ -97,7 +97,7 @@ def margin_distribution(
     title: str | None = None,
     lang: str | None = None,
 ) -> Any:
-    """Which share of the examples has a margin up to each value.
+    """Tell which share of the examples has a margin up to each value.
 
     The margin is y·F(x)/Σ|c| for boosted classifiers, the distance y(θ·x + θ₀)/‖θ‖ to the
     boundary for linear ones, y·f(x) for others, and with several classes the score of the own
@@ -149,7 +149,7 @@ def feature_importances(
     title: str | None = None,
     lang: str | None = None,
 ) -> Any:
-    """How much each feature took part, the largest on top.
+    """Tell how much each feature took part, the largest on top.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def _staged_errors(model: Any, X: Any, y: Any) -> FloatArray:
 
 
 def _bounds(model: Any) -> FloatArray | None:
-    """The proved bound after each round; None where there is not one for all classes.
+    """Return the proved bound after each round; None where there is not one for all classes.
 
     These two certificates bound the training error by a multiple of the mean cost, which is the
     same in every round.
@@ -214,7 +214,7 @@ def _bounds(model: Any) -> FloatArray | None:
 
 
 def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
-    """The margins, and what they are called."""
+    """Return the margins, and what they are called."""
     inner = last_step(model)
     if hasattr(inner, "ensembles_"):
         sizes = [float(np.abs(ensemble.coefficients).sum()) for ensemble in inner.ensembles_]

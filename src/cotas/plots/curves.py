@@ -138,7 +138,7 @@ def bias_variance(
     title: str | None = None,
     lang: str | None = None,
 ) -> Any:
-    """The squared bias, the variance and their sum against the complexity of the model.
+    """Return the squared bias, the variance and their sum against the complexity of the model.
 
     Parameters
     ----------
@@ -222,12 +222,12 @@ class _Curve(NamedTuple):
     spread: FloatArray | None
 
     def at(self, order: IntArray) -> _Curve:
-        """The points in another order."""
+        """Return the points in another order."""
         return _Curve(self.mean[order], None if self.spread is None else self.spread[order])
 
 
 def _of_result(result: Any, measure: str) -> tuple[_Curve, _Curve]:
-    """The two curves of an answer of `cotas.choose` or `cotas.learning_curves`."""
+    """Return the two curves of an answer of `cotas.choose` or `cotas.learning_curves`."""
     training, validation = (
         np.asarray(getattr(result, f"{name}_{measure}")) for name in ("training", "validation")
     )

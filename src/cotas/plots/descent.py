@@ -28,7 +28,7 @@ def convergence(
     title: str | None = None,
     lang: str | None = None,
 ) -> Any:
-    """J against the iteration, on a logarithmic axis, for one run or several.
+    """Compute J against the iteration, on a logarithmic axis, for one run or several.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def convergence(
 
 
 def _is_history(models: Any) -> bool:
-    """Whether it is one history or one list of values, rather than a model or several."""
+    """Tell whether it is one history or one list of values, rather than a model or several."""
     if isinstance(models, Mapping):
         return "J" in models
     several = isinstance(models, list | tuple | np.ndarray) and len(models) > 0
@@ -118,7 +118,7 @@ def _certificates(run: Any) -> list[Any]:
 
 
 def _lowest(run: Any) -> float | None:
-    """What no model can beat, added up over the targets as J is."""
+    """Return what no model can beat, added up over the targets as J is."""
     certificates = _certificates(run)
     return sum(c.lower for c in certificates) if certificates else None
 

@@ -11,7 +11,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray
 
 
 def last_step(model: Any) -> Any:
-    """The estimator at the end of a pipeline or a search; any other model is its own."""
+    """Return the estimator at the end of a pipeline or a search; any other model is its own."""
     for _ in range(10):  # a pipeline in a search in a pipeline
         if hasattr(model, "best_estimator_"):
             model = model.best_estimator_
@@ -38,7 +38,7 @@ def require_fitted(model: Any, picture: str) -> None:
 
 
 def named(models: Any, labels: Sequence[str] | None, detail: str = "") -> dict[str, Any]:
-    """Each of one or several models by the name that the legend gives it.
+    """Return each of one or several models by the name that the legend gives it.
 
     `detail` is the attribute that tells two models of one class apart.
     """
@@ -63,7 +63,7 @@ def _own_name(model: Any, detail: str) -> str:
 
 
 def names_in(X: Any) -> list[str] | None:
-    """The names of the columns of a data frame; None for anything else."""
+    """Return the names of the columns of a data frame; None for anything else."""
     return [str(name) for name in X.columns] if hasattr(X, "columns") else None
 
 
@@ -76,12 +76,12 @@ def like(X: Any) -> Callable[[FloatArray], Any]:
 
 
 def table(X: Any) -> Any:
-    """X as the model gets it: lists become arrays, everything else stays as it is."""
+    """Compute X as the model gets it: lists become arrays, everything else stays as it is."""
     return np.asarray(X, dtype=np.float64) if isinstance(X, list | tuple) else X
 
 
 def agreement(model: Any, X: Any, y: Any) -> FloatArray:
-    """The margins of a model on rows and their labels."""
+    """Return the margins of a model on rows and their labels."""
     labels, scores = labels_of(model, y), np.asarray(model.decision_function(table(X)), np.float64)
     return margins_of(scores, labels, model.classes_)
 
@@ -98,7 +98,7 @@ def margins_of(scores: FloatArray, labels: AnyArray, classes: AnyArray) -> Float
 
 
 def labels_of(model: Any, y: Any) -> AnyArray:
-    """y as a vector, if the model knows all its labels."""
+    """Compute y as a vector, if the model knows all its labels."""
     labels = np.asarray(y).ravel()
     unknown = np.setdiff1d(labels, model.classes_)
     if len(unknown):
@@ -123,7 +123,7 @@ def scores_of(model: Any, grid: Any) -> FloatArray | None:
 
 
 def codes_of(model: Any, grid: Any, classes: AnyArray) -> IntArray:
-    """The number of the class that is predicted for each row."""
+    """Return the number of the class that is predicted for each row."""
     return np.asarray(np.searchsorted(classes, model.predict(grid)))
 
 
@@ -147,7 +147,7 @@ def leads_of(model: Any, grid: Any, codes: IntArray, count: int) -> list[FloatAr
 def rows_to_ring(
     model: Any, X: Any, y: AnyArray, classes: AnyArray, margins: bool
 ) -> tuple[IntArray, str] | None:
-    """The rows to ring, and what they are called."""
+    """Return the rows to ring, and what they are called."""
     if hasattr(last_step(model), "support_") and hasattr(last_step(model), "dual_coef_"):
         rows = _flat(last_step(model).support_)
         if len(rows) and rows[-1] >= len(X):
@@ -166,6 +166,6 @@ def rows_to_ring(
 
 
 def _flat(support: Any) -> IntArray:
-    """The row numbers of one machine or of several, each once."""
+    """Return the row numbers of one machine or of several, each once."""
     parts = support if isinstance(support, list) else [support]
     return np.unique(np.concatenate([np.asarray(part) for part in parts]))

@@ -24,7 +24,7 @@ def gram_matrix(
     title: str | None = None,
     lang: str | None = None,
 ) -> Any:
-    """k(xᵢ, xⱼ) of all pairs, the rows ordered by class.
+    """Compute k(xᵢ, xⱼ) of all pairs, the rows ordered by class.
 
     A kernel that suits the task shows a square of high values for each class.
 

@@ -42,7 +42,7 @@ def coefficient_path(
     title: str | None = None,
     lang: str | None = None,
 ) -> Any:
-    """Each coefficient against ‖β‖₁ or the iteration.
+    """Return each coefficient against ‖β‖₁ or the iteration.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def path(
     title: str | None = None,
     lang: str | None = None,
 ) -> Any:
-    """The classifiers of a `Path` along λ.
+    """Return the classifiers of a `Path` along λ.
 
     Parameters
     ----------

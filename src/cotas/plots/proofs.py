@@ -44,7 +44,7 @@ def certificate_trace(
     title: str | None = None,
     lang: str | None = None,
 ) -> Any:
-    """The gap while a fit ran, or the bound of a theorem next to what was measured.
+    """Return the gap while a fit ran, or the bound of a theorem next to what was measured.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _stagewise(records: Any) -> StagewiseCertificate | None:
 
 
 def _draw_gaps(ax: Any, records: list[Any], against: str) -> str:
-    """The gap at each report, and the best so far, which is what the fit keeps.
+    """Return the gap at each report, and the best so far, which is what the fit keeps.
 
     Each class has a clock of its own.
     """
@@ -146,6 +146,6 @@ def _draw_theorem(ax: Any, certificate: StagewiseCertificate, item: str) -> str:
 
 
 def _visible(values: list[float]) -> FloatArray:
-    """What a logarithmic axis can show."""
+    """Return what a logarithmic axis can show."""
     found = np.array(values, dtype=np.float64)
     return np.where(np.isfinite(found) & (found > 0), found, np.nan)

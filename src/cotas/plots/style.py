@@ -108,7 +108,7 @@ def drawing(
 
 
 def panels(count: int, columns: int = 3, size: tuple[float, float] = (3.6, 3.3)) -> AnyArray:
-    """A new figure in the style with so many Axes, `size` being that of each."""
+    """Return a new figure in the style with so many Axes, `size` being that of each."""
     plt = pyplot()
     columns = max(1, min(columns, count))
     rows = -(-count // columns)
@@ -139,14 +139,14 @@ def look(number: int, points: bool = False) -> dict[str, Any]:
 
 
 def tint(colour: str, strength: float = 0.16) -> tuple[float, float, float]:
-    """The colour thinned with white, for areas; unlike transparency it does not add up."""
+    """Return the colour thinned with white, for areas; unlike transparency it does not add up."""
     parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     red, green, blue = (1 - strength * (1 - part) for part in parts)
     return red, green, blue
 
 
 def names_of(names: Sequence[str] | None, count: int, what: str = "names") -> list[str] | None:
-    """The names as a list, one for each thing; None if none were given."""
+    """Return the names as a list, one for each thing; None if none were given."""
     if names is None:
         return None
     if len(names) != count:

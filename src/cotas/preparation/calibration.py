@@ -32,7 +32,7 @@ class Calibration:
     folds: int
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
-        """One column for each class, from what `decision_function` says."""
+        """Return one column for each class, from what `decision_function` says."""
         each = expit(-(self.slopes * scores.reshape(len(scores), -1) + self.offsets))
         if each.shape[1] == 1:
             return np.asarray(np.hstack([1 - each, each]))

@@ -81,7 +81,7 @@ def written(column: Any) -> Any:
 def roles_of(
     frame: Any, keep: Collection[str] = (), unix_seconds: Collection[str] = ()
 ) -> dict[str, Role]:
-    """What each column of a frame is used as.
+    """Return what each column of a frame is used as.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _role_of(column: Any, name: str, keep: bool, different: Callable[[], int]) -
 
 
 def _is_identifier(column: Any, name: str, different: Callable[[], int]) -> bool:
-    """Whether whole numbers merely tell the rows apart.
+    """Tell whether whole numbers merely tell the rows apart.
 
     All are different, but for copies of whole rows, and they stand close together or have such a
     name; years do too. `different` counts the different rows.
@@ -150,13 +150,13 @@ def _is_identifier(column: Any, name: str, different: Callable[[], int]) -> bool
 
 
 def _has_name_of_one(name: str) -> bool:
-    """Whether a column is called as identifiers are."""
+    """Tell whether a column is called as identifiers are."""
     words = re.findall(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+", name)
     return bool(words and words[-1].lower() in _NUMBERING)
 
 
 def left_out(frame: Any, dropped: Collection[tuple[str, str]]) -> Iterator[Remark]:
-    """A remark on each column that was dropped for what it is, by its name and kind."""
+    """Yield a remark on each column that was dropped for what it is, by its name and kind."""
     for name, kind in dropped:
         if kind == "identifier":
             yield _identifier(name)
@@ -172,7 +172,7 @@ def _other(column: Any, name: str) -> Remark:
 
 
 def _type_of(column: Any) -> str:
-    """What a column holds; of Python's objects, what the first one is."""
+    """Return what a column holds; of Python's objects, what the first one is."""
     if column.dtype != polars().Object:
         return str(column.dtype)
     return type(next(value for value in column if value is not None)).__name__
@@ -225,7 +225,7 @@ def _codes(values: Any, name: str) -> Remark:
 
 
 def _open_order(column: Any, name: str) -> Remark | None:
-    """A remark where nothing in the column tells the day from the month."""
+    """Return a remark where nothing in the column tells the day from the month."""
     if not order_is_open(column):
         return None
     form, cell = tell_form(column), column.drop_nulls()[0]
@@ -238,7 +238,7 @@ def _open_order(column: Any, name: str) -> Remark | None:
 
 
 def numbers_of(frame: Any, names: list[str]) -> FloatArray:
-    """Columns as a matrix of numbers, NaN where a value is missing."""
+    """Return columns as a matrix of numbers, NaN where a value is missing."""
     if not names:
         return np.empty((frame.height, 0))
     frame = frame.with_columns(*as_they_are(frame.select(names)))
@@ -298,7 +298,7 @@ def _first(values: AnyArray) -> int:
 
 
 def _from_words(column: Any) -> Any:
-    """Numbers that are written as text, true and false included."""
+    """Return numbers that are written as text, true and false included."""
     pl = polars()
     words = column.str.strip_chars().str.to_lowercase()
     truth = pl.when(words == "true").then(1.0).when(words == "false").then(0.0)
@@ -309,7 +309,7 @@ def _from_words(column: Any) -> Any:
 
 
 def words_of(column: Any, name: str) -> Any:
-    """A column as text or as categories; whole numbers are written without a point."""
+    """Return a column as text or as categories; whole numbers are written without a point."""
     if column.dtype.is_nested() or column.dtype.is_temporal():
         raise ColumnError(
             "column {name!r} holds {type}; the model expects categories.",
@@ -344,12 +344,12 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def part_name(name: str, part: str) -> str:
-    """The name of one part of a date."""
+    """Return the name of one part of a date."""
     return f"{name}: {part}"
 
 
 def parts_of(column: Any, way: str) -> dict[str, Any]:
-    """The parts of the dates in a column, by name, as columns of numbers and of words."""
+    """Return the parts of the dates in a column, by name, as columns of numbers and of words."""
     pl = polars()
     moments = _moments(column, way)
     hour = moments.dt.hour() + moments.dt.minute() / 60 + moments.dt.second() / 3600
@@ -368,7 +368,7 @@ def parts_of(column: Any, way: str) -> dict[str, Any]:
 
 
 def _moments(column: Any, way: str) -> Any:
-    """The column as dates with times, without a time zone."""
+    """Return the column as dates with times, without a time zone."""
     pl, words, column = polars(), column, uncoded(column)
     dtype, name = column.dtype, column.name
     if dtype == pl.Null:

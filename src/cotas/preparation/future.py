@@ -36,7 +36,7 @@ def bound_of(
     tried: int = 1,
     notes: tuple[str, ...] = (CLASS_BY_CLASS,),
 ) -> Certificate | None:
-    """The bound for the error on future rows; none where rows of the table belong together.
+    """Return the bound for the error on future rows; none where rows of the table belong together.
 
     Those that are set aside are then no sample of rows to come, even if each is alone there.
     """

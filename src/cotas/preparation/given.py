@@ -25,7 +25,7 @@ _SCALARS = (
 
 
 def as_frame(X: Any) -> Any:
-    """A polars frame for anything with named columns; None for a matrix.
+    """Return a polars frame for anything with named columns; None for a matrix.
 
     Of columns with the same name the later ones are numbered, as those of a file are.
     """
@@ -49,7 +49,7 @@ def as_frame(X: Any) -> Any:
 
 
 def _names(X: Any) -> list[str] | None:
-    """The names of the columns of pandas and pyarrow, as words; None for anything else."""
+    """Return the names of the columns of pandas and pyarrow, as words; None for anything else."""
     if hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
         return [str(name) for name in X.column_names]
     if hasattr(X, "iloc") and hasattr(X, "columns"):  # a lazy frame warns of being asked
@@ -58,7 +58,7 @@ def _names(X: Any) -> list[str] | None:
 
 
 def as_matrix(X: Any) -> Any:
-    """The matrix in a table without names, or what was given."""
+    """Return the matrix in a table without names, or what was given."""
     return X.features if isinstance(X, Table) else X
 
 
@@ -96,7 +96,7 @@ def as_read_again(
 
 
 def _from_pandas(column: Any) -> Any:
-    """The values, with None wherever pandas has one of its missing values."""
+    """Return the values, with None wherever pandas has one of its missing values."""
     pl = polars()
     if type(column.dtype).__name__ == "PeriodDtype":  # a month, say, is where it begins
         column = column.dt.to_timestamp()

@@ -140,12 +140,12 @@ def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
 
 
 def _never_changes(column: Any) -> bool:
-    """Whether all rows hold the same, which a few rows deny soonest."""
+    """Tell whether all rows hold the same, which a few rows deny soonest."""
     return bool(column.head(SOME_ROWS).n_unique() == 1 and column.n_unique() == 1)
 
 
 def _sorts_rows(column: Any) -> bool:
-    """Whether whole numbers rise or fall throughout."""
+    """Tell whether whole numbers rise or fall throughout."""
     if not column.dtype.is_integer() or len(column) <= ENOUGH_ROWS:
         return False
     ordered = column.is_sorted() or column.is_sorted(descending=True)
@@ -171,7 +171,7 @@ def _leaks(
 
 
 def _columns_of_use(table: Table, useless: Collection[str | None]) -> Iterator[tuple[str, Any]]:
-    """The columns that may tell something: of frames those of numbers and of words."""
+    """Yield the columns that may tell something: of frames those of numbers and of words."""
     pl = polars()
     named = table.has_names
     for j, name in enumerate(table.names):
@@ -185,7 +185,7 @@ def _columns_of_use(table: Table, useless: Collection[str | None]) -> Iterator[t
 
 
 def _tells(column: Any, y: AnyArray, task: str, part: bool = False) -> bool:
-    """Whether a column gives y away; of a `part` of the rows, whether it may."""
+    """Tell whether a column gives y away; of a `part` of the rows, whether it may."""
     if part and task == "classification" and y.min() == y.max():
         return True
     if isinstance(column, np.ndarray):
@@ -196,7 +196,7 @@ def _tells(column: Any, y: AnyArray, task: str, part: bool = False) -> bool:
 
 
 def tells_all(values: FloatArray, y: AnyArray, task: str, part: bool = False) -> bool:
-    """Whether each class has an interval of its own, or y is a linear function of the column.
+    """Tell whether each class has an interval of its own, or y is a linear function of the column.
 
     Of a `part` of the rows, whether that may be so of all.
     """
@@ -213,7 +213,7 @@ def tells_all(values: FloatArray, y: AnyArray, task: str, part: bool = False) ->
 
 
 def _in_intervals(values: FloatArray, codes: IntArray) -> bool:
-    """Whether each class has an interval of its own."""
+    """Tell whether each class has an interval of its own."""
     order = np.argsort(values, kind="stable")
     values, sorted_ = values[order], codes[order]
     turns = sorted_[1:] != sorted_[:-1]
@@ -223,7 +223,7 @@ def _in_intervals(values: FloatArray, codes: IntArray) -> bool:
 
 
 def _pure(words: IntArray, labels: IntArray, part: bool) -> bool:
-    """Whether every word goes with one class, there being far fewer words than rows."""
+    """Tell whether every word goes with one class, there being far fewer words than rows."""
     different = len(np.unique(words))
     if not part and different > len(words) / 5:
         return False
@@ -247,7 +247,7 @@ def _rare_classes(y: AnyArray) -> Iterator[Remark]:
 
 
 def _unmeasured_classes(y: AnyArray, split: tuple[IntArray, IntArray] | None) -> Iterator[Remark]:
-    """Classes of so few rows that none is held out."""
+    """Yield classes of so few rows that none is held out."""
     if split is None or not len(split[1]):
         return
     classes, codes = np.unique(y, return_inverse=True)
@@ -279,7 +279,7 @@ def numbered(groups: AnyArray) -> IntArray:
 def copies(
     table: Table, y: AnyArray, task: str = "classification"
 ) -> tuple[IntArray | None, list[Remark]]:
-    """The number of the group of each row, the same for equal rows, if some rows are copies.
+    """Return the number of the group of each row, the same for equal rows, if some rows are copies.
 
     Rows that occur often are no copies, but what rows of this kind are like; nor are any where most
     rows have a twin, and no column of fractions tells most of the different rows apart.
@@ -319,7 +319,7 @@ def copies(
 
 
 def _one_column_tells(table: Table, different: int) -> bool:
-    """Whether some column of fractions has another value in most of the different rows."""
+    """Tell whether some column of fractions has another value in most of the different rows."""
     if sparse.issparse(table.features):
         return False
     frame = table.features if table.has_names else polars().DataFrame(table.features)
@@ -331,7 +331,7 @@ def _one_column_tells(table: Table, different: int) -> bool:
 
 
 def _row_marks(table: Table) -> Any:
-    """A column with a number for each row that is the same for equal rows."""
+    """Return a column with a number for each row that is the same for equal rows."""
     if table.has_names:
         return table.features.hash_rows(seed=0)
     X = table.features

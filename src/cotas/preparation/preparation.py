@@ -270,7 +270,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return frame
 
     def _with_parts(self, frame: Any) -> Any:
-        """The frame with the parts of dates in the place of the dates."""
+        """Return the frame with the parts of dates in the place of the dates."""
         if not self.dates_:
             return frame
         taken = set(self.feature_names_in_)
@@ -298,7 +298,7 @@ class Preparation(TransformerMixin, BaseEstimator):
                 self.dropped_.append((date, "constant"))
 
     def _parts(self) -> dict[str, str]:
-        """The parts of dates, and the column that each is of."""
+        """Return the parts of dates, and the column that each is of."""
         known = (*self.number_names_, *self.category_names_, *(name for name, _ in self.dropped_))
         given = set(self.feature_names_in_)
         return {
@@ -350,7 +350,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     # ---- using it ------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Matrix:
-        """The matrix that a model takes: dense, or CSR if `sparse_output_`.
+        """Return the matrix that a model takes: dense, or CSR if `sparse_output_`.
 
         Parameters
         ----------
@@ -395,11 +395,11 @@ class Preparation(TransformerMixin, BaseEstimator):
             yield Codes(numbers - first if first else numbers, width - first)
 
     def _one_column(self, j: int) -> bool:
-        """Whether two values are told apart by one column, that of the second."""
+        """Tell whether two values are told apart by one column, that of the second."""
         return len(self.categories_[j]) == 2 and not (self.pooled_[j] or self.category_missing_[j])
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """The names of the columns that `transform` makes.
+        """Return the names of the columns that `transform` makes.
 
         Parameters
         ----------
@@ -409,7 +409,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return np.array([english(name) for name in self.shown_names()], dtype=object)
 
     def shown_names(self) -> list[str]:
-        """The same names for people, in the language of the moment."""
+        """Return the same names for people, in the language of the moment."""
         if self.layout_ == "sparse":
             return [f"x{j}" for j in range(self.n_features_in_)]
         parts = self._parts() if self.layout_ == "columns" else {}
@@ -433,7 +433,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def in_original_units(
         self, coef: FloatArray, intercept: float
     ) -> tuple[dict[str, float], float]:
-        """θ and θ₀ for the columns as they were before they were standardized.
+        """Compute θ and θ₀ for the columns as they were before they were standardized.
 
         Parameters
         ----------
@@ -546,18 +546,18 @@ def _reads_as_number(word: str) -> bool:
 
 
 def _places_of(words: Any, kept: list[str]) -> Any:
-    """The place of each word in a list, null for a word that is not in it."""
+    """Return the place of each word in a list, null for a word that is not in it."""
     places, kind = list(range(len(kept))), polars().Int32
     return words.replace_strict(kept, places, default=None, return_dtype=kind)
 
 
 def _is_number(kind: str, column: Any) -> bool:
-    """Whether a column is used as numbers; parts of dates have no kind but their type."""
+    """Tell whether a column is used as numbers; parts of dates have no kind but their type."""
     return kind in ("number", "boolean") or (kind == "" and column.dtype.is_numeric())
 
 
 def _shown(name: str, date: str | None) -> str:
-    """The name of a column; the part of a date is named in the language of the moment."""
+    """Return the name of a column; the part of a date is named in the language of the moment."""
     if date is None:
         return name
     part = name.removeprefix(part_name(date, ""))

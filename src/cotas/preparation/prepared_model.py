@@ -173,7 +173,7 @@ class PreparedModel(BaseEstimator):
 
     @classmethod
     def of(cls, preparation: Preparation, estimator: Any) -> Self:
-        """A model from two parts that are fitted already."""
+        """Return a model from two parts that are fitted already."""
         model = cls(estimator, preparation)
         model.preparation_, model.estimator_ = preparation, estimator
         model.n_features_in_ = preparation.n_features_in_
@@ -195,7 +195,7 @@ class PreparedModel(BaseEstimator):
     # ---- prediction ----------------------------------------------------------------------------
 
     def predict(self, X: Any) -> AnyArray:
-        """What the model predicts for each row of a table.
+        """Return what the model predicts for each row of a table.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class PreparedModel(BaseEstimator):
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any) -> FloatArray:
-        """The scores of a classifier.
+        """Return the scores of a classifier.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class PreparedModel(BaseEstimator):
 
     @available_if(lambda model: model.tells_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
-        """The probability of each class, calibrated by folds if `probabilities` asks for it.
+        """Return the probability of each class, calibrated by folds if `probabilities` asks for it.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class PreparedModel(BaseEstimator):
         return own or bool(getattr(self, "calibration_", self.probabilities))
 
     def probabilities_of(self, prepared: Matrix) -> FloatArray:
-        """The same of rows that are prepared already.
+        """Return the same of rows that are prepared already.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class PreparedModel(BaseEstimator):
 
     @available_if(_estimator_has("certified_predict"))
     def certified_predict(self, X: Any) -> tuple[AnyArray, BoolArray]:
-        """The class of each row, and whether the exact optimum provably gives the same one.
+        """Return the class of each row, and whether the exact optimum provably gives the same one.
 
         Parameters
         ----------
@@ -373,7 +373,7 @@ class PreparedModel(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """What `save` stored, with its `recipe_`.
+        """Return what `save` stored, with its `recipe_`.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ class PreparedModel(BaseEstimator):
 
     @classmethod
     def from_file(cls, found: ModelFile, path: str | Path) -> Self:
-        """The same of a file that was read already; `path` is for the message only.
+        """Return the same of a file that was read already; `path` is for the message only.
 
         Parameters
         ----------
@@ -399,7 +399,7 @@ class PreparedModel(BaseEstimator):
         return whole
 
     def target(self, y: Any) -> Any:
-        """What the estimator is to predict: for regression, text such as "$6.18" as numbers.
+        """Return what the estimator is to predict: for regression, text such as "$6.18" as numbers.
 
         Parameters
         ----------

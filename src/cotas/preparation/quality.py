@@ -166,7 +166,7 @@ def quality_of_classes(
 
 
 def baseline(trained: AnyArray, truth: AnyArray, classes: bool) -> tuple[str, float]:
-    """The same answer for all rows, the most frequent class or the mean, and its error."""
+    """Return the same answer for all rows, the most frequent class or the mean, and its error."""
     if not classes:
         mean = float(np.mean(trained))
         return f"{mean:.6g}", _rmse(truth, np.full(len(truth), mean))
@@ -224,12 +224,12 @@ def _mae(truth: FloatArray, predictions: FloatArray) -> float:
 
 
 def _r2(truth: FloatArray, predictions: FloatArray) -> float:
-    """The share of the squares about the mean that is explained."""
+    """Return the share of the squares about the mean that is explained."""
     return float(1 - np.sum((truth - predictions) ** 2) / np.sum((truth - truth.mean()) ** 2))
 
 
 def _confusion(truth: IntArray, predictions: IntArray, classes: int) -> IntArray:
-    """How many rows of each class were taken for which."""
+    """Tell how many rows of each class were taken for which."""
     pairs = np.bincount(truth * classes + predictions, minlength=classes**2)
     return np.asarray(pairs.reshape(classes, classes))
 
@@ -237,7 +237,7 @@ def _confusion(truth: IntArray, predictions: IntArray, classes: int) -> IntArray
 def _classes(
     labels: AnyArray, truth: IntArray, predictions: IntArray, draws: Intervals
 ) -> tuple[ClassQuality, ...]:
-    """How each class was found; rows of no known class have the code −1."""
+    """Tell how each class was found; rows of no known class have the code −1."""
     right = truth == predictions
     theirs, said = (_rows_of_each(codes, len(labels)) for codes in (truth, predictions))
     return tuple(
@@ -253,14 +253,14 @@ def _classes(
 
 
 def _rows_of_each(codes: IntArray, classes: int) -> list[IntArray]:
-    """The rows of each class."""
+    """Return the rows of each class."""
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(classes + 1))
     return [order[ends[k] : ends[k + 1]] for k in range(classes)]
 
 
 def _balanced(truth: IntArray, predictions: IntArray) -> float:
-    """The mean recall of the classes that occur."""
+    """Return the mean recall of the classes that occur."""
     rows = np.bincount(truth)
     right = np.bincount(truth[truth == predictions], minlength=len(rows))
     return float(np.mean(right[rows > 0] / rows[rows > 0]))
@@ -269,7 +269,7 @@ def _balanced(truth: IntArray, predictions: IntArray) -> float:
 def _ranking(
     truth: AnyArray, scores: FloatArray | None, classes: AnyArray, rarer: int, draws: Intervals
 ) -> dict[str, Measure]:
-    """How well the scores put the rows of a class before the others; the mean over classes."""
+    """Tell how well the scores put the rows of a class before the others; the mean over classes."""
     if scores is None or len(np.unique(truth)) < 2:
         return {}
     if scores.ndim == 2 and scores.shape[1] != len(classes):
@@ -290,7 +290,7 @@ def _ranking(
 
 
 def _mean_over_classes(measure: Callable[[IntArray, IntArray], float]) -> Callable[..., float]:
-    """The mean of a measure of how one class is ranked, for a column of marks for each."""
+    """Return the mean of a measure of how one class is ranked, for a column of marks for each."""
 
     def mean(own: BoolArray, scores: FloatArray) -> float:
         pairs = zip(own.T, scores.T, strict=True)
@@ -316,12 +316,12 @@ def _auc(own: IntArray, others: IntArray) -> float:
 
 
 def _precision(own: IntArray, others: IntArray) -> float:
-    """The average precision: that at each score, by what of the class is found there."""
+    """Return the average precision: that at each score, by what of the class is found there."""
     return float(np.sum(np.diff(own, prepend=0) * own / (own + others)) / own[-1])
 
 
 def _shares_of(scores: FloatArray | None, probabilities: FloatArray | None) -> FloatArray | None:
-    """What the rows are ranked by."""
+    """Return what the rows are ranked by."""
     several = scores is not None and scores.ndim == 2
     return probabilities if several and probabilities is not None else scores
 
@@ -387,7 +387,7 @@ class Intervals:
                 self.codes, self.count = codes, len(found)
 
     def share(self, marks: BoolArray, rows: Any = slice(None)) -> Measure:
-        """The share of some rows that are marked, with the interval of Clopper and Pearson.
+        """Return the share of some rows that are marked, with the interval of Clopper and Pearson.
 
         With groups, that of Korn and Graubard (1998): the interval of as many independent rows as
         vary as much as the groups do. It is approximate: of few groups, groups of different sizes
@@ -408,7 +408,7 @@ class Intervals:
         return Measure(value, low, high)
 
     def _worth(self, deviations: FloatArray, value: float, n: int) -> float:
-        """How many independent rows tell as much as these groups do."""
+        """Tell how many independent rows tell as much as these groups do."""
         count = len(deviations)
         if value in (0.0, 1.0):
             return float(count)
@@ -424,7 +424,7 @@ class Intervals:
         least: float | None = None,
         most: float | None = None,
     ) -> Measure:
-        """The measure, and an interval from leaving out a part of the draws after the other.
+        """Return the measure, and an interval from leaving out a part of the draws after the other.
 
         The jackknife: with g parts the variance is (g−1)/g times the sum of the squared deviations.
         """
@@ -445,7 +445,7 @@ class Intervals:
         return Measure(value, float(low), float(high))
 
     def verdict(self, gain: FloatArray | IntArray) -> str:
-        """Whether there is a gain: "better", "unclear" or "no better".
+        """Tell whether there is a gain: "better", "unclear" or "no better".
 
         Rows that were gained and rows that were lost, −1, 0 or 1 each, are told by the sign test;
         other gains, and those of groups, by the test of Student.
@@ -466,7 +466,7 @@ class Intervals:
 def _defined(
     measure: Callable[..., float], rows: tuple[AnyArray, ...], stay: AnyArray
 ) -> float | None:
-    """The measure on some of the rows, or None where too few classes are left for it."""
+    """Return the measure on some of the rows, or None where too few classes are left for it."""
     some = tuple(each[stay] for each in rows)
     flat, whole = (truth.min(axis=0) == truth.max(axis=0) for truth in (some[0], rows[0]))
     return None if (flat & ~whole).any() else float(measure(*some))

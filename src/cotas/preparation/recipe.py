@@ -65,7 +65,7 @@ class Recipe:
     not_missing: tuple[str, ...] = ()
 
     def around(self, model: Any) -> Any:
-        """The `PreparedModel` of which these are the parts, as it was saved."""
+        """Return the `PreparedModel` of which these are the parts, as it was saved."""
         from cotas.preparation.prepared_model import PreparedModel  # which holds a recipe
 
         whole = PreparedModel.of(self.preparation, model)

@@ -175,7 +175,7 @@ class FitRecord:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the rows and the model itself, in plain Python types."""
+        """Return everything but the rows and the model itself, in plain Python types."""
         names = ("task", "command", "seed", "versions", "finished", "seconds", "model_name")
         plain: dict[str, Any] = {name: getattr(self, name) for name in names}
         plain["table"] = vars(self.table) | {"columns": [vars(c) for c in self.table.columns]}
@@ -205,7 +205,7 @@ def _settings(estimator: Any) -> Iterator[dict[str, Any]]:
 
 
 def summarize(table: Table, most_columns: int = 500) -> TableSummary:
-    """What there is to say about the columns; a matrix has none with names.
+    """Return what there is to say about the columns; a matrix has none with names.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _summary_of(column: Any, name: str) -> ColumnSummary:
 
 
 def _form_of(present: Any) -> str | None:
-    """How a column of dates or times of day is written; None if it is none."""
+    """Tell how a column of dates or times of day is written; None if it is none."""
     pl = polars()
     if is_text(present):
         return tell_form(present)

@@ -42,7 +42,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, values: FloatArray) -> Moments:
-        """Those of some rows, in which NaN stands for a missing value."""
+        """Return those of some rows, in which NaN stands for a missing value."""
         missing = np.isnan(values)
         present = (~missing).sum(axis=0)
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in what is returned
@@ -116,7 +116,7 @@ class WordCounts:
         return counts.with_columns(pl.col("count") - least).filter(pl.col("count") > 0)
 
     def frequent(self, min_frequency: float, most: int) -> tuple[list[str], int]:
-        """The words that come often enough, and how many there are in all.
+        """Return the words that come often enough, and how many there are in all.
 
         If there are more than `most`, the most frequent are taken, of equals the first in the
         alphabet.
@@ -145,7 +145,7 @@ class Codes(NamedTuple):
 
 
 def dense(numbers: FloatArray, categories: list[Codes]) -> FloatArray:
-    """The numbers, and beside them a block of zeros and ones for each category."""
+    """Return the numbers, and beside them a block of zeros and ones for each category."""
     n, at = numbers.shape
     X = np.zeros((n, at + sum(each.width for each in categories)))
     X[:, :at] = numbers
@@ -157,7 +157,7 @@ def dense(numbers: FloatArray, categories: list[Codes]) -> FloatArray:
 
 
 def compressed(numbers: FloatArray, categories: list[Codes]) -> Matrix:
-    """The same as CSR, some rows at a time: what is worked with then stays in the cache."""
+    """Return the same as CSR, some rows at a time: what is worked with then stays in the cache."""
     n, count = numbers.shape
     size = np.count_nonzero(numbers) + sum(np.count_nonzero(c.numbers >= 0) for c in categories)
     kind = np.int32 if size <= np.iinfo(np.int32).max else np.int64

@@ -33,7 +33,7 @@ class Drawn(NamedTuple):
     decimal_commas: tuple[str, ...] = ()
 
     def target(self, name: str) -> AnyArray:
-        """A column as an array."""
+        """Return a column as an array."""
         return np.asarray(self.frame[name].to_numpy())
 
 
@@ -138,7 +138,7 @@ def learn(
 def _frames(
     files: Sequence[Path], reading: Reading, chosen: Callable[[IntArray], BoolArray] | None
 ) -> Iterator[Any]:
-    """All the rows, or those that are chosen, some at a time."""
+    """Yield all the rows, or those that are chosen, some at a time."""
     pl, first = polars(), 0
     some_rows = few_enough(files, reading, BATCH_ROWS)
     for file in files:
@@ -150,7 +150,7 @@ def _frames(
 
 
 def rows_to_learn_from(n_rows: int, share: float) -> int:
-    """How many of the rows, in the order of the pages, come before those that are set aside.
+    """Tell how many of the rows, in the order of the pages, come before those that are set aside.
 
     `Pages.split` sets aside none of them, unless a page has more rows than the share.
     """
@@ -169,7 +169,7 @@ class ToTrainOn:
         return np.asarray(self.all_of(n_rows).among(rows))
 
     def all_of(self, n_rows: int) -> Foremost:
-        """The same for all rows, as they come."""
+        """Return the same for all rows, as they come."""
         return Foremost(n_rows, self.size, self.seed, rows_to_learn_from(n_rows, self.share))
 
 

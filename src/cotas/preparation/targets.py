@@ -18,7 +18,7 @@ MOST_LABELS, LABEL_SHARE = 20, 0.2
 
 
 def tell_task(y: Any) -> str:
-    """ "classification" or "regression", by what the target holds.
+    """Compute "classification" or "regression", by what the target holds.
 
     Words and truth values are classes. Two different whole numbers are, and up to twenty are if
     each comes often; all other numbers are quantities.
@@ -36,7 +36,7 @@ def tell_task(y: Any) -> str:
 
 
 def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
-    """The target, from this column, as the estimators take it: labels, or doubles."""
+    """Return the target, from this column, as the estimators take it: labels, or doubles."""
     if task not in TASKS:
         raise ValueError(f"task must be one of {TASKS}, not {task!r}.")
     name = say("the target") if column is None else say("the target {column!r}", column=column)
@@ -81,7 +81,7 @@ def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
 
 
 def target_is_there(y: Any, task: str) -> BoolArray:
-    """Where a target is no None, NaN or another missing value.
+    """Tell where a target is no None, NaN or another missing value.
 
     Of numbers that are written as text, a word for a missing value is one.
     """
@@ -111,12 +111,12 @@ def _is_there(y: Any) -> BoolArray:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether it is None, NaN, or what pandas writes for one of them."""
+    """Tell whether it is None, NaN, or what pandas writes for one of them."""
     return value is None or (not isinstance(value, str) and str(value) in ("nan", "NaT", "<NA>"))
 
 
 def targets_at(y: Any, rows: IntArray) -> AnyArray:
-    """The targets of some rows, in the type that they have when none is missing."""
+    """Return the targets of some rows, in the type that they have when none is missing."""
     if np.ndim(y) == 2:
         return np.asarray(y)[rows]
     values = y.to_list() if hasattr(y, "to_list") else list(y)  # whole numbers stay whole
@@ -124,7 +124,7 @@ def targets_at(y: Any, rows: IntArray) -> AnyArray:
 
 
 def rows_left_out(y: Any, there: BoolArray) -> str:
-    """What is said of rows without a target."""
+    """Return what is said of rows without a target."""
     name, count, rows = str(getattr(y, "name", None) or "y"), int((~there).sum()), len(there)
     if count == rows:
         raise DataFileError(
@@ -207,7 +207,7 @@ def hold_out_rows(
 
 
 def _drawn(codes: IntArray, share: float, seed: int) -> BoolArray:
-    """Which are held out, class by class."""
+    """Tell which are held out, class by class."""
     n = len(codes)
     count = round(share * n)
     if not 0 < share < 1 or not 0 < count < n:
@@ -225,7 +225,7 @@ def _drawn(codes: IntArray, share: float, seed: int) -> BoolArray:
 
 
 def _shares(sizes: IntArray, count: int) -> IntArray:
-    """How many rows each class gives, `count` in all where each can keep one."""
+    """Tell how many rows each class gives, `count` in all where each can keep one."""
     wanted = count * sizes / sizes.sum()
     given = np.minimum(np.floor(wanted).astype(np.int64), sizes - 1)
     for code in np.argsort(given - wanted, kind="stable"):

@@ -9,13 +9,13 @@ from cotas.words import say
 
 
 def called(name: str, estimator: Any) -> str:
-    """A model by its name on the command line; of a blend how many models it has."""
+    """Return a model by its name on the command line; of a blend how many models it has."""
     many = getattr(estimator, "names_", None)
     return name if many is None else say("blend of {count} models", count=len(many))
 
 
 def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
-    """The parameters that differ from their defaults, and those that are always told.
+    """Return the parameters that differ from their defaults, and those that are always told.
 
     What only watches the training says nothing about the model. A blend is told by its models,
     called as in the leaderboard, with their weights.
@@ -51,10 +51,10 @@ def in_parts(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label(name: str, told: Mapping[str, Any]) -> str:
-    """A model with its parameters in short."""
+    """Return a model with its parameters in short."""
     return f"{name} ({', '.join(f'{key}={short(value)}' for key, value in told.items())})"
 
 
 def short(value: Any) -> str:
-    """A parameter, numbers in four digits."""
+    """Return a parameter, numbers in four digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -41,7 +41,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         return tags
 
     def predict(self, X: Matrix) -> FloatArray:
-        """θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_targets) as y had.
+        """Compute θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_targets) as y had.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         self.intercept_ = float(theta0[0]) if single else theta0.copy()
 
     def _measured_certificates(self) -> list[Certificate]:
-        """One for each target, about `coef_` and `intercept_` as they are now."""
+        """Return one for each target, about `coef_` and `intercept_` as they are now."""
         thetas = np.atleast_2d(self.coef_)
         biases = np.broadcast_to(np.atleast_1d(self.intercept_), len(thetas))
         return [

@@ -105,6 +105,6 @@ class BoostedRegressor(Booster):
         return np.asarray(super()._totals(X) + self.intercept_)
 
     def _staged(self, X: Matrix) -> Iterator[FloatArray]:
-        """What is predicted after each round."""
+        """Yield what is predicted after each round."""
         for values in self.ensembles_[0].staged(self._read(X)):
             yield values + self.intercept_

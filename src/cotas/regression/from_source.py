@@ -22,13 +22,13 @@ IN_BLOCKS = "Solved by the normal equations, the rows coming in blocks."
 
 
 def read_moments(source: Source) -> Moments:
-    """The moments of all the rows, in one pass."""
+    """Return the moments of all the rows, in one pass."""
     refuse_many_columns(source)
     return _sound(source.map_reduce(sound_moments))
 
 
 def read_moments_and_ends(source: Source) -> tuple[Moments, Ends]:
-    """The same, and between which numbers each column lies, and y, which is the last."""
+    """Return the same, and between which numbers each column lies, and y, which is the last."""
     refuse_many_columns(source)
     moments, ends = source.map_reduce(moments_and_ends)
     return _sound(moments), ends
@@ -54,12 +54,12 @@ def _sound(found: Moments) -> Moments:
 
 
 def moments_and_ends(block: Block) -> Sums:
-    """The moments of a block, and the ends of its columns."""
+    """Return the moments of a block, and the ends of its columns."""
     return Sums(sound_moments(block), ends_of(block))
 
 
 def sound_moments(block: Block) -> Moments:
-    """The moments of a block; it is refused if it holds NaN or infinity."""
+    """Return the moments of a block; it is refused if it holds NaN or infinity."""
     found = block_moments(block)
     if not (np.isfinite(found.scatter).all() and np.isfinite(found.target_scatter).all()):
         refuse_not_finite(block)

@@ -41,7 +41,7 @@ class InMemory:
         return self.seen.weights
 
     def biases(self, coefs: FloatArray) -> FloatArray:
-        """What the means ask for, one for each row of coefficients."""
+        """Return what the means ask for, one for each row of coefficients."""
         columns = self.columns
         if not columns.centre:
             return np.zeros(len(coefs))
@@ -50,7 +50,7 @@ class InMemory:
         return np.asarray(mean - coefs @ columns.mean)
 
     def prove(self, points: Sequence[LassoPoint]) -> list[Certificate]:
-        """The certificates of models."""
+        """Return the certificates of models."""
         return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.each)
 
 
@@ -67,7 +67,7 @@ class FewRows:
     means: tuple[FloatArray, float] | None  # of the columns and of y, where the bias is free
 
     def biases(self, coefs: FloatArray) -> FloatArray:
-        """What the means ask for, one for each row of coefficients."""
+        """Return what the means ask for, one for each row of coefficients."""
         if self.means is None:
             return np.zeros(len(coefs))
         return np.asarray(self.means[1] - coefs @ self.means[0])
@@ -88,7 +88,7 @@ class FromProducts(FewRows):
         return self.seen.weights
 
     def prove(self, points: Sequence[LassoPoint]) -> list[Certificate]:
-        """The certificates of models."""
+        """Return the certificates of models."""
         found = lasso_from_products(self.products, points)
         blurred = [k for k, one in enumerate(found) if not self._enough(one)]
         rest = [points[k] for k in blurred]
@@ -99,7 +99,7 @@ class FromProducts(FewRows):
         return found
 
     def _enough(self, found: Certificate) -> bool:
-        """Whether the rows themselves would hardly prove more."""
+        """Tell whether the rows themselves would hardly prove more."""
         return found.holds and (found.relative_gap <= self.tol or 100 * found.charge <= found.gap)
 
 
@@ -111,7 +111,7 @@ class InBlocks(FewRows):
     weights: None = None  # the source has them itself
 
     def prove(self, points: Sequence[LassoPoint]) -> list[Certificate]:
-        """The certificates of models."""
+        """Return the certificates of models."""
         return LassoPoint.check_all(points, self.source)
 
 
@@ -156,7 +156,7 @@ def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[I
 
 
 def as_columns(rows: FloatArray, problem: LassoProblem) -> CentredColumns:
-    """A few rows, whose products are those of all, as rows with equal weights."""
+    """Return a few rows, whose products are those of all, as rows with equal weights."""
     count = len(rows)
     X = np.ascontiguousarray(rows * math.sqrt(count))
     return CentredColumns(X, np.full(count, 1.0 / count), False, problem.standardize)
@@ -170,7 +170,7 @@ def means_of(moments: Moments, problem: LassoProblem) -> tuple[FloatArray, Float
 def of_target(
     targets: FloatArray, t: int, column: int | None, means: tuple[FloatArray, FloatArray] | None
 ) -> tuple[FloatArray, int | None, tuple[FloatArray, float] | None]:
-    """y of few rows with equal weights, its column, and the means."""
+    """Compute y of few rows with equal weights, its column, and the means."""
     y = np.ascontiguousarray(targets[:, t]) * math.sqrt(len(targets))
     return y, column, None if means is None else (means[0], float(means[1][t]))
 
@@ -179,7 +179,7 @@ LassoData = InMemory | FromProducts | InBlocks
 
 
 def penalty_scale(columns: CentredColumns, weights: FloatArray | None = None) -> FloatArray | None:
-    """What the penalty multiplies each coefficient by: wσ. None stands for ones."""
+    """Return what the penalty multiplies each coefficient by: wσ. None stands for ones."""
     if not columns.standardize:
         return weights
     return columns.scale if weights is None else columns.scale * weights

@@ -69,7 +69,7 @@ def lasso_path(
     callbacks: Any = None,
     progress: bool | None = None,
 ) -> Path:
-    """The solutions of the penalized Lasso for many λ, each with a proved gap.
+    """Return the solutions of the penalized Lasso for many λ, each with a proved gap.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _walk(
     began: float,
     solver: Any,
 ) -> list[LassoIterate]:
-    """The solutions up to the last λ, or up to where someone asked to stop; at least one.
+    """Return the solutions up to the last λ, or up to where someone asked to stop; at least one.
 
     With a limit of time they are proved along the way, so that the proofs count too: the solver has
     to end before it by as long as the last proof took.
@@ -216,7 +216,7 @@ class _Points:
         self._count, self.seconds = 0, 0.0  # those of the last proof, most of which is one pass
 
     def settled(self, solution: LassoIterate) -> bool:
-        """Whether the solver has come near enough for this λ."""
+        """Tell whether the solver has come near enough for this λ."""
         return relative_gap(solution.gap, solution.primal) <= self.tol
 
     def coefs(self, found: list[LassoIterate]) -> tuple[FloatArray, FloatArray]:

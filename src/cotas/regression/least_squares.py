@@ -64,7 +64,7 @@ class SquaredLossRegressor(LinearRegressor):
     progress: bool | None = None
 
     def _lam(self) -> float:
-        """λ of the objective."""
+        """Compute λ of the objective."""
         raise NotImplementedError
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
@@ -155,7 +155,7 @@ class SquaredLossRegressor(LinearRegressor):
             del self._memory
 
     def _merge(self, data: Observations, before: tuple[Moments, Stream] | None) -> Self:
-        """The closed form for this batch and all before it."""
+        """Return the closed form for this batch and all before it."""
         lam, d = self._lam(), data.X.shape[1]
         if d > LARGEST_GRAM:
             raise ValueError(
@@ -185,7 +185,7 @@ class SquaredLossRegressor(LinearRegressor):
         return self._conclude_fit(outcome.reason)
 
     def _step_on(self, data: Observations, before: Any) -> Self:
-        """One pass of stochastic steps over the batch."""
+        """Return one pass of stochastic steps over the batch."""
         if self.standardize:
             raise ValueError(
                 "partial_fit cannot take stochastic steps on standardized columns: the deviations "
@@ -217,7 +217,7 @@ class SquaredLossRegressor(LinearRegressor):
             self.history_ = outcome.trail.arrays(single)
 
     def _threads(self, data: Observations) -> AbstractContextManager[Each]:
-        """A map that works in threads where the data are large enough."""
+        """Return a map that works in threads where the data are large enough."""
         return rows_in_threads(data.X, self.n_jobs, WORTH_A_THREAD)
 
     def _check_parameters(self) -> None:

@@ -224,7 +224,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
     # ---- the fitted model ----------------------------------------------------------------------
 
     def predict(self, X: Matrix) -> FloatArray:
-        """The number predicted for each row.
+        """Return the number predicted for each row.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         return StagewiseRegressor.predict(self, X)
 
     def iterations_for(self, X: Matrix, share: float = 0.01, sample_weight: Any = None) -> int:
-        """How many iterations on these columns are enough, before any is made.
+        """Tell how many iterations on these columns are enough, before any is made.
 
         By Theorem 2.1.2 of Rugeles Ospina, L_n(βᵏ) − L_n* ≤ γᵏ·(L_n(0) − L_n*), whatever y is, with
         γ = 1 − ε(2 − ε)λ_pmin(XᵀX)/(4p) for columns that are centred and of unit length.
@@ -282,7 +282,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         return math.ceil(math.log(share) / math.log1p(-shrinks) * (1 + 1e-12))
 
     def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
-        """What `predict` would say after each round or iteration.
+        """Return what `predict` would say after each round or iteration.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         return StagewiseRegressor.staged_predict(self, X)
 
     def __getitem__(self, rounds: slice) -> Self:
-        """The model after its first rounds, where it has a weak learner: `model[:10]`."""
+        """Return the model after its first rounds, where it has a weak learner: `model[:10]`."""
         if hasattr(self, "coef_"):
             raise TypeError("On columns path_ has the iterations: path_.coef(k), path_.losses[k].")
         prefix = super().__getitem__(rounds)

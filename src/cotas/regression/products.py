@@ -41,6 +41,6 @@ def products_of_all(data: Observations, each: Each, widest: int) -> Stream | Non
 
 
 def moments_of(products: Stream) -> Moments:
-    """The same sums as moments."""
+    """Return the same sums as moments."""
     with np.errstate(over="ignore", invalid="ignore"):
         return centred_moments(products.weight[0], *products.products())

@@ -63,7 +63,7 @@ def _at_start(task: Task, objective: Quadratic) -> tuple[float, float]:
 
 
 def rate_of(task: Task, objective: Quadratic) -> Callable[[int], float]:
-    """η of each iteration of gradient descent, counted from one."""
+    """Compute η of each iteration of gradient descent, counted from one."""
     return _rate(task, _constant_step(task, _curvature(objective)))
 
 
@@ -76,7 +76,7 @@ def _curvature(objective: Quadratic) -> float:
 
 
 def quadratic_of(task: Task) -> Quadratic:
-    """The objective, as matrices of its moments where they are not too large."""
+    """Return the objective, as matrices of its moments where they are not too large."""
     data = task.data
     if data.X.shape[1] <= LARGEST_GRAM:
         return MomentQuadratic(task.moments, task.lam, task.coordinates)
@@ -86,7 +86,7 @@ def quadratic_of(task: Task) -> Quadratic:
 
 
 def _constant_step(task: Task, largest: float) -> float | None:
-    """The step, if it is the same in every iteration."""
+    """Return the step, if it is the same in every iteration."""
     step = task.model.step
     if isinstance(step, str):
         return 1.0 / largest
@@ -248,7 +248,7 @@ MOST_ROWS = 4000
 
 
 def choose(task: Task) -> tuple[str, str]:
-    """The name of the solver, and why it was chosen."""
+    """Return the name of the solver, and why it was chosen."""
     if task.model.solver != "auto":
         return task.model.solver, say("Solved by {solver}, as asked.", solver=task.model.solver)
     n, d = task.data.X.shape

@@ -162,7 +162,7 @@ class SparseRegressor(LinearRegressor):
             check_positive(self.lam, "lam")
 
     def _weights(self, n_features: int) -> FloatArray | None:
-        """w as an array, refused where it is none; None where all are one."""
+        """Compute w as an array, refused where it is none; None where all are one."""
         if self.weights is None:
             return None
         w = np.asarray(self.weights, dtype=np.float64)
@@ -206,7 +206,7 @@ class SparseRegressor(LinearRegressor):
         began: float,
         targets: int,
     ) -> Ended[SparseSolution]:
-        """One target of several: the problem for λ, or on the ball of radius δ."""
+        """Return one target of several: the problem for λ, or on the ball of radius δ."""
         columns, y, column = data.columns, data.y, data.column
         scale = penalty_scale(columns, weights)
         turn = end_of_turn(began, self.max_time, target, targets)

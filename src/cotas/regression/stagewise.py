@@ -67,7 +67,7 @@ class StagewisePath:
         return len(self.run.chosen) + 1
 
     def unit_coef(self, k: int) -> FloatArray:
-        """βᵏ for centred columns of unit length, as Rugeles Ospina writes it."""
+        """Compute βᵏ for centred columns of unit length, as Rugeles Ospina writes it."""
         if not 0 <= k < len(self):
             raise ValueError(f"k must lie between 0 and {len(self) - 1}, the iterations made.")
         keeps = self.run.keeps()[:k]
@@ -78,11 +78,11 @@ class StagewisePath:
         return found.astype(np.float64)
 
     def coef(self, k: int) -> FloatArray:
-        """βᵏ in the units of X and y."""
+        """Compute βᵏ in the units of X and y."""
         return np.asarray(self.unit_coef(k) / self.scale)
 
     def intercept(self, k: int) -> float:
-        """The bias that goes with `coef(k)`."""
+        """Return the bias that goes with `coef(k)`."""
         return float(self.y_mean - self.x_mean @ self.coef(k))
 
 
@@ -129,7 +129,7 @@ class Centred(NamedTuple):
 
     @classmethod
     def of(cls, columns: CentredColumns, y: FloatArray, size: float, shift: FloatArray) -> Centred:
-        """Columns in memory, which were moved by `shift`; Σ of the weights is `size`."""
+        """Return columns in memory, which were moved by `shift`; Σ of the weights is `size`."""
         y_shift = float(np.mean(y) if np.ptp(y) else y[0]) if columns.centre else 0.0
         y, root = y - y_shift, math.sqrt(size)
         c0 = root * columns.correlations(columns.centred(y))
@@ -170,7 +170,7 @@ class Nearer:
 
 
 def centred_in_blocks(source: Source, free_bias: bool) -> Centred:
-    """The same from the products of a source, in one pass."""
+    """Return the same from the products of a source, in one pass."""
     d = source.n_features
     nearer = Nearer.to(source) if free_bias else Nearer(np.zeros(d), 0.0)
     moments, ends = read_moments_and_ends(Changed(source, nearer))
@@ -255,7 +255,7 @@ class StagewiseRegressor(LinearRegressor):
     def _proved(
         self, path: StagewisePath, reason: Reason, check: Callable[[], StagewiseCertificate]
     ) -> Self:
-        """The model at the end of a run, with its certificate."""
+        """Return the model at the end of a run, with its certificate."""
 
         def finish(interrupted: bool) -> None:
             self._certificates = [check()]
@@ -270,7 +270,7 @@ class StagewiseRegressor(LinearRegressor):
         return self._conclude_fit(reason)
 
     def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
-        """What `predict` would say after each iteration.
+        """Yield what `predict` would say after each iteration.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class StagewiseRegressor(LinearRegressor):
         self._rates()
 
     def _rates(self) -> FloatArray:
-        """ε for each iteration, whatever it was given as."""
+        """Compute ε for each iteration, whatever it was given as."""
         m = int(self.max_iter)
         if callable(self.eps):
             eps = np.array([float(self.eps(k)) for k in range(m)])

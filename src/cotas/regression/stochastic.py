@@ -76,7 +76,7 @@ def _epochs(task: Task, run: StochasticDescent, state: RunState) -> Iterator[Qua
 
 
 def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
-    """One pass of stochastic steps, from where an earlier one ended."""
+    """Return one pass of stochastic steps, from where an earlier one ended."""
     run, state, _ = begin(task)
     state, done = before or (state, 0)
     done = next(run.epochs(check_random_state(task.model.random_state), state, done)).done
@@ -89,7 +89,7 @@ def one_pass(task: Task, before: tuple[RunState, int] | None) -> Outcome:
 
 
 def _rows(task: Task) -> Any:
-    """The rows in the coordinates of the run."""
+    """Return the rows in the coordinates of the run."""
     rows: Any = as_design(task.data.X)
     at = task.coordinates
     return standardized(rows, at.centre, at.stretch) if task.model.standardize else rows
@@ -102,7 +102,7 @@ def _row_weights(task: Task) -> FloatArray | None:
 
 
 def _largest_of_one(task: Task, rows: Any) -> float:
-    """The largest curvature of the loss on one example."""
+    """Return the largest curvature of the loss on one example."""
     weights = _row_weights(task)
     curvatures = squared_lengths(rows) + task.free_bias
     refuse_overflow(task.model, task.data.X, curvatures)
@@ -112,7 +112,7 @@ def _largest_of_one(task: Task, rows: Any) -> float:
 
 
 def _steps(task: Task, largest: float) -> Callable[[IntArray], FloatArray]:
-    """η for an array of times, counted from one."""
+    """Compute η for an array of times, counted from one."""
     step = task.model.step
     if isinstance(step, str):
         a_pass = max(1.0, task.data.n_rows / task.model.batch_size)
@@ -126,6 +126,6 @@ def _steps(task: Task, largest: float) -> Callable[[IntArray], FloatArray]:
 
 
 def stacked(state: RunState, free_bias: bool) -> FloatArray:
-    """z of a run, from w and b."""
+    """Compute z of a run, from w and b."""
     v, b = state.model()
     return np.vstack([b[None, :], v.T]) if free_bias else v.T.copy()

@@ -68,7 +68,7 @@ class ObjectiveHistory:
             self.entries = [kept for kept in self.entries if kept[0] % self.stride == 0]
 
     def as_arrays(self, single: bool) -> dict[str, FloatArray]:
-        """Each column of the history as an array."""
+        """Return each column of the history as an array."""
         names = ("iteration", "J", "theta", "intercept", "gradient_norm")
         columns = list(zip(*self.entries, strict=True)) or [()] * len(names)
         table = {name: np.array(column) for name, column in zip(names, columns, strict=True)}
@@ -117,11 +117,11 @@ class Trail:
         return reason
 
     def report(self, iterate: Iterate) -> Progress:
-        """What callbacks are told."""
+        """Return what callbacks are told."""
         return self.progress
 
     def arrays(self, single: bool) -> dict[str, FloatArray]:
-        """The history, which ends with the last iterate."""
+        """Return the history, which ends with the last iterate."""
         if self.last is not None and self.history.entries[-1][0] != self.iterations:
             self.history.entries.append(self.last)
         return self.history.as_arrays(single)
@@ -140,7 +140,7 @@ class Trail:
             )
 
     def _relative_gap(self, enough: float) -> float:
-        """What the checker proves of the current model.
+        """Return what the checker proves of the current model.
 
         It reads all the data, so it is asked in every iteration at first and then each time that
         a tenth of the iterations so far have been added.
@@ -249,13 +249,13 @@ class Task:
         return self.lam * (np.ones(self.n_features) if scale is None else scale**2)
 
     def bias(self, theta: FloatArray, mean: FloatArray, target_mean: FloatArray) -> FloatArray:
-        """The best θ₀ for θ."""
+        """Return the best θ₀ for θ."""
         return target_mean - theta @ mean if self.free_bias else np.zeros(len(theta))
 
     def points(
         self, theta: FloatArray, theta0: FloatArray, descent: Descent | None = None
     ) -> list[SquaredLossPoint]:
-        """What the checker is shown, one for each target."""
+        """Return what the checker is shown, one for each target."""
         return [
             SquaredLossPoint(
                 coef=theta[c].copy(),
@@ -283,7 +283,7 @@ class Task:
         return self.survey.certificates(points)
 
     def look_at(self, theta: FloatArray, theta0: FloatArray) -> list[Certificate]:
-        """What the checker says of a model, one certificate for each target."""
+        """Return what the checker says of a model, one certificate for each target."""
         return self.certificates(self.points(theta, theta0))
 
 
@@ -305,7 +305,7 @@ def follow(
 
 
 def checked_step(step: Callable[[int], Any]) -> Callable[[int], float]:
-    """A user's function of the iteration, its answers checked."""
+    """Return a user's function of the iteration, its answers checked."""
 
     def checked(k: int) -> float:
         eta = float(step(k))

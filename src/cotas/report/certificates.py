@@ -54,7 +54,7 @@ STATEMENTS = {
 
 
 def standing(certificate: Certificate) -> str:
-    """One of "none", "fails", "vacuous" and "holds"."""
+    """Return one of "none", "fails", "vacuous" and "holds"."""
     if certificate.kind == "none":
         return "none"
     if not certificate.holds:
@@ -63,7 +63,7 @@ def standing(certificate: Certificate) -> str:
 
 
 def labels_of(certificate: Certificate) -> list[str]:
-    """What each certificate is about, where there are several."""
+    """Return what each certificate is about, where there are several."""
     parts = certificate.parts
     counts = Counter(part.member for part in parts)
     # Of a model of a blend that has one proof, its name says all.
@@ -71,12 +71,12 @@ def labels_of(certificate: Certificate) -> list[str]:
 
 
 def has_gap(certificate: Certificate) -> bool:
-    """Whether it says how far an objective is from the best."""
+    """Tell whether it says how far an objective is from the best."""
     return certificate.kind in OPTIMIZATION
 
 
 def in_words(certificate: Certificate) -> str:
-    """The statement as one would say it to a colleague."""
+    """Return the statement as one would say it to a colleague."""
     if certificate.kind == "none":
         return say(
             "This algorithm has no bound that holds for these data: {statement}",
@@ -112,7 +112,7 @@ def overview(some: Sequence[tuple[str, Certificate]]) -> str:
 
 
 def card(label: str, certificate: Certificate) -> str:
-    """One certificate, with the colour and the word of its standing."""
+    """Return one certificate, with the colour and the word of its standing."""
     state = standing(certificate)
     heading = f"{text(label)} " if label else ""
     body = f"<p><b>{text(say('What it proves'))}.</b> {text(in_words(certificate))}</p>"

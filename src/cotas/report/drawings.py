@@ -93,7 +93,7 @@ MOST_POINTS = 2000  # of a cloud; more would make the file large and the cloud a
 
 
 def pictures_of(record: FitRecord) -> list[Picture]:
-    """Those that the record has the numbers for."""
+    """Return those that the record has the numbers for."""
     found = []
 
     def add(name: str, draw: Any, more: str = "") -> None:

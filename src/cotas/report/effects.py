@@ -39,7 +39,7 @@ class Effects:
 
 
 def effects_of(record: FitRecord) -> Iterator[Effects]:
-    """The coefficients of each class or target, or the importances."""
+    """Yield the coefficients of each class or target, or the importances."""
     estimator: Any = record.model.estimator_
     names = [str(name) for name in record.model.preparation_.get_feature_names_out()]
     shown = record.model.preparation_.shown_names()
@@ -58,7 +58,7 @@ def effects_of(record: FitRecord) -> Iterator[Effects]:
 
 
 def largest(effects: Sequence[Effects], most: int = 3) -> list[str]:
-    """The columns with the largest effects, on whichever class."""
+    """Return the columns with the largest effects, on whichever class."""
     sizes: dict[str, float] = {}
     for one in effects:
         for size, name in zip(one.sizes, one.names, strict=True):
@@ -68,7 +68,7 @@ def largest(effects: Sequence[Effects], most: int = 3) -> list[str]:
 
 
 def effects_section(effects: Sequence[Effects]) -> str:
-    """A chart for each, if there are any."""
+    """Return a chart for each, if there are any."""
     if not effects:
         return ""
     linear = effects[0].per_unit is not None
@@ -80,7 +80,7 @@ def effects_section(effects: Sequence[Effects]) -> str:
 
 
 def _chart(effects: Effects) -> str:
-    """The largest effects first; the number is the coefficient, the bar its effect."""
+    """Return the largest effects first; the number is the coefficient, the bar its effect."""
     shown = effects.sizes if effects.per_unit is None else effects.per_unit
     rows = sorted(zip(effects.names, shown, effects.sizes, strict=True), key=lambda r: -abs(r[2]))
     told = [row for row in rows if abs(row[2]) > effects.unsure]

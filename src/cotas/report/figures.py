@@ -27,7 +27,7 @@ def number(value: float) -> str:
 
 
 def span(measure: Measure, confidence: float) -> str:
-    """The interval of a measure in words."""
+    """Return the interval of a measure in words."""
     if measure.low is None or measure.high is None:
         return say("these rows give no interval")
     ends = {"low": number(measure.low), "high": number(measure.high)}
@@ -35,7 +35,7 @@ def span(measure: Measure, confidence: float) -> str:
 
 
 def quality_lines(quality: Quality) -> list[tuple[str, str]]:
-    """What answering always the same would give, and what was measured beside the error."""
+    """Return what answering always the same would give, and what was measured beside the error."""
     lines = [baseline_line(quality.answer, quality.baseline.value, bool(quality.classes))]
     for name, measure in quality.measures.items():
         if name not in ("error", "RMSE", "R²"):
@@ -46,13 +46,13 @@ def quality_lines(quality: Quality) -> list[tuple[str, str]]:
 
 
 def baseline_line(answer: str, error: float, classes: bool) -> tuple[str, str]:
-    """What answering always the same gives."""
+    """Return what answering always the same gives."""
     meaning = say("the baseline: the most frequent class" if classes else "the baseline: the mean")
     return say("always “{answer}”", answer=answer), f"{number(error)} ({meaning})"
 
 
 def _about(name: str, quality: Quality) -> str:
-    """The interval of a measure, and which of two classes it is about."""
+    """Return the interval of a measure, and which of two classes it is about."""
     said = span(quality.measures[name], quality.confidence)
     if name == "average precision" and quality.positive is not None:
         said += f"; {say('class “{label}”', label=quality.positive)}"
@@ -63,7 +63,7 @@ def _about(name: str, quality: Quality) -> str:
 
 
 def about_groups(quality: Quality) -> list[str]:
-    """What the intervals count where rows belong together."""
+    """Return what the intervals count where rows belong together."""
     words = (
         "made of {groups} groups for {rows} rows: rows that belong together are one draw"
         if quality.groups != 1
@@ -73,7 +73,7 @@ def about_groups(quality: Quality) -> list[str]:
 
 
 def about_calibration(quality: Quality) -> str:
-    """What the probabilities are compared with."""
+    """Return what the probabilities are compared with."""
     if quality.positive is None:
         return say("The likeliest class, by the probability that it was given:")
     return say("Class “{label}”, by the probability that it was given:", label=quality.positive)
@@ -97,7 +97,7 @@ def found(one: ClassQuality) -> list[str]:
 
 
 def _with_interval(measure: Measure) -> str:
-    """A share, and its interval if there is one."""
+    """Return a share, and its interval if there is one."""
     if measure.low is None or measure.high is None:
         return f"{measure.value:.3f}"
     return f"{measure.value:.3f} ({measure.low:.2f}–{measure.high:.2f})"
@@ -128,7 +128,7 @@ NO_BETTER = {
 
 
 def alarms_of(quality: Quality | None) -> list[str]:
-    """A sentence for each reason not to use the model, the gravest first."""
+    """Return a sentence for each reason not to use the model, the gravest first."""
     if quality is None:
         return []
     found = []

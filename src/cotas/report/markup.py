@@ -18,7 +18,7 @@ def paragraph(words: str) -> str:
 
 
 def and_more(count: int) -> str:
-    """What is said of those that are not shown, if there are any."""
+    """Return what is said of those that are not shown, if there are any."""
     return paragraph(say("and {count} more", count=count)) if count > 0 else ""
 
 
@@ -27,14 +27,14 @@ def section(title: str, *body: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table that scrolls sideways on a narrow screen instead of breaking the page."""
+    """Return a table that scrolls sideways on a narrow screen instead of breaking the page."""
     head = "".join(f'<th scope="col">{text(heading)}</th>' for heading in headings)
     body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return _scrolling(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
 
 
 def pairs(values: Mapping[str, object]) -> str:
-    """Names with their values, one under the other."""
+    """Return names with their values, one under the other."""
     body = "".join(f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in values.items())
     return f"<dl>{body}</dl>"
 
@@ -49,7 +49,7 @@ def details(title: str, body: str) -> str:
 
 
 def bars(headings: Sequence[str], rows: Sequence[tuple[str, float, float]]) -> str:
-    """A name, a number and a bar to the left or right of zero in each row."""
+    """Return a name, a number and a bar to the left or right of zero in each row."""
     largest = max((abs(size) for _, _, size in rows), default=0.0) or 1.0
     head = "".join(f'<th scope="col">{text(heading)}</th>' for heading in headings)
     body = "".join(_bar(name, shown, size, 50 * abs(size) / largest) for name, shown, size in rows)

@@ -82,7 +82,7 @@ def write_report(record: FitRecord, path: str | Path, lang: str | None = None) -
 
 
 def render(record: FitRecord) -> str:
-    """The report as one HTML text, in the language of the moment."""
+    """Return the report as one HTML text, in the language of the moment."""
     title = say("Report on a model of {source}", source=Path(record.table.source).name)
     sections = (
         _summary(record),
@@ -381,7 +381,7 @@ def _data(record: FitRecord) -> str:
 
 
 def _values(column: ColumnSummary) -> str:
-    """A few words on what a column holds."""
+    """Return a few words on what a column holds."""
     if column.mean is not None and column.smallest is not None and column.largest is not None:
         return say(
             "{smallest} to {largest}, mean {mean}",

@@ -17,7 +17,7 @@ FIRST_MMAP = 1 << 17  # where it begins
 
 @cache
 def _mallopt() -> Any:
-    """The function of glibc by which its allocator is told, or None where there is none."""
+    """Return the function of glibc by which its allocator is told, or None where there is none."""
     try:
         return ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):

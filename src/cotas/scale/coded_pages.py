@@ -96,7 +96,7 @@ class CodedPages(Source):
             self._remove([kept.name for kept in list(self._kept.values())])
 
     def _found(self) -> dict[str, Page]:
-        """The files of these pages and this function; those of others are removed."""
+        """Return the files of these pages and this function; those of others are removed."""
         pages = {page.name: page for page in self.pages.pages}
         found, rest = {}, []
         with contextlib.suppress(OSError):

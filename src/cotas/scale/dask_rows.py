@@ -91,7 +91,7 @@ class DaskRows(Source):
 
 
 def _have_a_home(run: list[tuple[Any, ...]], homes: Any) -> bool:
-    """Whether one worker holds the rows of all these blocks."""
+    """Tell whether one worker holds the rows of all these blocks."""
     return bool(set.intersection(*({*homes.get(X.key, ())} for _, X, *_ in run)))
 
 
@@ -106,7 +106,7 @@ def _packed(function: Callable[[Any], Any]) -> Any:
 
 @delayed(pure=False)
 def _call(packed: bytes, *blocks: Any) -> Any:
-    """Σ of what a function returns for some blocks, each of which is four arguments."""
+    """Compute Σ of what a function returns for some blocks, each of which is four arguments."""
     function, places = pickle.loads(packed), range(0, len(blocks), 4)
     # The last digits of a product depend on how many threads BLAS has.
     with one_thread_in_blas(), keeping_what_is_freed():
@@ -152,12 +152,12 @@ def from_dask(X: Any, y: Any, sample_weight: Any = None) -> DaskRows:
 
 
 def is_dask(X: Any) -> bool:
-    """Whether something is a collection of Dask's."""
+    """Tell whether something is a collection of Dask's."""
     return bool(dask.is_dask_collection(X)) and hasattr(X, "to_delayed")
 
 
 def _partitions(X: Any, name: str) -> list[Delayed]:
-    """The partitions, none of which is split by columns."""
+    """Return the partitions, none of which is split by columns."""
     blocks = getattr(X, "numblocks", None)
     if name == "X" and X.ndim != 2:
         raise ValueError(f"X must have two dimensions, and it has {X.ndim}.")
@@ -170,7 +170,7 @@ def _partitions(X: Any, name: str) -> list[Delayed]:
 
 
 def _lengths(X: Any, parts: list[Delayed]) -> list[int]:
-    """How many rows each partition has; they are counted where Dask does not know it."""
+    """Tell how many rows each partition has; they are counted where Dask does not know it."""
     known = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
     if not np.isnan(known).any():
         return [int(n) for n in known]
@@ -215,7 +215,7 @@ def _sent(parts: list[AnyArray]) -> list[Any]:
 
 
 def as_block(start: int, X: Any, y: Any, weights: Any) -> Block:
-    """A partition as a block of numbers."""
+    """Return a partition as a block of numbers."""
     X = as_stored(X)
     refuse_inexact(X, f"X, in the partition that begins with row {start},")
     rows = _matrix(X)
@@ -238,7 +238,7 @@ def _column(given: Any, name: str, start: int, n: int) -> AnyArray:
 
 
 def _aligned(given: Any) -> AnyArray:
-    """An array whose numbers lie at multiples of their size.
+    """Return an array whose numbers lie at multiples of their size.
 
     Those that came over the network may not, and their products then have other last digits.
     """
@@ -246,7 +246,7 @@ def _aligned(given: Any) -> AnyArray:
 
 
 def _matrix(X: Any) -> Matrix:
-    """Rows as a dense or CSR matrix of real numbers."""
+    """Return rows as a dense or CSR matrix of real numbers."""
     if sparse.issparse(X):
         rows = sparse.csr_matrix(X)
         parts = (_aligned(rows.data), _aligned(rows.indices), _aligned(rows.indptr))
@@ -274,7 +274,7 @@ def _is_number(kind: Any) -> bool:
 
 
 def lazily(model: Any, X: Any, method: str) -> Any:
-    """What a method of a fitted model returns for each row, as an array of Dask's.
+    """Return what a method of a fitted model returns for each row, as an array of Dask's.
 
     Nothing is computed before it is asked for.
     """

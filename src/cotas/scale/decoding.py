@@ -95,7 +95,7 @@ def input_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
 
 
 def kind_of(file: Path) -> str:
-    """What a file is."""
+    """Return what a file is."""
     source = source_name(file)
     with open_bytes(file) as stream:
         kind = tell_format(file, stream, source, None)
@@ -154,7 +154,7 @@ class Decoder:
         )
 
     def parts(self) -> Iterator[Part]:
-        """All the rows."""
+        """Yield all the rows."""
         if self.sparse:
             yield from self._sparse_parts()
             return
@@ -265,7 +265,7 @@ class Decoder:
         return Part(rows, self._as_kept(X, table.source), self._together(y, table), weights)
 
     def _together(self, y: list[AnyArray], table: Table) -> AnyArray:
-        """One target as it is, several as columns of numbers."""
+        """Return one target as it is, several as columns of numbers."""
         if isinstance(self.reading.target, str):
             if table.format == "csv" and self.target_kind == "f":
                 self.whole &= bool((np.abs(y[0]) <= WHOLE).all() and (y[0] == np.rint(y[0])).all())
@@ -285,7 +285,7 @@ class Decoder:
         return narrow
 
     def _target(self, column: Any, source: str) -> AnyArray:
-        """Numbers as they are, and text as codes."""
+        """Return numbers as they are, and text as codes."""
         pl = polars()
         missing = column.null_count() + (
             int(column.is_nan().sum()) if column.dtype.is_float() else 0
@@ -363,11 +363,11 @@ class Decoder:
         return "w" if text and self.whole and self.target_kind == "f" else self.target_kind
 
     def zero_based(self) -> bool | None:
-        """How LibSVM files count their features; None of others."""
+        """Tell how LibSVM files count their features; None of others."""
         return not self._counts_from_one() if self.sparse else None
 
     def width(self) -> int:
-        """The number of columns of X, when all rows have been read."""
+        """Return the number of columns of X, when all rows have been read."""
         if not self.sparse:
             return len(self.names or [])
         return self.reading.n_features or self._largest_column()
@@ -392,7 +392,7 @@ class Decoder:
 
 
 def without(table: Table, reading: Reading) -> Table:
-    """The table without the columns, and the rows, that are to be left out."""
+    """Return the table without the columns, and the rows, that are to be left out."""
     frame = table.features
     frame = frame.drop([name for name in reading.drop if name in frame.columns])
     if reading.without_target == "drop":
@@ -466,13 +466,13 @@ def _text_bytes(head: bytes) -> float:
 
 
 def _holds_words(column: Sequence[str]) -> bool:
-    """Whether most cells of a column, of those that hold something, are no numbers."""
+    """Tell whether most cells of a column, of those that hold something, are no numbers."""
     numbers = [looks_like_a_number(cell) for cell in column if cell.strip()]
     return 2 * sum(numbers) < len(numbers)
 
 
 def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyArray:
-    """Some columns as a matrix, none of whose cells is missing."""
+    """Return some columns as a matrix, none of whose cells is missing."""
     part = frame.select(names)
     for name in names:
         column = part[name]

@@ -43,7 +43,7 @@ def write_page(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[int, int]:
 
 
 def page_pieces(arrays: Mapping[str, AnyArray]) -> tuple[list[Any], int, int]:
-    """What a page of these arrays is put together of, how many bytes, and their checksum."""
+    """Return what a page of these arrays is put together of, how many bytes, and their checksum."""
     pieces = pack({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {})
     checksum = 0
     for piece in pieces:
@@ -52,7 +52,7 @@ def page_pieces(arrays: Mapping[str, AnyArray]) -> tuple[list[Any], int, int]:
 
 
 def read_page(path: Path, size: int, checksum: int | None) -> dict[str, AnyArray]:
-    """The arrays of a page; without a checksum only its size is looked at."""
+    """Return the arrays of a page; without a checksum only its size is looked at."""
     content = np.empty(size, dtype=np.uint8)
     try:
         with open(path, "rb", buffering=0) as file:

@@ -76,7 +76,7 @@ class Pages(Source):
     def _sum_over(
         self, read: Callable[[Page], Block], function: Callable[[Block], T], each: Each
     ) -> T:
-        """One pass over the pages, of which `read` makes the blocks."""
+        """Return one pass over the pages, of which `read` makes the blocks."""
         bar = ProgressBar(len(self.pages), "pages", self.progress, "page")
 
         def told(found: Iterator[T]) -> Iterator[T]:
@@ -92,11 +92,11 @@ class Pages(Source):
         return found
 
     def coded(self, code: Callable[[Block], Block]) -> Source:
-        """The source seen through a function, whose blocks are kept beside the pages."""
+        """Return the source seen through a function, whose blocks are kept beside the pages."""
         return CodedPages(self, code)
 
     def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
-        """What a function returns for each row, in the order of the rows in the files.
+        """Return what a function returns for each row, in the order of the rows in the files.
 
         Of a part of the pages it is the order of the pages.
         """
@@ -134,7 +134,7 @@ class Pages(Source):
         return self._some(0, cut), self._some(cut, len(starts))
 
     def first(self, n_rows: int) -> Pages:
-        """The first pages, which have so many rows together.
+        """Return the first pages, which have so many rows together.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Pages(Source):
         return part
 
     def _block(self, page: Page) -> Block:
-        """The rows of a page."""
+        """Return the rows of a page."""
         return self._as_block(page, self._arrays(page))
 
     def _as_block(self, page: Page, arrays: dict[str, AnyArray]) -> Block:
@@ -167,14 +167,14 @@ class Pages(Source):
         return Block(page.start, X, y, weights)
 
     def _arrays(self, page: Page) -> dict[str, AnyArray]:
-        """The content of a page of rows."""
+        """Return the content of a page of rows."""
         try:
             return self._content(page)
         except PageError as error:
             raise self._given_up(error) from None
 
     def _content(self, page: Page) -> dict[str, AnyArray]:
-        """What a file holds; its checksum is compared once, and again if it was changed."""
+        """Return what a file holds; its checksum is compared once, and again if it was changed."""
         path = self.folder / page.name
         try:
             changed = path.stat().st_mtime_ns
@@ -331,7 +331,7 @@ def open_as(
 
 
 def page_folders(place: str | os.PathLike[str]) -> list[Path]:
-    """The folders of pages beside a file of data, or in a folder and those in it."""
+    """Return the folders of pages beside a file of data, or in a folder and those in it."""
     path = Path(place)
     if path.is_dir() and not path.name.endswith(ENDING):
         found = [p for p in path.rglob(f"*{ENDING}*") if p.is_dir()]
@@ -352,7 +352,7 @@ def remove_pages(place: str | os.PathLike[str]) -> tuple[int, int]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds nothing but what is written here."""
+    """Tell whether a folder holds nothing but what is written here."""
     return all(
         file.name == LIST or file.suffix == ".page" or file.name.startswith(PARTIAL)
         for file in folder.iterdir()
@@ -363,7 +363,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _made_of(reading: Reading, seed: int, sizes: tuple[int, int], files: list[Path]) -> str:
-    """A digest of all that the pages depend on, besides the contents of the files."""
+    """Return a digest of all that the pages depend on, besides the contents of the files."""
     return digest((VERSION, [os.path.abspath(file) for file in files], reading, seed, sizes))[:16]
 
 
@@ -528,7 +528,7 @@ def _alone_in(home: Path) -> Iterator[None]:
 def _write_pages(
     folder: Path, decoder: Decoder, seed: int, sizes: tuple[int, int], progress: bool | None
 ) -> list[Page]:
-    """The pages, of about so many bytes, and at least so many of them."""
+    """Return the pages, of about so many bytes, and at least so many of them."""
     bins = Bins(folder, decoder.expected_bytes(), seed)
     bar = ProgressBar(None, "decoding", progress, "batch")
     try:

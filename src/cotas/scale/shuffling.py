@@ -33,12 +33,12 @@ class Part(NamedTuple):
     weights: AnyArray | None
 
     def take(self, chosen: Any) -> Part:
-        """Some of these rows."""
+        """Return some of these rows."""
         weights = None if self.weights is None else self.weights[chosen]
         return Part(self.rows[chosen], self.X[chosen], self.y[chosen], weights)
 
     def arrays(self) -> dict[str, AnyArray]:
-        """All of it by name, as pages hold it."""
+        """Return all of it by name, as pages hold it."""
         found = {"rows": self.rows, "y": self.y}
         found |= {} if self.weights is None else {"weights": self.weights}
         if not sparse.issparse(self.X):
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, arrays: Mapping[str, AnyArray], n_features: int) -> Part:
-        """The rows that a page holds."""
+        """Return the rows that a page holds."""
         rows, y, X = arrays["rows"], arrays["y"], arrays.get("X")
         if X is None:
             parts = (arrays["data"], arrays["indices"], arrays["indptr"])
@@ -64,7 +64,7 @@ class Part(NamedTuple):
 
 
 def scattered(rows: AnyArray, seed: int) -> AnyArray:
-    """A number for each row that looks drawn at random (splitmix64, Steele et al. 2014)."""
+    """Return a number for each row that looks drawn at random (splitmix64, Steele et al. 2014)."""
     with np.errstate(over="ignore"):
         z = rows.astype(np.uint64) + np.uint64(seed) * np.uint64(0xD1342543DE82EF95)
         z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -74,7 +74,7 @@ def scattered(rows: AnyArray, seed: int) -> AnyArray:
 
 
 def bin_count(expected_bytes: float) -> int:
-    """How many bins there are for rows of about this size."""
+    """Tell how many bins there are for rows of about this size."""
     return int(np.clip(np.ceil(expected_bytes / BIN_BYTES), 1, MOST_BINS))
 
 
@@ -83,7 +83,7 @@ def _bins_of(rows: AnyArray, count: int, seed: int) -> AnyArray:
 
 
 def _order_in(k: int, size: int, seed: int) -> AnyArray:
-    """Which row of a bin comes first, second, and so on."""
+    """Tell which row of a bin comes first, second, and so on."""
     return np.random.default_rng((seed, 1, k)).permutation(size)
 
 
@@ -155,7 +155,7 @@ class Bins:
                     file.writelines([size.to_bytes(8, "little"), *pieces])
 
     def shuffled(self) -> Iterator[Part]:
-        """The rows of each bin in a random order; its file is gone afterwards."""
+        """Yield the rows of each bin in a random order; its file is gone afterwards."""
         for k, path in enumerate(self.paths):
             if not path.exists():
                 continue

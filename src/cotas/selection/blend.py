@@ -85,7 +85,7 @@ class Blend(Certified, _BaseComposition):
         self.weights = weights
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters, with `deep` those of each estimator as `name__parameter`.
+        """Return the parameters, with `deep` those of each estimator as `name__parameter`.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Blend(Certified, _BaseComposition):
         return self
 
     def _pairs(self) -> list[tuple[str, Any]]:
-        """Names and estimators, of a parameter that is as it should be."""
+        """Return names and estimators, of a parameter that is as it should be."""
         given = self.estimators if isinstance(self.estimators, list) else []
         paired = all(
             isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
@@ -165,7 +165,7 @@ class Blend(Certified, _BaseComposition):
         _claim: list[tuple[str, float, str]],
         _seal: str,
     ) -> Self:
-        """The blend that these were the attributes of."""
+        """Return the blend that these were the attributes of."""
         unfitted = [(name, clone(one)) for name, one in zip(names_, estimators_, strict=True)]
         model = cls(unfitted, weights_)
         model.names_, model.weights_, model.estimators_ = names_, weights_, estimators_
@@ -176,7 +176,7 @@ class Blend(Certified, _BaseComposition):
         self._checked()
 
     def _checked(self) -> FloatArray:
-        """The weights, after a look at the parameters."""
+        """Return the weights, after a look at the parameters."""
         pairs = self._pairs()
         if not pairs:
             raise ValueError("estimators must be a list of (name, estimator), not empty.")
@@ -214,7 +214,7 @@ class Blend(Certified, _BaseComposition):
 
     @available_if(_classifies)
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """The mean of the probabilities, a column for each class.
+        """Return the mean of the probabilities, a column for each class.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Blend(Certified, _BaseComposition):
 
     @available_if(_classifies)
     def decision_function(self, X: Matrix) -> FloatArray:
-        """The log odds of the second of two classes, or the logarithm of each probability.
+        """Return the log odds of the second of two classes, or the logarithm of each probability.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class Blend(Certified, _BaseComposition):
         return np.asarray(self._first("feature_names_in_"))
 
     def _first(self, name: str) -> Any:
-        """What all estimators have in common; an AttributeError if they have it not."""
+        """Return what all estimators have in common; an AttributeError if they have it not."""
         return getattr(vars(self).get("estimators_", [None])[0], name)
 
     @property
@@ -313,7 +313,7 @@ class Blend(Certified, _BaseComposition):
         return [(name, weight, one._seal) for name, weight, one in each]
 
     def _state(self) -> str:
-        """The digest of all that predicts, as it is now."""
+        """Return the digest of all that predicts, as it is now."""
         own = {
             name: value
             for name, value in vars(self).items()
@@ -391,7 +391,7 @@ class _MemberPredictor:
     own: Any
 
     def contradictions(self, witness: Any, X: Any, y: Any) -> list[str]:
-        """Where the estimator predicts other than its witness says."""
+        """Tell where the estimator predicts other than its witness says."""
         return [] if self.own is None else list(self.own.contradictions(witness, X, y))
 
 
@@ -419,7 +419,7 @@ def _importances(one: Any) -> FloatArray | None:
 
 
 def members_of(model: Any) -> list[Any]:
-    """The estimators of a blend, fitted if it is; any other model alone."""
+    """Return the estimators of a blend, fitted if it is; any other model alone."""
     if not isinstance(model, Blend):
         return [model]
     # What is no estimator, such as the "drop" of scikit-learn, is refused by `fit`.
@@ -428,7 +428,7 @@ def members_of(model: Any) -> list[Any]:
 
 
 def answers(model: Any, X: Matrix) -> FloatArray:
-    """What is averaged: numbers, or the probability of each class."""
+    """Return what is averaged: numbers, or the probability of each class."""
     if not is_classifier(model):
         return np.asarray(model.predict(X))
     if hasattr(model, "predict_proba"):

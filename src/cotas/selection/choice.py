@@ -19,14 +19,14 @@ from cotas.words import again, say
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """A number as a table shows it; "–" where there is none."""
+    """Return a number as a table shows it; "–" where there is none."""
     if isinstance(value, float):
         return "–" if math.isnan(value) else f"{value:.{digits}g}"
     return str(value)
 
 
 def gap_in_words(gap: float) -> str:
-    """A relative gap, or "–" where there is none."""
+    """Return a relative gap, or "–" where there is none."""
     return "–" if math.isnan(gap) else f"{gap:.1e}"
 
 
@@ -41,7 +41,7 @@ class Told:
     _conclusions: Callable[[], list[str]]
 
     def __repr__(self) -> str:
-        """Columns are as wide as they need be, numbers to the right."""
+        """Return columns are as wide as they need be, numbers to the right."""
         names, rows = self._table()
         widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
         lines = [
@@ -63,7 +63,7 @@ class Told:
         )
 
     def _plain(self, *names: str) -> dict[str, Any]:
-        """Some attributes in plain Python types, None standing for NaN."""
+        """Return some attributes in plain Python types, None standing for NaN."""
         return {name: _without_nan(getattr(self, name)) for name in names}
 
 
@@ -105,13 +105,13 @@ class Judged(Told):
         return np.array([status == "MISSED tol" for status in self.status])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the models in plain Python types, ready for JSON (NaN as None)."""
+        """Return everything but the models in plain Python types, ready for JSON (NaN as None)."""
         names = ("training_loss", "validation_loss", "training_error", "validation_error", "gaps")
         plain = self._plain(*names, "status", "loss", "n_validation", "interrupted")
         return plain | {"certificates": [[c.to_dict() for c in each] for each in self.certificates]}
 
     def _figures(self, k: int) -> list[str]:
-        """The losses and errors of one value, as the table has them."""
+        """Return the losses and errors of one value, as the table has them."""
         four = (self.training_loss, self.validation_loss, self.training_error)
         return [f"{column[k]:.4f}" for column in (*four, self.validation_error)]
 
@@ -233,7 +233,7 @@ class Choice(Judged):
         return bool(self.regimes) and self.best_index in (0, len(self.values) - 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the models in plain Python types, ready for JSON (NaN as None)."""
+        """Return everything but the models in plain Python types, ready for JSON (NaN as None)."""
         values = [v if isinstance(v, Real | str | None) else str(v) for v in self.values]
         names = ("over", "best_index", "best_c", "safe", "ranking", "regret", "regimes", "by")
         arrays = ("c", "fold_losses", "loss_interval", "error_interval", "tightened", "seconds")

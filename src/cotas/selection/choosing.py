@@ -282,7 +282,7 @@ def _warn(result: Choice) -> None:
 
 
 def _refitted(plan: Plan, model: Any, standing: Standing) -> Any:
-    """The chosen value on all the data, as tightly as it was last fitted."""
+    """Return the chosen value on all the data, as tightly as it was last fitted."""
     best = plan.parameter.copy_with(model, standing.value)
     tightest = max(standing.fits, key=lambda fit: fit.tightened)
     if tightest.tightened:
@@ -330,7 +330,7 @@ def bound_for_future_rows(
     part: Part | None,
     goal: Goal,
 ) -> Certificate:
-    """The bound for the error of the chosen model, corrected for the choice, or why not."""
+    """Return the bound for the error of the chosen model, corrected for the choice, or why not."""
     classifies, measure = plan.measure.classifies, plan.measure
     if part is None:
         return no_certificate(OF_FOLDS)
@@ -387,7 +387,7 @@ class Plan:
 
 
 def standings_of(values: list[Any], found: dict[Key, Fit], n_parts: int) -> list[Standing]:
-    """The values that were fitted on all parts."""
+    """Return the values that were fitted on all parts."""
     groups = [
         (value, [found[p, k] for p in range(n_parts) if (p, k) in found])
         for k, value in enumerate(values)

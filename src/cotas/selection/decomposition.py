@@ -98,7 +98,7 @@ class BiasVariance(Told):
         return self.values[self.best_index]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain Python types, ready for JSON (NaN as None)."""
+        """Return everything in plain Python types, ready for JSON (NaN as None)."""
         arrays = ("bias_squared", "variance", "error", "remainder", "gaps", "noise", "status")
         values = [v if isinstance(v, int | float | str) else str(v) for v in self.values]
         plain = self._plain("over", *arrays, "repeats", "n_test", "interrupted")
@@ -217,7 +217,7 @@ def bias_variance(
 
 
 def _fit(fitter: Fitter, value: Any, part: Part) -> Fit:
-    """One value on one sample, with its certificates; how well it does is measured later."""
+    """Return one value on one sample, with its certificates; how well it does is measured later."""
     model = fitter.fresh()
     if value is not None:
         fitter.parameter.set(model, value)
@@ -261,7 +261,7 @@ def _decomposed(
 def _source(
     draw: Any, test: tuple[Matrix, Any] | None, seed: int
 ) -> tuple[Draw, tuple[Matrix, FloatArray]]:
-    """What gives the training samples, and the rows to measure on."""
+    """Return what gives the training samples, and the rows to measure on."""
     if callable(draw):
         rows = draw(np.random.default_rng([seed, 0])) if test is None else test
         return draw, (rows[0], np.asarray(rows[1], dtype=np.float64).ravel())

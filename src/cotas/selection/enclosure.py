@@ -72,7 +72,7 @@ def enclose(
 def optimal_scores(
     model: Any, certificates: Sequence[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
 ) -> Scores | None:
-    """The scores of the exact optimum on new rows, as far as the certificates know them."""
+    """Return the scores of the exact optimum on new rows, as far as the certificates know them."""
     if not certificates or not all(c.holds for c in certificates):
         return None
     if hasattr(model, "best_estimator_"):  # it has chosen too, and its choice could change
@@ -139,7 +139,7 @@ def _ridge(
 
 
 def _lengths_from(X: Matrix, centre: FloatArray, scale: FloatArray) -> FloatArray:
-    """‖(x − centre)/scale‖ of each row; no sparse row is filled for it."""
+    """Compute ‖(x − centre)/scale‖ of each row; no sparse row is filled for it."""
     if not sparse.issparse(X):
         return np.asarray(np.linalg.norm((np.asarray(X, np.float64) - centre) / scale, axis=1))
     scaled = X.multiply(1.0 / scale).tocsr()
@@ -179,7 +179,7 @@ def _of_votes(
     rows: tuple[Matrix, AnyArray],
     shares: FloatArray,
 ) -> Enclosure | None:
-    """What follows from the classes that the optimum provably shares, where pairs vote."""
+    """Return what follows from the classes that the optimum provably shares, where pairs vote."""
     if not isinstance(model, KernelClassifier) or model._optimal_scores(rows[0][:1]) is None:
         return None
     labels, certified = model.certified_predict(rows[0])

@@ -40,7 +40,7 @@ from cotas.stops import InterruptedWarning, Stop
 
 
 def has_prefixes(model: Any, parameter: Parameter) -> bool:
-    """Whether a run with fewer rounds is the beginning of one with more."""
+    """Tell whether a run with fewer rounds is the beginning of one with more."""
     last = final_step(model)
     if parameter.field is not None or "__" in parameter.path.removeprefix(_last_name(model)):
         return False
@@ -53,7 +53,7 @@ def has_prefixes(model: Any, parameter: Parameter) -> bool:
 
 
 def _has_rounds(model: Any) -> bool:
-    """Whether it is made of weak learners; LS-Boost on columns has none."""
+    """Tell whether it is made of weak learners; LS-Boost on columns has none."""
     on_columns = isinstance(model, StagewiseRegressor) and getattr(model, "weak_learner", 0) is None
     return isinstance(model, Boosted) and not on_columns
 
@@ -165,7 +165,7 @@ class Fitter:
         return warm and self.parameter.path == path_of_lam
 
     def fresh(self) -> Any:
-        """A model to be fitted: silent, and with one thread if it is not alone."""
+        """Return a model to be fitted: silent, and with one thread if it is not alone."""
         model, last = clone(self.model), inside(self.model)
         known = model.get_params(deep=True)
         changes: dict[str, Any] = {"progress": False}
@@ -176,7 +176,7 @@ class Fitter:
         return model.set_params(**{last + k: v for k, v in changes.items() if last + k in known})
 
     def as_given(self, model: Any) -> Any:
-        """A fitted model with those parameters put back that only served the fitting."""
+        """Return a fitted model with those parameters put back that only served the fitting."""
         last, known = inside(self.model), self.model.get_params(deep=True)
         names = [last + name for name in ("progress", "n_jobs", "warm_start")]
         return model.set_params(**{name: known[name] for name in names if name in known})
@@ -217,7 +217,7 @@ class Fitter:
         return found
 
     def tighter(self, fit: Fit, part: Part, level: int) -> Fit:
-        """The same value with a smaller gap to prove, and more time to do it.
+        """Return the same value with a smaller gap to prove, and more time to do it.
 
         It always begins where the first fit of this value ended, so that the result depends on
         the level alone and not on the way to it.
@@ -237,13 +237,13 @@ class Fitter:
         return replace(measured, tol=fit.tol, tightened=level, first=first)
 
     def tol_at(self, fit: Fit, level: int) -> float:
-        """The gap that a fit has to prove at this level."""
+        """Return the gap that a fit has to prove at this level."""
         model = (fit.first or fit).model
         tol = float(model.get_params(deep=True)[inside(model) + "tol"])
         return max(FINEST, tol * TIGHTER**level)
 
     def can_be_tighter(self, fit: Fit) -> bool:
-        """Whether it has a gap and a tol that can be lowered, and what for.
+        """Tell whether it has a gap and a tol that can be lowered, and what for.
 
         A gap that says nothing of the predictions is worth it only where it has missed its tol.
         """
@@ -270,7 +270,7 @@ class Fitter:
     def measured(
         self, value: Any, model: Any, part: Part, seconds: float, proved: Certificate | None = None
     ) -> Fit:
-        """How the fitted model does on both sides of the split, and what is proved of it."""
+        """Tell how the fitted model does on both sides of the split, and what is proved of it."""
         last = final_step(model)
         rows = seen_by_last(model, part.X)
         if proved is None:
@@ -289,19 +289,19 @@ class Fitter:
 
 
 def proof_of(model: Any, X: Matrix, part: Part) -> Certificate:
-    """The certificate of a fitted estimator; that of another library is proved now."""
+    """Return the certificate of a fitted estimator; that of another library is proved now."""
     if isinstance(model, Certified):
         return model.certificate_
     return certify(model, X, part.y, part.weights, max_time=FOR_FOREIGN_PROOFS)
 
 
 def tol_of(model: Any) -> float | None:
-    """The gap that the model has to prove; other libraries mean something else by `tol`."""
+    """Return the gap that the model has to prove; other libraries mean something else by `tol`."""
     return getattr(model, "tol", None) if isinstance(model, Certified) else None
 
 
 def apart(model: Any) -> Any:
-    """A copy that keeps what was fitted when the original is fitted again."""
+    """Return a copy that keeps what was fitted when the original is fitted again."""
     found = copy.copy(model)
     if isinstance(model, Pipeline):
         found.steps = [(name, apart(step)) for name, step in model.steps]
@@ -309,7 +309,7 @@ def apart(model: Any) -> Any:
 
 
 def weights_for(model: Any, weights: Any) -> dict[str, Any]:
-    """How the weights of the rows are handed to `fit`."""
+    """Tell how the weights of the rows are handed to `fit`."""
     if weights is None:
         return {}
     routed = sklearn.get_config()["enable_metadata_routing"]
@@ -319,7 +319,7 @@ def weights_for(model: Any, weights: Any) -> dict[str, Any]:
 
 
 def seen_by_last(model: Any, X: Matrix) -> Matrix:
-    """The rows as the last step sees them, in an array."""
+    """Return the rows as the last step sees them, in an array."""
     if isinstance(model, Pipeline):
         X = model[:-1].transform(X) if len(model) > 1 else X
         return seen_by_last(model[-1], X)
@@ -380,7 +380,7 @@ class Watch(Monitor):
 def fit_all(
     fitter: Fitter, values: Sequence[Any], parts: Sequence[Part], threads: int, watch: Watch
 ) -> dict[Key, Fit]:
-    """Every value on every part; those that were finished, if it was interrupted."""
+    """Return every value on every part; those that were finished, if it was interrupted."""
     together = len(values) if fitter.goes_by_prefixes else TOGETHER if fitter.starts_warm else 1
     starts = range(0, len(values), together)
     # All parts of the first values, then of the next: an early end leaves whole values.
@@ -418,7 +418,7 @@ def tighten_all(
 def gather(
     work: Callable[[Any], Any], tasks: Sequence[Any], threads: int, watch: Watch
 ) -> dict[Any, Any]:
-    """The results of the tasks that were finished."""
+    """Return the results of the tasks that were finished."""
     found = {}
 
     def one(task: Any) -> None:

@@ -103,7 +103,7 @@ class Subsample(NamedTuple):
 
 
 def in_turns(rows: IntArray, strata: AnyArray, random: np.random.RandomState) -> IntArray:
-    """Rows in a random order whose beginnings have the classes in the shares of the whole.
+    """Return rows in a random order whose beginnings have the classes in the shares of the whole.
 
     The first row of each class comes first, so that no beginning lacks one.
     """
@@ -281,7 +281,7 @@ class Halving:
         )
 
     def stages(self, settings: int) -> list[int]:
-        """How many rows each stage trains on, at most."""
+        """Tell how many rows each stage trains on, at most."""
         most = max(len(part.train) for part in self._few)
         few = max(0, int(math.log(max(1.0, most / FEWEST), SHARE)))
         count = min(few, math.ceil(math.log(max(1, settings), SHARE)))
@@ -353,7 +353,7 @@ class Halving:
 
 
 def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
-    """The mean of settings with these weights, which made such an error."""
+    """Return the mean of settings with these weights, which made such an error."""
     trials = [trial for trial, _ in used]
     # They are called as in the leaderboard, where each stands by itself.
     pairs = [(trial.label, trial.settled) for trial in trials]
@@ -374,13 +374,13 @@ def blended(used: Sequence[tuple[Trial, float]], error: float) -> Trial:
 
 
 def survivors(found: Sequence[Trial]) -> list[Trial]:
-    """The best third, and the best of each family: on more rows another one may be ahead."""
+    """Return the best third, and the best of each family: on more rows another one may be ahead."""
     first = math.ceil(len(found) / SHARE)
     return [*found[:first], *(trial for trial in leaders(found) if trial not in found[:first])]
 
 
 def leaders(found: Sequence[Trial]) -> list[Trial]:
-    """The best of each family, the best family first, of trials that are in order."""
+    """Return the best of each family, the best family first, of trials that are in order."""
     best: dict[str, Trial] = {}
     for trial in found:
         best.setdefault(trial.candidate.name, trial)
@@ -388,7 +388,7 @@ def leaders(found: Sequence[Trial]) -> list[Trial]:
 
 
 def _in_the_end(trial: Trial) -> list[Any]:
-    """The models to be judged by more parts: of boosted classes one with more rounds, too.
+    """Return the models to be judged by more parts: of boosted classes one with more rounds, too.
 
     Early stopping looks at probabilities, which are soon too sure; mistakes go on falling.
     """
@@ -399,7 +399,7 @@ def _in_the_end(trial: Trial) -> list[Any]:
 
 
 def _cost(trial: Trial) -> float:
-    """How much longer the finals take with a setting than the trial did for each part."""
+    """Tell how much longer the finals take with a setting than the trial did for each part."""
     if trial.rounds is None:
         return 1.0
     rounds = [int(model.n_estimators) for model in _in_the_end(trial)]
@@ -407,7 +407,7 @@ def _cost(trial: Trial) -> float:
 
 
 def stops_early(model: Any) -> bool:
-    """Whether a fit sets rows aside that tell when to stop."""
+    """Tell whether a fit sets rows aside that tell when to stop."""
     return bool(model.get_params(deep=False).get("early_stopping", False))
 
 
@@ -417,7 +417,7 @@ def _order(trial: Trial) -> float:
 
 
 def _hastened(model: Any, seconds: float) -> Any:
-    """A copy with a limit to its time, and without proofs that nobody will read."""
+    """Return a copy with a limit to its time, and without proofs that nobody will read."""
     known = model.get_params(deep=False)
     haste: dict[str, Any] = {"certify": False, "progress": False}
     if math.isfinite(seconds):
@@ -426,7 +426,7 @@ def _hastened(model: Any, seconds: float) -> Any:
 
 
 def _rounds(fitted: Sequence[Any]) -> int | None:
-    """How many rounds early stopping kept, the mean."""
+    """Tell how many rounds early stopping kept, the mean."""
     if not stops_early(fitted[0]):
         return None
     return round(np.mean([int(model.n_rounds_) for model in fitted]))
@@ -449,7 +449,7 @@ class Judge:
         self._groups = groups
 
     def answers(self, model: Any, X: Matrix) -> FloatArray:
-        """What a `Blend` would count: numbers, or probabilities of all the labels there are.
+        """Return what a `Blend` would count: numbers, or probabilities of all the labels there are.
 
         A label that the model was not shown has the probability zero.
         """
@@ -461,13 +461,13 @@ class Judge:
         return everywhere
 
     def error(self, answers: FloatArray, rows: IntArray) -> float:
-        """The share of mistakes, or the root of the mean square."""
+        """Return the share of mistakes, or the root of the mean square."""
         if self._labels is None:
             return float(np.sqrt(np.mean((answers - self._y[rows]) ** 2)))
         return float(np.mean(self._labels[answers.argmax(axis=1)] != self._y[rows]))
 
     def shares(self, rivals: Sequence[FloatArray], rows: IntArray) -> FloatArray:
-        """The weights of the mean of these answers that has the smallest sum of squares.
+        """Return the weights of the mean of these answers that has the smallest sum of squares.
 
         They are not negative and sum to one (Breiman 1996); most are zero. The squares are those of
         the numbers, or of the probabilities: Brier's score.
@@ -488,7 +488,7 @@ class Judge:
         return np.asarray(kept / kept.sum())
 
     def is_better(self, new: FloatArray, old: FloatArray, rows: IntArray) -> bool:
-        """Whether the squares of new answers are smaller by more than a standard error.
+        """Tell whether the squares of new answers are smaller by more than a standard error.
 
         A row that was answered several times counts once, and so do the rows of a group.
         """
@@ -498,13 +498,13 @@ class Judge:
         return bool(len(each) > 1 and each.mean() > each.std(ddof=1) / np.sqrt(len(each)))
 
     def squares(self, answers: FloatArray, rows: IntArray) -> FloatArray:
-        """The squared error of each answer, for classes Brier's score."""
+        """Return the squared error of each answer, for classes Brier's score."""
         if self._labels is not None:
             return brier_scores(self._truth(rows), answers)
         return np.asarray((answers - self._truth(rows)) ** 2)
 
     def _truth(self, rows: IntArray) -> FloatArray:
-        """The numbers, or a one in the column of the label."""
+        """Return the numbers, or a one in the column of the label."""
         if self._labels is None:
             return self._y[rows].astype(np.float64)
         return np.asarray(self._y[rows][:, None] == self._labels, dtype=np.float64)

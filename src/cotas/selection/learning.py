@@ -52,7 +52,7 @@ class LearningCurves(Judged):
     sizes: IntArray
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain Python types, ready for JSON (NaN as None)."""
+        """Return everything in plain Python types, ready for JSON (NaN as None)."""
         return super().to_dict() | self._plain("sizes")
 
     def _title(self) -> str:
@@ -172,7 +172,7 @@ def _collected(
 
 
 def _counts(sizes: Any, most: int) -> list[int]:
-    """Numbers of rows, rising, each once."""
+    """Return numbers of rows, rising, each once."""
     given = list(np.ravel(sizes)) if not isinstance(sizes, str) else []
     if not given:
         raise ValueError("sizes is empty: give numbers of rows, or shares such as 0.5.")
@@ -206,7 +206,7 @@ def _order(y: AnyArray, by_class: bool, random: np.random.RandomState) -> IntArr
 
 
 def _first(model: Any, part: Part, chosen: IntArray) -> Part:
-    """The part with some of its training rows."""
+    """Return the part with some of its training rows."""
     chosen = np.sort(chosen)
     X, y = _safe_split(model, part.X, part.y, chosen)
     X_val = part.X_val

@@ -45,17 +45,17 @@ def check_estimator(model: Any) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """A real number; True and False are none."""
+    """Return a real number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: Any) -> bool:
-    """A whole number, as its type says."""
+    """Return a whole number, as its type says."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def final_step(model: Any) -> Any:
-    """The estimator at the end of a pipeline, or the model itself."""
+    """Return the estimator at the end of a pipeline, or the model itself."""
     return final_step(model[-1]) if isinstance(model, Pipeline) else model
 
 
@@ -80,19 +80,19 @@ class Parameter:
         return self.field or self.path.rpartition("__")[2]
 
     def set(self, model: Any, value: Any) -> Any:
-        """The same model, with this value."""
+        """Return the same model, with this value."""
         if self.field is None:
             return model.set_params(**{self.path: value})
         kernel = model.get_params(deep=True)[self.path]
         return model.set_params(**{self.path: _with_field(kernel, self.field, value)})
 
     def copy_with(self, model: Any, value: Any) -> Any:
-        """A new model, not fitted, with this value."""
+        """Return a new model, not fitted, with this value."""
         return self.set(clone(model), value)
 
 
 def find_parameter(model: Any, over: Any) -> Parameter:
-    """Where the parameter is: of the model, of a step of a pipeline, or of a kernel."""
+    """Tell where the parameter is: of the model, of a step of a pipeline, or of a kernel."""
     if not isinstance(over, str):
         raise TypeError(f"over must be the name of a parameter, such as 'lam', not {over!r}.")
     known = model.get_params(deep=True)
@@ -112,7 +112,7 @@ def find_parameter(model: Any, over: Any) -> Parameter:
 
 
 def inside(model: Any) -> str:
-    """What stands before the parameters of the last step."""
+    """Return what stands before the parameters of the last step."""
     if not isinstance(model, Pipeline):
         return ""
     name, last = model.steps[-1]
@@ -164,7 +164,7 @@ def in_order(
 
 
 def read_values(values: Any, parameter: Parameter) -> list[Any]:
-    """The values, each once, in the order given."""
+    """Return the values, each once, in the order given."""
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
         raise TypeError(f"values must be a sequence of values for {parameter.over}: {values!r}.")
     found: list[Any] = []
@@ -184,7 +184,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def default_values(model: Any, parameter: Parameter, X: Matrix, y: Any) -> list[Any]:
-    """A grid, where one is known to make sense."""
+    """Return a grid, where one is known to make sense."""
     if parameter.name in ("n_estimators", "max_iter") and parameter.field is None:
         most = int(model.get_params(deep=True)[parameter.path])
         return sorted({max(1, round(most * 2.0**-k)) for k in range(9)})

@@ -71,7 +71,7 @@ class Standing:
 def what_fits_made(
     standings: Sequence[Standing], measure: Yardstick, parts: Sequence[Part], interrupted: bool
 ) -> dict[str, Any]:
-    """The attributes that are `Judged`."""
+    """Return the attributes that are `Judged`."""
     figures = np.array([standing.figures(measure) for standing in standings])
     return {
         "training_loss": figures[:, 0],
@@ -148,7 +148,7 @@ def in_words(
     missed: Sequence[bool],
     gaps: Sequence[float],
 ) -> tuple[bool | None, str]:
-    """Whether the ranking is safe given the gaps (None: not known), and that in a sentence."""
+    """Tell whether the ranking is safe given the gaps (None: not known), and that in a sentence."""
     if len(values) == 1:
         return True, say("There is one value only, hence nothing to rank.")
     measure = say("validation loss") if by == "loss" else say("validation error")

@@ -93,7 +93,7 @@ def read_rows(X: Matrix, y: Any, weights: Any, classifies: bool, groups: Any = N
 def split(
     model: Any, rows: CheckedRows, validation: Any, folds: Any, stratify: bool, random_state: Any
 ) -> list[Part]:
-    """One part for a fraction or for given validation data, one for each fold."""
+    """Return one part for a fraction or for given validation data, one for each fold."""
     if validation is not None and folds is not None:
         raise ValueError("Give validation or folds, not both.")
     if folds is None and isinstance(validation, tuple | list):
@@ -163,7 +163,7 @@ def _indices(
 def _of_groups(
     rows: CheckedRows, validation: Any, folds: Any, stratify: bool, random_state: Any
 ) -> Iterable[tuple[IntArray, IntArray]]:
-    """One split or several, with each group on one side."""
+    """Return one split or several, with each group on one side."""
     groups = np.asarray(rows.groups)
     if groups.shape != (rows.count,):
         raise ValueError(f"groups has the shape {groups.shape} for {rows.count} rows.")
@@ -239,5 +239,5 @@ def _fold_splitter(rows: CheckedRows, folds: int, stratify: bool, random_state: 
 
 
 def take(X: Matrix, rows: IntArray) -> Matrix:
-    """Some rows of a table of any kind."""
+    """Return some rows of a table of any kind."""
     return _safe_indexing(X, rows)

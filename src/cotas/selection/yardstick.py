@@ -60,7 +60,7 @@ class Yardstick:
         return Counted(-float(self.scorer(model, X, y, **extra)), float(shares @ errors), 1.0)
 
     def rows(self, model: Any, X: Matrix, y: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """The loss of each row, and whether it is wrong or the square of what is missing."""
+        """Return the loss of each row, and whether it is wrong or the square of what is missing."""
         named = self.row_loss is None and self.scorer is None
         if named and self.loss == "hinge":
             scores = np.asarray(model.decision_function(X), dtype=np.float64)
@@ -94,7 +94,7 @@ class Yardstick:
         return found
 
     def error(self, mean: float) -> float:
-        """The error, from the mean of what it is made of."""
+        """Return the error, from the mean of what it is made of."""
         return mean if self.classifies else float(np.sqrt(mean))
 
 
@@ -133,7 +133,7 @@ def default_loss(model: Any, n_classes: int) -> str:
 
 
 def shares_of(n: int, weights: FloatArray | None) -> FloatArray:
-    """Weights that sum to one."""
+    """Return weights that sum to one."""
     if weights is None:
         return np.full(n, 1.0 / n)
     total = float(weights.sum())
@@ -154,19 +154,19 @@ def hinge_of_machines(scores: FloatArray, codes: AnyArray) -> FloatArray:
 
 
 def own(scores: FloatArray, codes: AnyArray) -> FloatArray:
-    """The score of the class that each row belongs to."""
+    """Return the score of the class that each row belongs to."""
     return np.asarray(np.take_along_axis(scores, codes[:, None], axis=1)[:, 0])
 
 
 def best_other(scores: FloatArray, codes: AnyArray) -> FloatArray:
-    """The largest score of the other classes."""
+    """Return the largest score of the other classes."""
     others = scores.copy()
     np.put_along_axis(others, codes[:, None], -np.inf, axis=1)
     return np.asarray(others.max(axis=1))
 
 
 def _predicted(model: Any, X: Matrix, scores: FloatArray) -> AnyArray:
-    """The class of each row; from the scores, if that is how the model finds it."""
+    """Return the class of each row; from the scores, if that is how the model finds it."""
     votes = scores.ndim > 1 and getattr(final_step(model), "multiclass", "") == "ovo"
     if votes or not isinstance(final_step(model), LinearClassifier | KernelClassifier):
         return np.asarray(model.predict(X))
@@ -175,5 +175,5 @@ def _predicted(model: Any, X: Matrix, scores: FloatArray) -> AnyArray:
 
 
 def _by_row(values: FloatArray) -> FloatArray:
-    """The mean over the targets, where there are several."""
+    """Return the mean over the targets, where there are several."""
     return values if values.ndim == 1 else np.asarray(values.mean(axis=1))

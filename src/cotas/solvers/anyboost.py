@@ -31,7 +31,7 @@ NO_FARTHER = "−⟨∇H(F), f − F⟩ ≤ 0: no learner found is farther down 
 
 
 def cost_of(cost: Loss, y: FloatArray, s: FloatArray, F: FloatArray) -> float:
-    """H(F)"""
+    """Compute H(F)"""
     with np.errstate(over="ignore"):
         return float(s @ cost.value(y * F))
 
@@ -151,7 +151,7 @@ def convex_anyboost(
 
 
 def _learn(weak: WeakLearner, direction: FloatArray, s: FloatArray, target: str) -> Fitted:
-    """f = ±1 with a large −⟨∇H(F), f⟩."""
+    """Compute f = ±1 with a large −⟨∇H(F), f⟩."""
     return weak.edge(direction) if target == "sign" else weak.gradient_sign(direction, s)
 
 
@@ -163,7 +163,7 @@ def _line_search(
     d: FloatArray,
     longest: float | None,
 ) -> float:
-    """Where the slope of the convex function H(F + t·d) changes sign on 0 ≤ t ≤ longest."""
+    """Tell where the slope of the convex function H(F + t·d) changes sign on 0 ≤ t ≤ longest."""
 
     def slope(t: float) -> float:
         direction, _ = descent(cost, y, s, F + t * d)

@@ -14,7 +14,7 @@ from cotas.solvers.losses import SMOOTH, curvature, slope
 
 
 def best_bias(scores: FloatArray, positive: BoolArray, weights: FloatArray | None) -> float:
-    """The θ₀ with the least mean hinge loss, θ being fixed.
+    """Return the θ₀ with the least mean hinge loss, θ being fixed.
 
         min over θ₀ of  Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀))
 
@@ -57,7 +57,7 @@ def best_bias_of_numbers(residuals: FloatArray, weights: FloatArray, epsilon: fl
 def best_smooth_bias(
     scores: FloatArray, positive: BoolArray, weights: FloatArray, loss: MarginLoss
 ) -> float:
-    """The θ₀ with the least mean loss, θ being fixed, for a loss with a slope everywhere.
+    """Return the θ₀ with the least mean loss, θ being fixed, for a loss with a slope everywhere.
 
     The slope of Σ sᵢ ℓ(yᵢ(θ·xᵢ + θ₀)) in θ₀ never falls: its root is found by Newton's method.
     Departures: a step that leaves what is known to hold the root, or does not halve the step
@@ -74,7 +74,7 @@ def best_smooth_bias(
 
 @loop
 def _root(loss: Any, signs: FloatArray, weights: FloatArray, scores: FloatArray) -> float:
-    """Where the slope in θ₀ changes its sign; zero if that is nowhere among the numbers."""
+    """Tell where the slope in θ₀ changes its sign; zero if that is nowhere among the numbers."""
     reach = 0.0
     for score in scores:
         reach = max(reach, abs(score))

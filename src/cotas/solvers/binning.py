@@ -53,7 +53,7 @@ class Scale(NamedTuple):
 
 
 def midpoints(distinct: FloatArray) -> FloatArray:
-    """Numbers t with a ≤ t < b for each pair of neighbours a < b, halfway where that exists.
+    """Return numbers t with a ≤ t < b for each pair of neighbours a < b, halfway where that exists.
 
     Of a table, along its rows.
 
@@ -99,13 +99,13 @@ def edges_of_few(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray]]
 
 
 def _runs(values: FloatArray, chosen: BoolArray) -> list[FloatArray]:
-    """The chosen values of each row, as views of one array."""
+    """Return the chosen values of each row, as views of one array."""
     flat, ends = values[chosen], np.cumsum(chosen.sum(axis=1)).tolist()
     return [flat[a:b] for a, b in pairwise([0, *ends])]
 
 
 def categories(values: AnyArray, name: int) -> FloatArray:
-    """The categories of a column, which must leave a code for the unknown."""
+    """Return the categories of a column, which must leave a code for the unknown."""
     found = np.unique(values[~np.isnan(values)]).astype(np.float64)
     if len(found) >= MOST_BINS:
         raise ValueError(
@@ -222,7 +222,7 @@ def make_bins(
 def _choose_edges(
     X: Matrix, used: IntArray | None, categorical: BoolArray, each: Each
 ) -> tuple[list[FloatArray], list[FloatArray | None]]:
-    """The ends of the bins of each feature, and its values where the sample shows few."""
+    """Return the ends of the bins of each feature, and its values where the sample shows few."""
     rows = used if used is not None else slice(None)
     n = X.shape[0] if used is None else len(used)
     step = max(1, -(-n // SAMPLE))
@@ -243,7 +243,7 @@ def _choose_edges(
 
 
 def numeric_edges(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray | None]]:
-    """The ends of the bins of each of these rows, and its values where they are few."""
+    """Return the ends of the bins of each of these rows, and its values where they are few."""
     if columns.shape[1] < MOST_BINS:
         few = edges_of_few(columns)
         return few[0], [*few[1]]
@@ -255,7 +255,7 @@ def numeric_edges(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray 
 
 
 def _columns(X: Matrix, rows: Any, first: int, last: int) -> AnyArray:
-    """Some columns of X on some rows, each of them contiguous."""
+    """Return some columns of X on some rows, each of them contiguous."""
     block = X[:, first:last]
     return np.ascontiguousarray((block if rows is None else block[rows]).T)
 
@@ -287,11 +287,11 @@ class Coding:
             _fill(self.values, values)
 
     def sizes(self) -> IntArray:
-        """How many bins each feature has for its values."""
+        """Tell how many bins each feature has for its values."""
         return np.asarray(self.n_edges + ~self.categorical, dtype=np.int32)
 
     def too_many(self) -> BoolArray:
-        """The features with missing values and no code left for them."""
+        """Return the features with missing values and no code left for them."""
         return np.asarray(self.missing & (self.sizes() == MOST_BINS))
 
     def run_all(self, each: Each) -> None:

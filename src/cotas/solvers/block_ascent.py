@@ -43,7 +43,7 @@ OUT_OF_REACH = 1e30  # as a slope: of a row that cannot move
 
 
 def single(n: int) -> Any:
-    """The precision to begin with: single, unless there are few rows."""
+    """Return the precision to begin with: single, unless there are few rows."""
     return torch.float64 if n <= ALWAYS_DOUBLE else torch.float32
 
 
@@ -66,7 +66,7 @@ class Box(NamedTuple):
         return cls(stacked("y"), stacked("low"), stacked("high"), lams, duals[0].free_bias)
 
     def biases(self, F: Any) -> Any:
-        """The bias with the least loss, of each machine."""
+        """Return the bias with the least loss, of each machine."""
         if not self.free_bias:
             return torch.zeros_like(self.lams)
         corners, order = torch.sort(-F, dim=1, stable=True)
@@ -77,7 +77,7 @@ class Box(NamedTuple):
         return torch.gather(corners, 1, at)
 
     def gaps(self, a: Any, F: Any) -> list[float]:
-        """(P − D)/P of each machine, by the F at hand and the best bias for it."""
+        """Compute (P − D)/P of each machine, by the F at hand and the best bias for it."""
         left = -F - self.biases(F)
         losses = torch.maximum(self.high * left, self.low * left).sum(dim=1, keepdim=True)
         primal = self.lams * (losses + 0.5 * (a * (F + self.y)).sum(dim=1, keepdim=True))
@@ -85,7 +85,7 @@ class Box(NamedTuple):
         return [float(g) for g in (gap / primal.clamp(min=1e-300)).ravel().tolist()]
 
     def feasible(self, a: Any) -> Any:
-        """a moved into the box, the heavier side scaled down where the bias asks for it."""
+        """Compute a moved into the box, the heavier side scaled down where the bias asks for it."""
         a = torch.minimum(torch.maximum(a, self.low), self.high)
         if not self.free_bias:
             return a
@@ -128,7 +128,7 @@ class Ascent:
         self.look()
 
     def improve(self, tol: float) -> bool:
-        """Some rounds of all the machines that are not done; False if nothing moved."""
+        """Return some rounds of all the machines that are not done; False if nothing moved."""
         near, moved = self._near(), False
         worst = max(self.gaps[c] for c in self.live)
         least = ROUNDS_NEAR if worst <= NEAR * tol else ROUNDS
@@ -147,7 +147,7 @@ class Ascent:
         return moved
 
     def _near(self) -> Near:
-        """The rows and the machines that take part."""
+        """Return the rows and the machines that take part."""
         rows = torch.arange(self.n, device=self.a.device) if self.active is None else self.active
         live = torch.tensor(self.live, device=self.a.device)
         at = live[:, None], rows[None, :]
@@ -197,7 +197,7 @@ class Ascent:
             self.F[c] += exact.times(exact.take(moved), self.a[c, moved].unsqueeze(1))[:, 0]
 
     def use_double_precision(self) -> bool:
-        """Rows in double precision from now on; False if they are already."""
+        """Return rows in double precision from now on; False if they are already."""
         if self.rows.dtype is torch.float64:
             return False
         self.bring_up_to_date()
@@ -246,7 +246,7 @@ class OneMachine:
         return self.ascent.gaps[self.c] * (1.0 if self.exact else CAUTION)
 
     def improve(self, share: float = 1.0) -> bool:
-        """Some rounds of all the machines that are not done; False if nothing moved."""
+        """Return some rounds of all the machines that are not done; False if nothing moved."""
         ascent, aim = self.ascent, self.tol / CAUTION
         others = [c for c in range(ascent.machines) if c != self.c and ascent.gaps[c] > aim]
         ascent.live = [self.c, *others]
@@ -272,7 +272,7 @@ class OneMachine:
         ascent.look()
 
     def use_double_precision(self) -> bool:
-        """Rows in double precision from now on; False if they are already."""
+        """Return rows in double precision from now on; False if they are already."""
         return self.ascent.use_double_precision()
 
 
@@ -351,7 +351,7 @@ def climb(K: Any, W: Any, a: Any, box: Box, F: Any) -> Any:
 
 
 def settled(a: Any, F: Any, low: Any, high: Any, free_bias: bool) -> Any:
-    """−1 for a row that rests at its lower bound, +1 at its upper one, 0 for all others.
+    """Compute −1 for a row that rests at its lower bound, +1 at its upper one, 0 for all others.
 
     The rule of `smo.py`, for several machines.
     """

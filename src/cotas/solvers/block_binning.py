@@ -99,7 +99,7 @@ class LookAtColumns:
 
 
 def _gaps(X: AnyArray) -> IntArray:
-    """The columns with missing values; where the sum is a number there are none."""
+    """Return the columns with missing values; where the sum is a number there are none."""
     with np.errstate(all="ignore"):
         if not np.isnan(X.sum(dtype=np.float64)):
             return np.empty(0, dtype=np.int64)
@@ -128,7 +128,7 @@ class Coder:
 
     @classmethod
     def of(cls, seen: ColumnsSeen, categorical: BoolArray) -> Self:
-        """The bins of the sample, as `make_bins` chooses them."""
+        """Return the bins of the sample, as `make_bins` chooses them."""
         d = len(categorical)
         missing = categorical.copy()
         missing[np.asarray(seen.missing[0], dtype=np.int64)] = True
@@ -159,11 +159,11 @@ class Coder:
         return int(min(self.sizes.max(initial=0) + 1, MOST_BINS))
 
     def categories(self) -> Categories:
-        """What evaluation needs to know of the categorical features."""
+        """Return what evaluation needs to know of the categorical features."""
         return list_categories(self.scale)
 
     def coded(self, X: Matrix) -> Matrix:
-        """A byte for each value, the bytes of a column lying together.
+        """Return a byte for each value, the bytes of a column lying together.
 
         Sparse rows stay as they are where these would be more bytes than they have.
         """
@@ -174,7 +174,7 @@ class Coder:
         return np.concatenate([self.codes(rows) for _, rows in dense_parts(X)], axis=1).T
 
     def codes(self, X: AnyArray) -> AnyArray:
-        """The codes of dense rows, column by column."""
+        """Return the codes of dense rows, column by column."""
         coding = Coding(X, self.scale.edges, [None] * self.n_features, self.scale.categorical)
         coding.run_all(map)
         return coding.codes
@@ -195,7 +195,7 @@ class Coder:
         )
 
     def rows(self, X: Matrix) -> CodedRows | SparseRows:
-        """What trees are grown on, of rows that have been coded."""
+        """Return what trees are grown on, of rows that have been coded."""
         return SparseRows(X, self) if sparse.issparse(X) else CodedRows(X, self)
 
     def routes(self, trees: Trees, t: int, nodes: slice) -> AnyArray:
@@ -235,7 +235,7 @@ class CodedRows:
             out += (coefficient * trees.value[t])[self.nodes(trees, t, depth)]
 
     def nodes(self, trees: Trees, t: int, level: int) -> AnyArray:
-        """The node of a level of tree t that each row comes to."""
+        """Return the node of a level of tree t that each row comes to."""
         node = np.zeros(self.n_rows, dtype=np.uint8)
         for above in range(level):
             nodes = slice(2**above - 1, 2 ** (above + 1) - 1)
@@ -267,7 +267,7 @@ class SparseRows:
             add_trees(rows, trees, coefficients, known, out[span])
 
     def nodes(self, trees: Trees, t: int, level: int) -> AnyArray:
-        """The node of a level of tree t that each row comes to."""
+        """Return the node of a level of tree t that each row comes to."""
         leaves = np.zeros(self.n_rows, dtype=np.int64)
         for span, rows in dense_parts(self.X) if level else ():
             find_leaves(rows, trees, t, self.categories, leaves[span])
@@ -275,13 +275,13 @@ class SparseRows:
         return np.asarray(leaves >> (depth - level), dtype=np.uint8)
 
     def parts(self) -> Iterator[tuple[slice, AnyArray]]:
-        """Some rows at a time with their codes."""
+        """Yield some rows at a time with their codes."""
         for span, rows in dense_parts(self.X):
             yield span, self.coder.codes(rows)
 
 
 def _dense_columns(rows: Sequence[Matrix], first: int, last: int) -> AnyArray:
-    """Some columns of the sample, each of them contiguous."""
+    """Return some columns of the sample, each of them contiguous."""
     parts = [part[:, first:last] for part in rows]
     dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
     return np.ascontiguousarray(np.concatenate(dense).T)

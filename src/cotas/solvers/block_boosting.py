@@ -83,7 +83,7 @@ class BlockExponential:
         return float(f.wrong()) / self.total
 
     def judged(self, f: Leaves) -> tuple[float, float, float]:
-        """Σ wyf/Σ w, the weighted error of the sign of f, and the largest |f|."""
+        """Compute Σ wyf/Σ w, the weighted error of the sign of f, and the largest |f|."""
         edge = float(f.value @ (f.parts.real - f.parts.imag)) / self.total
         return edge, self.error(f.sign()), float(np.abs(f.value).max())
 
@@ -92,7 +92,7 @@ class BlockVotes(BlockExponential):
     """Stands for `ClassVotes`."""
 
     def named(self, weak: WeakLearner) -> Named:
-        """The class that a learner names in each leaf, with what each class weighs there."""
+        """Return the class that a learner names in each leaf, with what each class weighs there."""
         return weak.name(self.rounds, None, self.n_classes)  # type: ignore[arg-type]
 
     def error(self, f: Named) -> float:
@@ -165,11 +165,11 @@ class BlockLikelihood:
         self.rounds.adopt(found)
 
     def kept(self, f: Leaves) -> Leaves:
-        """A function, which no other one overwrites."""
+        """Return a function, which no other one overwrites."""
         return f
 
     def targets(self, *of: Any) -> tuple[Target, None, float]:
-        """What trees are fitted to, and the largest value that a leaf may have.
+        """Return what trees are fitted to, and the largest value that a leaf may have.
 
         `of` is the class, where there are several, and whether z is clipped.
         """
@@ -180,7 +180,7 @@ class BlockLikelihood:
     def step(
         self, f: Leaves | Sequence[Leaves], a: float, safeguard: bool
     ) -> tuple[float, float, float]:
-        """F ← F + a·f, or a part of it: the step taken, −⟨∇H, f⟩ and the weighted error."""
+        """Compute F ← F + a·f, or a part of it: the step taken, −⟨∇H, f⟩ and the weighted error."""
         trees = (f.tree,) if isinstance(f, Leaves) else tuple(one.tree for one in f)
         edge = 0.0
         for _ in range(HALVINGS):
@@ -226,12 +226,12 @@ class BlockResiduals:
         self.rounds.adopt(found)
 
     def fit(self, weak: WeakLearner) -> Fitted:
-        """A function with a small Σ s(r − f)²."""
+        """Return a function with a small Σ s(r − f)²."""
         target: Any = Target(self.rounds, RESIDUAL)
         return weak.least_squares(target, target)
 
     def left(self, f: Leaves) -> float:
-        """Σ ½s(r − f)², from the sums over the leaves."""
+        """Compute Σ ½s(r − f)², from the sums over the leaves."""
         value = f.value
         return self.loss - float(value @ f.parts.real - 0.5 * value**2 @ f.parts.imag)
 

@@ -50,18 +50,18 @@ class Sum(NamedTuple):
     coefficients: FloatArray
 
     def and_then(self, trees: tuple[Trees, ...], a: float) -> Sum:
-        """The model with one more round."""
+        """Return the model with one more round."""
         if not len(self.coefficients):
             return self._replace(trees=trees, coefficients=np.array([a]))
         joined = tuple(join_trees(pair) for pair in zip(self.trees, trees, strict=True))
         return self._replace(trees=joined, coefficients=np.append(self.coefficients, a))
 
     def values(self, rows: Rows, n_functions: int) -> FloatArray:
-        """F of each function, in these rows."""
+        """Compute F of each function, in these rows."""
         return self.beyond(0, np.full((n_functions, rows.n_rows), self.constant), rows)
 
     def beyond(self, rounds: int, F: FloatArray, rows: Rows) -> FloatArray:
-        """F, that has the first rounds already, with the others added in their order."""
+        """Compute F, that has the first rounds already, with the others added in their order."""
         for trees, out in zip(self.trees, F, strict=False):
             rows.add(trees.after(rounds), self.coefficients[rounds:], out)
         return F
@@ -80,7 +80,7 @@ class Remembered:
         return Remembered, (0,)
 
     def values(self, model: Sum, start: int, rows: Rows, n_functions: int) -> FloatArray:
-        """F of the block that begins so, by the model; an array of the caller's."""
+        """Compute F of the block that begins so, by the model; an array of the caller's."""
         rounds, known = self.kept.get(start, (0, None))
         if known is None:
             F = model.values(rows, n_functions)
@@ -138,14 +138,14 @@ class Asked:
         return whole
 
     def _nodes(self, rows: Rows) -> AnyArray:
-        """The node of each row."""
+        """Return the node of each row."""
         if self.tree is None:
             return np.zeros(rows.n_rows, dtype=np.uint8)
         return rows.nodes(self.tree, 0, self.level)
 
 
 def _by_sign(s: FloatArray) -> AnyArray:
-    """The positive ones, and as the imaginary part the others without their sign."""
+    """Return the positive ones, and as the imaginary part the others without their sign."""
     return np.asarray(np.maximum(s, 0.0) + 1j * np.maximum(-s, 0.0))
 
 
@@ -193,7 +193,7 @@ class BlockRounds:
         self.expected = quantities if size <= LARGEST_LEVEL else ()
 
     def look(self, cost: Cost, trees: tuple[Trees, ...] = (), a: float = 0.0) -> Looked:
-        """What the blocks say after F ← F + a·f, which is not yet the model."""
+        """Return what the blocks say after F ← F + a·f, which is not yet the model."""
         asked = Asked(self.expected) if self.expected else None
         seen, found = self._pass(cost, trees, a, asked)
         roots = dict(zip(self.expected, found if asked else (), strict=True))
@@ -244,12 +244,12 @@ class Leaves(NamedTuple):
         return np.asarray(self.tree.value[0])
 
     def wrong(self) -> float:
-        """Σ w|f| over the rows where f has the other sign, of ±w."""
+        """Compute Σ w|f| over the rows where f has the other sign, of ±w."""
         value = self.value
         return float(np.abs(value) @ np.where(value > 0, self.parts.imag, self.parts.real))
 
     def sign(self) -> Self:
-        """The sign of the function."""
+        """Return the sign of the function."""
         return self._replace(tree=self.tree._replace(value=np.sign(self.tree.value)))
 
 
@@ -309,7 +309,7 @@ class BlockGrower(Grower):
     def grow_on(
         self, kind: Any, target: Target, converted: Callable[[AnyArray], AnyArray]
     ) -> tuple[Trees, AnyArray]:
-        """A tree without values, and the sums over its leaves as they came from the blocks.
+        """Return a tree without values, and the sums over its leaves as they came from the blocks.
 
         `converted` makes of such sums those that the criterion compares.
         """
@@ -376,15 +376,15 @@ SIGNED = Quantity("signed")
 
 
 def votes_of(n_classes: int) -> tuple[Quantity, ...]:
-    """The weights of the rows of each class."""
+    """Return the weights of the rows of each class."""
     return tuple(Quantity("votes", k) for k in range(n_classes))
 
 
 def _signed(parts: AnyArray) -> AnyArray:
-    """Σ ±w"""
+    """Compute Σ ±w"""
     return np.asarray(parts.real - parts.imag)
 
 
 def _both(parts: AnyArray) -> AnyArray:
-    """Σ ±w + i·Σ w"""
+    """Compute Σ ±w + i·Σ w"""
     return np.asarray((parts.real - parts.imag) + 1j * (parts.real + parts.imag))

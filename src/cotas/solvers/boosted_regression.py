@@ -23,7 +23,7 @@ class SquaredError(NamedTuple):
     name: str = "squared"
 
     def value(self, r: FloatArray) -> FloatArray:
-        """½r²"""
+        """Compute ½r²"""
         return np.asarray(0.5 * r * r)
 
     def constant(self, y: FloatArray, s: FloatArray) -> float:
@@ -32,11 +32,11 @@ class SquaredError(NamedTuple):
         return float(np.clip(s @ y / s.sum(), used.min(), used.max()))
 
     def total(self, r: FloatArray, s: FloatArray, equal: bool) -> float:
-        """Σ sᵢℓ(rᵢ); `equal` if all sᵢ are the same."""
+        """Compute Σ sᵢℓ(rᵢ); `equal` if all sᵢ are the same."""
         return 0.5 * (float(s[0]) * float(r @ r) if equal else float(s @ (r * r)))
 
     def fit(self, weak: WeakLearner, r: FloatArray, s: FloatArray, equal: bool) -> Fitted:
-        """A function with a small Σ sᵢℓ(rᵢ − f(xᵢ))."""
+        """Return a function with a small Σ sᵢℓ(rᵢ − f(xᵢ))."""
         return weak.least_squares(s * r, s, equal=equal and len(r) <= MOST_COUNTED)
 
 
@@ -46,19 +46,19 @@ class AbsoluteError(NamedTuple):
     name: str = "absolute"
 
     def value(self, r: FloatArray) -> FloatArray:
-        """|r|"""
+        """Compute |r|"""
         return np.abs(r)
 
     def constant(self, y: FloatArray, s: FloatArray) -> float:
-        """The number with the smallest Σ sᵢℓ(yᵢ − it)."""
+        """Return the number with the smallest Σ sᵢℓ(yᵢ − it)."""
         return weighted_median(y, s)
 
     def total(self, r: FloatArray, s: FloatArray, equal: bool) -> float:
-        """Σ sᵢℓ(rᵢ)"""
+        """Compute Σ sᵢℓ(rᵢ)"""
         return float(s @ np.abs(r))
 
     def fit(self, weak: WeakLearner, r: FloatArray, s: FloatArray, equal: bool) -> Fitted:
-        """A function with a small Σ sᵢℓ(rᵢ − f(xᵢ))."""
+        """Return a function with a small Σ sᵢℓ(rᵢ − f(xᵢ))."""
         return weak.least_absolute(r, s)
 
 
@@ -78,11 +78,11 @@ class Residuals:
         return self.error.total(r, self.s, self.equal)
 
     def fit(self, weak: WeakLearner) -> Fitted:
-        """A function with a small Σ sℓ(r − f)."""
+        """Return a function with a small Σ sℓ(r − f)."""
         return self.error.fit(weak, self.r, self.s, self.equal)
 
     def left(self, f: FloatArray) -> float:
-        """Σ sℓ(r − f)"""
+        """Compute Σ sℓ(r − f)"""
         return self._loss(np.subtract(self.r, f, out=self.room))
 
     def advance(self, f: FloatArray, a: float) -> None:

@@ -47,7 +47,7 @@ class NothingLeft(Exception):  # not an error: the theory ends the run
 
 
 def step_of(steps: Steps, m: int) -> float:
-    """The step of round m."""
+    """Return the step of round m."""
     if callable(steps):
         return float(steps(m))
     if isinstance(steps, int | float):
@@ -58,12 +58,12 @@ def step_of(steps: Steps, m: int) -> float:
 
 
 def slowed(steps: Steps, rate: float) -> Steps:
-    """The same steps, each multiplied by the rate."""
+    """Return the same steps, each multiplied by the rate."""
     return steps if rate == 1.0 else lambda m: rate * step_of(steps, m)
 
 
 def best_step(error: float) -> float:
-    """½ ln((1−err)/err), the step that minimizes J(F + cf) (Theorem 1.1.5).
+    """Compute ½ ln((1−err)/err), the step that minimizes J(F + cf) (Theorem 1.1.5).
 
     >>> best_step(0.5)
     0.0
@@ -146,7 +146,7 @@ def gentleboost(
 def _exponential_round(
     weights: ExponentialWeights, learner: Any, f: FloatArray, steps: Steps, m: int
 ) -> Round:
-    """F ← F + step·f for a real f, with what is known of it."""
+    """Compute F ← F + step·f for a real f, with what is known of it."""
     edge, error, largest = weights.judged(f)
     if not edge > CHANCE * largest:
         raise NothingLeft("the learner found nothing that would lower the loss")

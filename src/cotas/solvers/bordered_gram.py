@@ -17,14 +17,14 @@ WORTH_A_ROOT = 1 << 16
 
 
 def bordered(X: Matrix, last: float) -> FloatArray:
-    """(x, last) of dense rows, in double precision."""
+    """Compute (x, last) of dense rows, in double precision."""
     found = np.empty((X.shape[0], X.shape[1] + 1))
     found[:, :-1], found[:, -1] = X, last
     return found
 
 
 def bordered_parts(X: Matrix, last: float) -> Iterator[tuple[slice, Matrix]]:
-    """(x, last) of some rows at a time; sparse ones stay so where that is faster."""
+    """Compute (x, last) of some rows at a time; sparse ones stay so where that is faster."""
     thin = sparse.issparse(X) and X.nnz < FILLED * X.shape[0] * X.shape[1]
     for span in row_spans(X, None if thin else X.shape[1] + 1):
         rows = row_block(X, span)
@@ -35,7 +35,7 @@ def bordered_parts(X: Matrix, last: float) -> Iterator[tuple[slice, Matrix]]:
 
 
 def weighted_gram(rows: Matrix, c: FloatArray, positive: bool = True) -> FloatArray:
-    """Σ cᵢ rᵢrᵢᵀ; `positive` says that no c is below zero, but for rounding."""
+    """Compute Σ cᵢ rᵢrᵢᵀ; `positive` says that no c is below zero, but for rounding."""
     used = c.nonzero()[0]
     if 2 * len(used) < len(c):
         rows, c = rows[used], c[used]
@@ -48,7 +48,7 @@ def weighted_gram(rows: Matrix, c: FloatArray, positive: bool = True) -> FloatAr
 
 
 def bordered_gram(X: Matrix, c: FloatArray, last: float) -> FloatArray:
-    """Σ cᵢ(xᵢ, last)(xᵢ, last)ᵀ for c ≥ 0."""
+    """Compute Σ cᵢ(xᵢ, last)(xᵢ, last)ᵀ for c ≥ 0."""
     total = np.zeros((X.shape[1] + 1, X.shape[1] + 1))
     for span, rows in bordered_parts(X, last):
         total += weighted_gram(rows, c[span])

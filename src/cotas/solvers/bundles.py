@@ -95,7 +95,7 @@ def make_bundles(bins: Bins) -> list[Bundle]:
 
 
 def _codes_of(bins: Bins, j: int) -> AnyArray:
-    """The codes of feature j as a column."""
+    """Return the codes of feature j as a column."""
     k = int(bins.place[j])
     if k >= 0:
         return np.array(bins.codes[k])
@@ -106,7 +106,7 @@ def _codes_of(bins: Bins, j: int) -> AnyArray:
 
 
 def units_of(bins: Bins, bundles: list[Bundle]) -> Units:
-    """What is read: each bundle, and each feature that is in none of them."""
+    """Return what is read: each bundle, and each feature that is in none of them."""
     n, k = len(bins.codes), len(bundles)
     joint = [one.codes[None] for one in bundles]
     alone = np.setdiff1d(np.arange(len(bins.place)), _members(bundles))
@@ -139,7 +139,7 @@ def _extras(bins: Bins, bundles: list[Bundle], alone: IntArray) -> Extras:
 
 
 def readings_of(units: Units) -> IntArray:
-    """Each of them one look at the rows: two units with a column, or one and −1."""
+    """Return each of them one look at the rows: two units with a column, or one and −1."""
     listed = units.column < 0
     columns = np.flatnonzero(~listed)
     pairs = np.append(columns, [-1] * (len(columns) % 2)).reshape(-1, 2)

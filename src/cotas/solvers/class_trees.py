@@ -36,7 +36,7 @@ class ClassGini(NamedTuple):
 
 @generic
 def side_score(criterion: Any, S: FloatArray) -> float:  # type: ignore[empty-body]
-    """How good one side of a cut is; −∞ where it is too light."""
+    """Tell how good one side of a cut is; −∞ where it is too light."""
 
 
 @side_score.when(MostVotes)
@@ -177,7 +177,7 @@ def search_classes(
 
 
 def light_scores(criterion: Any, totals: FloatArray) -> FloatArray:
-    """The score of each node as it is; infinite where it is too light to be cut."""
+    """Return the score of each node as it is; infinite where it is too light to be cut."""
     found = np.array([side_score(criterion, S) for S in totals])
     found[~np.isfinite(found)] = np.inf
     return found

@@ -16,7 +16,7 @@ FRESH_GRADIENT = 25
 def conjugate_gradients(
     objective: Quadratic, start: FloatArray | None = None
 ) -> Iterator[QuadraticIterate]:
-    """H z = b, each target on its own, all in the same products with H.
+    """Compute H z = b, each target on its own, all in the same products with H.
 
     Hestenes and Stiefel 1952. Departures: the gradient is computed afresh every 25 iterations,
     and the search begins again from it, since rounding makes the recurrence drift.

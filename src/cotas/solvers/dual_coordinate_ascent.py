@@ -100,7 +100,7 @@ def ascend(
 
 @loop
 def closed_up(order: IntArray, left: int) -> int:
-    """How many of the order are not left out; they come to stand at its beginning."""
+    """Tell how many of the order are not left out; they come to stand at its beginning."""
     kept = 0
     for s in range(left):
         if order[s] != LEFT_OUT:
@@ -136,7 +136,7 @@ def look(
 
 @loop
 def squared_lengths(rows: Any) -> FloatArray:
-    """‖xᵢ‖² of every row."""
+    """Compute ‖xᵢ‖² of every row."""
     squares = np.empty(n_vectors(rows))
     for i in range(len(squares)):
         squares[i] = norm2(rows, i)

@@ -25,7 +25,7 @@ def dual_equations(
     centre: tuple[FloatArray, FloatArray] | None,
     penalty: FloatArray,
 ) -> ClosedForm | None:
-    """θ = D⁻¹Aᵀα with (AD⁻¹Aᵀ + 1)α = b, or None where rounding would show in the answer.
+    """Compute θ = D⁻¹Aᵀα with (AD⁻¹Aᵀ + 1)α = b, or None where rounding would show in the answer.
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ)² + ½ Σ penaltyⱼθⱼ²        (x and y less their `centre`)
 
@@ -68,7 +68,7 @@ def dual_equations(
 
 
 def _gram(X: Matrix, D: FloatArray, mean: FloatArray) -> FloatArray:
-    """(X − mean)D(X − mean)ᵀ, some columns at a time, so that no copy of X is made."""
+    """Compute (X − mean)D(X − mean)ᵀ, some columns at a time, so that no copy of X is made."""
     n, d = X.shape
     if sparse.issparse(X):
         rows = X.astype(np.float64, copy=False)

@@ -18,7 +18,7 @@ LONG = 30.0  # a step that no product of factors should take
 
 
 def parts_of(n: int) -> list[slice]:
-    """The rows in pieces for threads, if there are many."""
+    """Return the rows in pieces for threads, if there are many."""
     bounds = np.linspace(0, n, (4 if n > WORTH_A_THREAD else 1) + 1).astype(int)
     return [slice(a, b) for a, b in pairwise(bounds)]
 
@@ -56,7 +56,7 @@ def advance_signs(
 
 
 def wrong_weight(signed: FloatArray, f: FloatArray, room: FloatArray) -> float:
-    """Σ wᵢ over the rows with yᵢ f(xᵢ) < 0, f being ±1; `room` is to work in."""
+    """Compute Σ wᵢ over the rows with yᵢ f(xᵢ) < 0, f being ±1; `room` is to work in."""
     np.minimum(np.multiply(signed, f, out=room), 0.0, out=room)
     return -float(room.sum())
 
@@ -134,7 +134,7 @@ class ExponentialWeights:
         return math.log(self.total) - self.shift if self.total > 0 else -math.inf
 
     def error(self, f: FloatArray) -> float:
-        """The weighted error of f = ±1: ½(1 − Σ wyf/Σ w), which takes one pass.
+        """Return the weighted error of f = ±1: ½(1 − Σ wyf/Σ w), which takes one pass.
 
         A small one is added up, for a difference has few of its digits, and no zero.
         """
@@ -151,7 +151,7 @@ class ExponentialWeights:
         return float(sum(self.each(wrong, self.parts)) / self.total)
 
     def judged(self, f: FloatArray) -> tuple[float, float, float]:
-        """Σ wyf/Σ w, the weighted error of the sign of f, and the largest |f|."""
+        """Compute Σ wyf/Σ w, the weighted error of the sign of f, and the largest |f|."""
         found = list(self.each(lambda part: judge(self.signed[part], f[part]), self.parts))
         edge, wrong = (sum(one[k] for one in found) / self.total for k in range(2))
         return edge, wrong, max(largest for *_, largest in found)

@@ -23,7 +23,7 @@ SHORTER, TRIES = 0.3, 4
 
 @loop
 def free_examples(table: FloatArray, free: IntArray) -> int:
-    """Those strictly between their bounds, and how many there are."""
+    """Return those strictly between their bounds, and how many there are."""
     count = 0
     for i in range(len(table)):
         if 0.0 < table[i, ALPHA] < table[i, MOST]:
@@ -36,7 +36,7 @@ def free_examples(table: FloatArray, free: IntArray) -> int:
 def gather(
     rows: Any, table: FloatArray, free: IntArray, shares: FloatArray, pull: FloatArray
 ) -> float:
-    """Σ shareₖ yₖxₖ over the free examples, in the place of `pull`; returns Σ shareₖ yₖ."""
+    """Compute Σ shareₖ yₖxₖ over the free examples, in the place of `pull`; returns Σ shareₖ yₖ."""
     balance = 0.0
     for j in range(len(pull)):
         pull[j] = 0.0
@@ -51,7 +51,7 @@ def gather(
 
 @loop
 def after(table: FloatArray, free: IntArray, step: FloatArray, slopes: FloatArray) -> Any:
-    """How many of the free α a step takes out of the box, and what the gaps then sum to."""
+    """Tell how many of the free α a step takes out of the box, and what the gaps then sum to."""
     outside, gap = 0, 0.0
     for k in range(len(free)):
         i = np.uint64(free[k])
@@ -149,7 +149,7 @@ class Face:
         self, rows: Any, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
         goal: float,
     ) -> float:  # fmt: skip
-        """A Newton step of D over the free α, solved by conjugate gradients; returns θ₀."""
+        """Return a Newton step of D over the free α, solved by conjugate gradients; returns θ₀."""
         count = free_examples(table, self.free)
         if not count:
             return theta0

@@ -13,7 +13,7 @@ from cotas.solvers.quadratic import Quadratic, QuadraticIterate, Steps
 def gradient_descent(
     objective: Quadratic, step: Steps, start: FloatArray | None = None
 ) -> Iterator[QuadraticIterate]:
-    """z ← z − step·∇P(z), for ever.
+    """Compute z ← z − step·∇P(z), for ever.
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + (λ/2)‖θ‖²
 

@@ -16,7 +16,7 @@ INSISTENCE = 1e5
 def hard_margin(
     X: Matrix, y: FloatArray, bias: float, known: Separator
 ) -> tuple[FloatArray, float, FloatArray]:
-    """θ, θ₀ and α of the widest margin, for data that are known to be separable.
+    """Compute θ, θ₀ and α of the widest margin, for data that are known to be separable.
 
         min ½‖θ‖²   s.t.   yᵢ(θ·xᵢ + θ₀) ≥ 1
 
@@ -71,7 +71,7 @@ def _scaled(
 
 
 def _nearest_rows(products: FloatArray, groups: IntArray, number: int) -> IntArray:
-    """Some rows of each class on the side of the other."""
+    """Return some rows of each class on the side of the other."""
     found = []
     for group in np.unique(groups):
         rows = np.flatnonzero(groups == group)
@@ -80,7 +80,7 @@ def _nearest_rows(products: FloatArray, groups: IntArray, number: int) -> IntArr
 
 
 def _nearest_in_hulls(rows: FloatArray, groups: IntArray, unit: float) -> FloatArray:
-    """min ‖Σ αᵢzᵢ‖ with Σ α = 1 over each group, in units of the length expected.
+    """Compute min ‖Σ αᵢzᵢ‖ with Σ α = 1 over each group, in units of the length expected.
 
     With two groups the sums are asked for with a large weight and put right at the end: least
     squares would otherwise trade a shorter vector against a smaller sum. With one group that

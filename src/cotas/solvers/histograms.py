@@ -31,7 +31,7 @@ class Lists(NamedTuple):
 
 
 def lists_of(bins: Bins) -> Lists:
-    """Its lists."""
+    """Return its lists."""
     features = np.flatnonzero(bins.place < 0)
     usual = np.empty(len(features), dtype=np.uint8)
     usual[-1 - bins.place[features]] = bins.usual[features]
@@ -68,7 +68,7 @@ def lane_by_sign(criterion: Gini, r: int, g: float) -> int:
 
 @generic
 def collected(criterion: Any, first: Any, second: Any) -> Any:
-    """The sum of a bin, from what both histograms have there."""
+    """Return the sum of a bin, from what both histograms have there."""
 
 
 @collected.when(Edge)

@@ -80,7 +80,7 @@ class Homotopy:
         return rho if self.positive else np.abs(rho)
 
     def _line(self, face: Face) -> tuple[FloatArray, FloatArray]:
-        """β = β⁰ − λd on the face."""
+        """Compute β = β⁰ − λd on the face."""
         G, c = self.working.state.G, self.working.state.c
         inside = np.array(face.inside, dtype=np.int64)
         right = np.column_stack([c[inside], face.signs])
@@ -94,7 +94,7 @@ class Homotopy:
     def _correlations(
         self, face: Face, beta: FloatArray, d: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """ρ at β, and a, by how much it falls when λ falls by one."""
+        """Compute ρ at β, and a, by how much it falls when λ falls by one."""
         inside = np.array(face.inside, dtype=np.int64)
         if self.whole:
             rows = self.working.state.G[:, inside]
@@ -112,7 +112,7 @@ class Homotopy:
         a: FloatArray,
         dropped: tuple[int, float],
     ) -> tuple[float, int]:
-        """How far λ falls until |ρⱼ| of a column outside has reached it, and which column.
+        """Tell how far λ falls until |ρⱼ| of a column outside has reached it, and which column.
 
         A coefficient that has just become zero does not come back with the sign it had: |ρⱼ| is
         equal to λ but for rounding, and falls faster.
@@ -136,7 +136,7 @@ class Homotopy:
     def _next_to_leave(
         self, face: Face, lam: float, beta0: FloatArray, d: FloatArray
     ) -> tuple[float, int]:
-        """How far λ falls until a coefficient inside is back at zero, and which one."""
+        """Tell how far λ falls until a coefficient inside is back at zero, and which one."""
         signs, beta = np.array(face.signs), beta0 - lam * d
         towards = signs * d < 0
         if not towards.any():

@@ -120,7 +120,7 @@ def _start(
     bias: float,
     start: Start | None,
 ) -> _Point:
-    """θ = 0 and a balanced α in the middle of its box; the rest follows.
+    """Compute θ = 0 and a balanced α in the middle of its box; the rest follows.
 
     A point that is known already is moved a little towards the middle: Newton's method would
     only creep away from the walls of the box.
@@ -141,7 +141,7 @@ def _start(
 def _inside(
     y: FloatArray, weights: FloatArray, balanced: bool, start: Start | None
 ) -> tuple[FloatArray, float, float]:
-    """A balanced α inside the box, its bias, and which part of it is not the known start."""
+    """Return a balanced α inside the box, its bias, and which part of it is not the known start."""
     middle, known, theta0 = 1.0, np.zeros(len(y)), 0.0
     if start is not None:
         middle, known, theta0 = INWARDS, (1.0 - INWARDS) * start.alpha, start.theta0
@@ -172,7 +172,7 @@ class _Direction:
     agreement: FloatArray
 
     def is_finite(self) -> bool:
-        """Whether all of it is made of numbers."""
+        """Tell whether all of it is made of numbers."""
         return all(np.isfinite(part).all() for part in vars(self).values())
 
 
@@ -233,7 +233,7 @@ def factorized(system: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
 
 
 def _reach(point: _Point, slack: FloatArray, step: _Direction) -> float:
-    """The longest step that keeps everything positive that has to be."""
+    """Return the longest step that keeps everything positive that has to be."""
     ratios = [
         (-step.alpha / point.alpha).max(),
         (step.alpha / slack).max(),

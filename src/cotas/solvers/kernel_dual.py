@@ -35,22 +35,22 @@ class Kink(NamedTuple):
 
 @generic
 def upwards(kink: Any, F: float, a: float) -> float:  # type: ignore[empty-body]
-    """The slope of the objective to the right of a."""
+    """Return the slope of the objective to the right of a."""
 
 
 @generic
 def downwards(kink: Any, F: float, a: float) -> float:  # type: ignore[empty-body]
-    """The slope of the objective to the left of a."""
+    """Return the slope of the objective to the left of a."""
 
 
 @generic
 def ceiling(kink: Any, a: float, high: float) -> float:  # type: ignore[empty-body]
-    """How far a may rise before its slope changes."""
+    """Tell how far a may rise before its slope changes."""
 
 
 @generic
 def floor(kink: Any, a: float, low: float) -> float:  # type: ignore[empty-body]
-    """How far a may fall before its slope changes."""
+    """Tell how far a may fall before its slope changes."""
 
 
 @generic
@@ -104,7 +104,7 @@ def kinked_width(kink: Kink) -> float:
 def extremes(
     a: FloatArray, F: FloatArray, low: FloatArray, high: FloatArray, kink: Any
 ) -> tuple[float, float]:
-    """The least slope whose a may rise, and the greatest whose a may fall."""
+    """Return the least slope whose a may rise, and the greatest whose a may fall."""
     rising, falling = np.inf, -np.inf
     for i in range(len(a)):
         if a[i] < high[i]:
@@ -119,7 +119,7 @@ def gap_terms(
     a: FloatArray, F: FloatArray, y: FloatArray, low: FloatArray, high: FloatArray, bias: float,
     kink: Any,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """The losses, ‖θ‖² = Σ af, and Σ aF + ε Σ|a|, with f = F + y."""
+    """Return the losses, ‖θ‖² = Σ af, and Σ aF + ε Σ|a|, with f = F + y."""
     losses, square, slope, epsilon = 0.0, 0.0, 0.0, width(kink)
     for i in range(len(a)):
         left = -F[i] - bias
@@ -135,15 +135,15 @@ class GramRows(Protocol):
     def __len__(self) -> int: ...
 
     def side(self, rows: IntArray, dtype: Any) -> Any:
-        """Some rows of X, ready to be compared in that precision."""
+        """Return some rows of X, ready to be compared in that precision."""
         ...
 
     def block(self, side: Any, columns: slice | IntArray) -> AnyArray:
-        """k of each of these rows with each of the given columns."""
+        """Compute k of each of these rows with each of the given columns."""
         ...
 
     def whole(self) -> AnyArray:
-        """All of it, in double precision."""
+        """Return all of it, in double precision."""
         ...
 
 
@@ -161,31 +161,31 @@ class SignedDual(NamedTuple):
     def of_numbers(
         cls, y: FloatArray, weights: FloatArray, lam: float, free_bias: bool, epsilon: float
     ) -> SignedDual:
-        """The problem of the loss that is flat within ε; the weights sum to one."""
+        """Return the problem of the loss that is flat within ε; the weights sum to one."""
         bound = weights / lam
         y = np.asarray(y, dtype=np.float64)
         return cls(y, -bound, bound, lam, free_bias, Kink(epsilon))
 
     @classmethod
     def of(cls, y: FloatArray, weights: FloatArray, lam: float, free_bias: bool) -> SignedDual:
-        """The problem with these weights, which sum to one."""
+        """Return the problem with these weights, which sum to one."""
         bound = weights / lam
         low, high = np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0)
         return cls(np.asarray(y, dtype=np.float64), low, high, lam, free_bias)
 
     def part(self, rows: IntArray) -> SignedDual:
-        """The same for some of the rows."""
+        """Return the same for some of the rows."""
         return self._replace(y=self.y[rows], low=self.low[rows], high=self.high[rows])
 
     def violation(self, a: FloatArray, F: FloatArray) -> float:
-        """How far the two that violate the conditions of optimality most are apart."""
+        """Tell how far the two that violate the conditions of optimality most are apart."""
         rising, falling = extremes(a, F, self.low, self.high, self.kink)
         if self.free_bias:
             return falling - rising
         return 2 * max(-rising, falling, 0.0)
 
     def relative_gap(self, a: FloatArray, F: FloatArray, worth: float = 0.0) -> float:
-        """(P − D)/P, by the F at hand and the bias between the two extremes.
+        """Compute (P − D)/P, by the F at hand and the bias between the two extremes.
 
         With the best bias where that could bring a gap of up to ten times `worth` down to it.
         """
@@ -196,7 +196,7 @@ class SignedDual(NamedTuple):
         return self._gap_with(a, F, self.best_bias(F))
 
     def best_bias(self, F: FloatArray) -> float:
-        """The bias with the least loss for the θ that has these F."""
+        """Return the bias with the least loss for the θ that has these F."""
         if self.kink is None:
             room = self.high - self.low
             return best_bias(F + self.y, self.y > 0, None if room.min() == room.max() else room)
@@ -208,7 +208,7 @@ class SignedDual(NamedTuple):
         return relative_gap(float(self.lam * (losses + slope)), float(primal))
 
     def feasible(self, a: FloatArray) -> FloatArray:
-        """a moved into the box, the heavier side scaled down where the bias asks for it.
+        """Compute a moved into the box, the heavier side scaled down where the bias asks for it.
 
         A difference of rounding is left: what lies at its bound shall stay there.
         """

@@ -39,7 +39,7 @@ class KernelRun(NamedTuple):
 
 
 def new_kernel_run(signs: FloatArray) -> KernelRun:
-    """A run that starts at θ = 0, θ₀ = 0."""
+    """Return a run that starts at θ = 0, θ₀ = 0."""
     k = len(signs)
     zeros = [np.zeros(k, dtype=np.int64) for _ in range(3)]
     return KernelRun(signs, np.zeros_like(signs), np.zeros_like(signs), np.zeros(k), *zeros)
@@ -70,7 +70,7 @@ def walk_on(
     run: KernelRun,
     c: int,
 ) -> int:
-    """The algorithm of the rule, compiled."""
+    """Return the algorithm of the rule, compiled."""
     return walk(rule, order, start, weights, place_of, rows, run, c)  # type: ignore[no-any-return]
 
 
@@ -143,7 +143,7 @@ class KernelTraining:
                 return
 
     def turns(self, until: int) -> Iterator[Turn]:
-        """The same run one example at a time, for so many epochs."""
+        """Yield the same run one example at a time, for so many epochs."""
         for e in range(1, until + 1):
             updates = self.run.updates.copy()
             for chunk in self._chunks():

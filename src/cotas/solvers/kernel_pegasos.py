@@ -18,7 +18,7 @@ class KernelPegasosRule(NamedTuple):
     lam: float
 
     def moves(self, signs: FloatArray, scores: FloatArray, theta0: float, seen: int) -> BoolArray:
-        """Which examples would violate their margin now."""
+        """Tell which examples would violate their margin now."""
         eta = 1.0 / (self.lam * (seen + 1))
         return np.asarray(signs * (eta * scores + theta0) < 1)
 

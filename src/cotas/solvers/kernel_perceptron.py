@@ -16,7 +16,7 @@ class KernelPerceptronRule(NamedTuple):
     bias: float
 
     def moves(self, signs: FloatArray, scores: FloatArray, theta0: float, seen: int) -> BoolArray:
-        """Which examples would be mistakes now."""
+        """Tell which examples would be mistakes now."""
         return np.asarray(signs * (scores + theta0) <= 0)
 
 

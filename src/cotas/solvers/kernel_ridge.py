@@ -36,7 +36,7 @@ class RidgeSystem:
         self.right = np.column_stack([y, np.ones(len(y))]) if free_bias else y[:, None]
 
     def iterate(self, U: FloatArray, KU: FloatArray) -> Iterate:
-        """The model of approximate solutions U, and the gap that it has but for rounding.
+        """Return the model of approximate solutions U, and the gap that it has but for rounding.
 
         A model is its own dual point: P − D = ½ Σ sᵢeᵢ², e being the residual of the system.
         """
@@ -52,7 +52,7 @@ class RidgeSystem:
 
 
 def by_factor(gram: GramRows, system: RidgeSystem, each: Each = map) -> KernelIterates:
-    """An iterate from the Cholesky factor of K + λS⁻¹, and refined ones after it.
+    """Yield an iterate from the Cholesky factor of K + λS⁻¹, and refined ones after it.
 
     Departures: the residual of the solution is solved for again, since the factor has lost digits
     where K + λS⁻¹ is ill-conditioned. Raises `LinAlgError` where it is singular in double
@@ -76,7 +76,7 @@ def _solved(L: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def lower_triangle(gram: GramRows, each: Each = map) -> FloatArray:
-    """K on and below its diagonal, tile by tile; above it is anything."""
+    """Compute K on and below its diagonal, tile by tile; above it is anything."""
     n = len(gram)
     K = np.empty((n, n))
 
@@ -119,7 +119,7 @@ def factorize(A: FloatArray, each: Each = map) -> None:
 def by_conjugate_gradients(
     gram: GramRows, system: RidgeSystem, cache_bytes: int, each: Each = map
 ) -> KernelIterates:
-    """An iterate for each step, for systems whose matrix is too large to keep.
+    """Yield an iterate for each step, for systems whose matrix is too large to keep.
 
         (√S K √S + λI) û = √S·right,      u = √S û
 
@@ -184,5 +184,5 @@ def product(gram: GramRows, cache_bytes: int, each: Each = map) -> Times:
 
 
 def spans(n: int, size: int) -> list[slice]:
-    """0 … n − 1 in pieces of so many."""
+    """Compute 0 … n − 1 in pieces of so many."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]

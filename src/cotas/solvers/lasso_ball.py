@@ -42,7 +42,7 @@ def looks_at_ball(penalized: WorkingSetLasso, delta: float, tol: float) -> Itera
 
 
 def gap_on_ball(found: LassoIterate, delta: float) -> float:
-    """Where the penalized problem is solved exactly, (δ/n)ω_δ is λ(δ − ‖β‖₁)."""
+    """Tell where the penalized problem is solved exactly, (δ/n)ω_δ is λ(δ − ‖β‖₁)."""
     return found.gap + found.lam * abs(delta - found.length)
 
 

@@ -35,7 +35,7 @@ def descend(
     penalty: Penalty,
     state: CoordinateDescent,
 ) -> float:
-    """Each coefficient in turn to its best value; returns the largest change of a fit.
+    """Return each coefficient in turn to its best value; returns the largest change of a fit.
 
         bⱼ ← soft(bⱼCⱼ + ⟨xⱼ − mⱼ, r⟩, λ₁wⱼ)/(Cⱼ + λ₂wⱼ²),      Cⱼ = ⟨xⱼ − mⱼ, xⱼ − mⱼ⟩
 

@@ -31,7 +31,7 @@ class GramState(NamedTuple):
 
 @loop
 def restricted_bounds(state: GramState, m: int, penalty: Penalty, square: float) -> Penalized:
-    """Those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
+    """Return those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
     fitted = explained = 0.0
     for j in range(m):
         explained += state.beta[j] * state.c[j]
@@ -54,7 +54,7 @@ def afresh(state: GramState, m: int) -> None:
 
 @loop
 def sweep(state: GramState, m: int, penalty: Penalty) -> float:
-    """Each βⱼ in turn to its best value; returns the largest change of a fit βⱼ‖x̃ⱼ‖.
+    """Return each βⱼ in turn to its best value; returns the largest change of a fit βⱼ‖x̃ⱼ‖.
 
         βⱼ ← soft(βⱼGⱼⱼ + gⱼ, λ₁wⱼ)/(Gⱼⱼ + λ₂wⱼ²)
 
@@ -171,7 +171,7 @@ def solve_on_gram(
     tols: FloatArray,
     max_rounds: int,
 ) -> OnGram:
-    """β for each λ times the penalty, with P − D ≤ tol·P, or after so many rounds for it.
+    """Compute β for each λ times the penalty, with P − D ≤ tol·P, or after so many rounds for it.
 
         min  ½βᵀGβ − cᵀβ + λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²      (β ≥ 0 if positive)
 

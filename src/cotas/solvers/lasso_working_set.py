@@ -100,7 +100,7 @@ class WorkingSetLasso:
         self.largest_lam = self.lam = self._largest()
 
     def looks(self, lam: float, tol: float) -> Iterator[LassoIterate]:
-        """What it has each time that it looked at all the columns, until P − D ≤ tol·P for λ.
+        """Yield what it has each time that it looked at all the columns, until P − D ≤ tol·P for λ.
 
         A λ far below the last one is approached in strides, roughly solved: from too far away the
         strong rule lets everything in, and far too many coefficients leave zero.
@@ -119,13 +119,13 @@ class WorkingSetLasso:
             yield from self._looks_at(lam, tol)
 
     def solve(self, lam: float, tol: float) -> LassoIterate:
-        """β for this λ with P − D ≤ tol·P, if there is time for it."""
+        """Compute β for this λ with P − D ≤ tol·P, if there is time for it."""
         _exhaust(self.looks(lam, tol))
         primal, gap = self.at(lam)
         return self.latest._replace(lam=lam, primal=primal, gap=gap)
 
     def path(self, lams: FloatArray, tol: float) -> Iterator[LassoIterate]:
-        """β for each λ, which should fall."""
+        """Compute β for each λ, which should fall."""
         if not self.whole:
             yield from (self.solve(float(lam), tol) for lam in lams)
             return
@@ -142,12 +142,12 @@ class WorkingSetLasso:
             yield from self._on_the_way(part, found)
 
     def _on_the_way(self, lams: Sequence[float], found: OnGram) -> Iterator[LassoIterate]:
-        """β for each of the first λ of those that were solved in one go."""
+        """Compute β for each of the first λ of those that were solved in one go."""
         for lam, beta, value in zip(lams, found.betas, found.values.tolist(), strict=False):
             yield self._iterate(lam, beta.nonzero()[0], beta, Penalized(*value))
 
     def _stride(self, lam: float, tol: float) -> tuple[list[float], OnGram]:
-        """Some strides towards λ in one go, and to λ itself if so many get there."""
+        """Return some strides towards λ in one go, and to λ itself if so many get there."""
         few = max(STRIDES, FEW_ENTRIES // self.columns.p**2)
         most = min(few, self.max_rounds - self.rounds)
         steps = 1 + int(math.log(lam / self.lam) / math.log(STRIDE))
@@ -170,14 +170,14 @@ class WorkingSetLasso:
         return self.rounds >= self.max_rounds
 
     def at(self, lam: float) -> Penalized:
-        """P and P − D of the present β for another λ."""
+        """Compute P and P − D of the present β for another λ."""
         if self.whole:
             scaled = times(self.penalty, lam)
             return restricted_bounds(self.working.state, len(self.working), scaled, self.square)
         return bounds(times(self.penalty, lam), *self.products, self.rho, self.beta)
 
     def proved(self, tol: float) -> bool:
-        """Whether the last gap seen is small enough."""
+        """Tell whether the last gap seen is small enough."""
         return bool(enough(self.latest.gap, self.latest.primal, self.square, tol))
 
     def slope_of_length(self) -> float:
@@ -193,7 +193,7 @@ class WorkingSetLasso:
         return float(signs @ np.linalg.lstsq(G[np.ix_(chosen, chosen)], signs, rcond=None)[0])
 
     def _walk_on_gram(self, lams: FloatArray, tols: FloatArray, most: int = MAX_ROUNDS) -> OnGram:
-        """β on the working set for each λ, after so many rounds for each at most."""
+        """Compute β on the working set for each λ, after so many rounds for each at most."""
         state, m, penalty = self.working.state, len(self.working), self._penalty(1.0)
         found = solve_on_gram(state, m, lams, penalty, self.square, INNER * tols, most)
         self.rounds += found.rounds
@@ -210,7 +210,7 @@ class WorkingSetLasso:
         return LassoIterate(lam, support, beta[support], length, *found)
 
     def _weights(self, chosen: IntArray) -> FloatArray:
-        """w of the chosen columns."""
+        """Compute w of the chosen columns."""
         w = self.length_weights
         return w[chosen] if w.ndim else np.full(len(chosen), float(w))
 
@@ -238,11 +238,11 @@ class WorkingSetLasso:
             self.working.add_without_gram(new)
 
     def _reach(self) -> FloatArray:
-        """The correlations that a coefficient can follow."""
+        """Return the correlations that a coefficient can follow."""
         return self.rho if self.penalty.positive else np.abs(self.rho)
 
     def _steep(self, lam: float) -> FloatArray:
-        """Whether a coefficient at zero would leave it."""
+        """Tell whether a coefficient at zero would leave it."""
         return np.asarray(self._reach() > lam * self.thresholds)
 
     def _steepest(self, new: IntArray, most: int) -> IntArray:
@@ -254,7 +254,7 @@ class WorkingSetLasso:
         return np.sort(new[order[:most]])
 
     def _largest(self) -> float:
-        """The least λ for which all coefficients with a penalty are zero."""
+        """Return the least λ for which all coefficients with a penalty are zero."""
         on, reach, limits = self.thresholds > 0, self._reach(), self.thresholds
         if limits.ndim:
             reach, limits = reach[on], limits[on]

@@ -81,7 +81,7 @@ class Space(NamedTuple):
 
 @loop
 def pick_nodes(first: int, n_kept: int, begin: IntArray, read: IntArray, buffer: IntArray) -> int:
-    """Which nodes of a level are read, and how many they are; where each has its histogram.
+    """Tell which nodes of a level are read, and how many they are; where each has its histogram.
 
     Of two nodes with rows the one with fewer of them, the other being what it leaves of the
     histogram of their parent, if that was kept; a node that is alone could not be cut.

@@ -45,7 +45,7 @@ def newton_rows(
     F: FloatArray, y: FloatArray, s: FloatArray, f: FloatArray, a: float, g: FloatArray,
     wz: FloatArray, w: FloatArray, room: FloatArray,
 ) -> float:  # fmt: skip
-    """F ← F + a·f, g, w and wz as they belong to it; the loss Σ s·ln(1 + e^{−2yF}).
+    """Compute F ← F + a·f, g, w and wz as they belong to it; the loss Σ s·ln(1 + e^{−2yF}).
 
     NumPy takes the exponentials and logarithms of many numbers in a fraction of the time. `room`
     is to work in.
@@ -111,7 +111,7 @@ class LogisticWeights:
         return a, edge, error
 
     def raise_likelihood(self, f: FloatArray, a: float) -> float:
-        """F ← F + a·f, a being halved until the loss falls; zero if it never does."""
+        """Compute F ← F + a·f, a being halved until the loss falls; zero if it never does."""
         F, before = self.F.copy(), self.loss
         for _ in range(HALVINGS):
             self.advance(f, a)
@@ -141,7 +141,7 @@ class ClassWeights:
         self.loss = float(-self.s @ own)
 
     def slope(self, k: int) -> tuple[FloatArray, FloatArray]:
-        """s(y* − p) of class k, and 1 − p to all its digits."""
+        """Compute s(y* − p) of class k, and 1 − p to all its digits."""
         others = np.delete(self.p, k, axis=1).sum(axis=1)
         return self.s * np.where(self.codes == k, others, -self.p[:, k]), others
 
@@ -154,13 +154,13 @@ class ClassWeights:
         return g, w, LARGEST_Z
 
     def kept(self, f: FloatArray) -> FloatArray:
-        """The values of a function, which the next one overwrites."""
+        """Return the values of a function, which the next one overwrites."""
         return f.copy()
 
     def step(
         self, f: Sequence[FloatArray], a: float, safeguard: bool
     ) -> tuple[float, float, float]:
-        """T ← T + a·f: the step taken, −⟨∇H, f⟩ and the weighted error after it.
+        """Compute T ← T + a·f: the step taken, −⟨∇H, f⟩ and the weighted error after it.
 
         With `safeguard` it is halved until the loss falls; zero where it never does.
         """
@@ -178,6 +178,6 @@ class ClassWeights:
 
 
 def centred(T: FloatArray) -> FloatArray:
-    """F = (K−1)/K (T − mean of T)"""
+    """Compute F = (K−1)/K (T − mean of T)"""
     K = T.shape[1]
     return np.asarray((K - 1) / K * (T - T.mean(axis=1, keepdims=True)))

@@ -128,7 +128,7 @@ def huber_curvature(loss: Huber, y: float, z: float) -> float:
 
 @loop
 def total(loss: Any, y: FloatArray, weights: FloatArray, scores: FloatArray) -> float:
-    """Σ sᵢ ℓ(yᵢ, zᵢ)"""
+    """Compute Σ sᵢ ℓ(yᵢ, zᵢ)"""
     found = 0.0
     for i in range(len(y)):
         found += weights[i] * value(loss, y[i], scores[i])

@@ -45,7 +45,7 @@ class Moments:
     centring_loss: FloatArray  # which part of Σ s(x − shift)² was mean and cancelled
 
     def merge(self, other: Moments) -> Moments:
-        """The moments of both sets of rows together."""
+        """Return the moments of both sets of rows together."""
         total = self.weight + other.weight
         a, b = self.weight / total, other.weight / total
         dx, dy = other.mean - self.mean, other.target_mean - self.target_mean
@@ -66,11 +66,11 @@ class Moments:
         return self.merge(other)
 
     def hessian(self, free_bias: bool) -> FloatArray:
-        """C with a free bias, Σ sᵢxᵢxᵢᵀ without."""
+        """Compute C with a free bias, Σ sᵢxᵢxᵢᵀ without."""
         return self.scatter if free_bias else self.scatter + np.outer(self.mean, self.mean)
 
     def slope(self, free_bias: bool) -> FloatArray:
-        """c with a free bias, Σ sᵢyᵢxᵢ without."""
+        """Compute c with a free bias, Σ sᵢyᵢxᵢ without."""
         return self.cross if free_bias else self.cross + np.outer(self.mean, self.target_mean)
 
     def deviation(self, free_bias: bool) -> FloatArray:
@@ -100,7 +100,7 @@ class Moments:
         return X * length, Y
 
     def constant(self) -> BoolArray:
-        """The columns whose deviation is what rounding leaves of zero."""
+        """Return the columns whose deviation is what rounding leaves of zero."""
         return np.asarray(self.scatter.diagonal() <= (16 * EPS * np.abs(self.mean)) ** 2)
 
 
@@ -111,7 +111,7 @@ def gather_moments(
     each: Each = map,
     rough: bool = False,
 ) -> Moments:
-    """The moments of all rows; X is read once, in blocks, and no copy of it is made.
+    """Return the moments of all rows; X is read once, in blocks, and no copy of it is made.
 
     `each` may work in threads; the parts that it is given depend on the data alone, and so do all
     digits of the moments. Where `rough`, the rows of a dense X are multiplied in single precision,
@@ -163,7 +163,7 @@ def _add_up(
     part: slice,
     rough: bool,
 ) -> list[FloatArray]:
-    """Σ w xxᵀ (lower half), Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of some rows, shifted."""
+    """Compute Σ w xxᵀ (lower half), Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of some rows, shifted."""
     d, k = X.shape[1], Y.shape[1]
     gram, right = np.zeros((d, d), order="F"), np.zeros((d, 1 + k))
     y = Y[part]
@@ -227,7 +227,7 @@ def rough_target(Y: FloatArray) -> FloatArray:
 
 
 def rough_centre(X: Matrix, unit: float = 0.0) -> FloatArray | None:
-    """A centre of the columns that lie far from zero, from a sample; None if there are none.
+    """Return a centre of the columns that lie far from zero, from a sample; None if there are none.
 
     It is zero for the other columns of a sparse X, whose entries are mostly zeros. A constant
     column of a dense X counts as one with a deviation of `unit`.
@@ -255,7 +255,7 @@ def rough_centre(X: Matrix, unit: float = 0.0) -> FloatArray | None:
 def weighted_mean(
     X: Matrix, Y: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """x̄ and ȳ alone, in one pass."""
+    """Compute x̄ and ȳ alone, in one pass."""
     n, shift = X.shape[0], rough_centre(X)
     total, first, y_first = 0.0, np.zeros(X.shape[1]), np.zeros(Y.shape[1])
     rough = rough_target(Y)
@@ -272,7 +272,7 @@ def weighted_mean(
 def column_deviation(
     X: Matrix, mean: FloatArray, weights: FloatArray | None, free_bias: bool
 ) -> FloatArray:
-    """The deviation of each column from its mean; without a bias its root mean square."""
+    """Return the deviation of each column from its mean; without a bias its root mean square."""
     centre = mean if free_bias else np.zeros_like(mean)
     total, squares = 0.0, np.zeros_like(mean)
     for span in _spans(X, slice(0, X.shape[0])):
@@ -298,7 +298,7 @@ def column_deviation(
 
 
 def targets(block: Block) -> FloatArray:
-    """y of a block with a column for each target."""
+    """Compute y of a block with a column for each target."""
     if np.asarray(block.y).dtype.kind not in "biuf":
         raise ValueError("y of the source holds words, and a regression needs numbers.")
     y = np.asarray(block.y, dtype=np.float64)
@@ -306,7 +306,7 @@ def targets(block: Block) -> FloatArray:
 
 
 def block_moments(block: Block) -> Moments:
-    """The moments of the rows of a block."""
+    """Return the moments of the rows of a block."""
     Y, d = targets(block), block.X.shape[1]
     if block.weights is not None and not block.weights.any():
         k = Y.shape[1]
@@ -338,7 +338,7 @@ class Ends(NamedTuple):
 
 
 def ends_of(block: Block) -> Ends:
-    """Those of the columns of a block, and of its targets."""
+    """Return those of the columns of a block, and of its targets."""
     X, Y, s = block.X, targets(block), block.weights
     if s is not None and not s.all():
         X, Y = X[s > 0], Y[s > 0]

@@ -89,7 +89,7 @@ def newton(
 
 
 def first_point(shape: tuple[int, int], start: tuple[FloatArray, FloatArray] | None) -> FloatArray:
-    """θ with θ₀ in the last row, where the iterates begin."""
+    """Compute θ with θ₀ in the last row, where the iterates begin."""
     point = np.zeros(shape)
     if start is not None:
         point[:-1], point[-1] = start[0].reshape(shape[0] - 1, shape[1]), start[1]
@@ -97,7 +97,7 @@ def first_point(shape: tuple[int, int], start: tuple[FloatArray, FloatArray] | N
 
 
 def rough_solution(points: Iterator[NewtonPoint]) -> tuple[FloatArray, FloatArray]:
-    """θ and θ₀ of a sample, for the rest of the rows to begin at."""
+    """Compute θ and θ₀ of a sample, for the rest of the rows to begin at."""
     for found in points:
         if found.gap <= SAMPLE_GAP * found.objective:
             break
@@ -105,7 +105,7 @@ def rough_solution(points: Iterator[NewtonPoint]) -> tuple[FloatArray, FloatArra
 
 
 def _solve_exactly(place: Place | BlockPlace, penalty: FloatArray, right: FloatArray) -> FloatArray:
-    """(Hessian + penalty)⁻¹ · right"""
+    """Compute (Hessian + penalty)⁻¹ · right"""
     rows, k = right.shape
     hessian = place.second()
     if place.rows.bias and k > 1:  # moving all the biases together changes nothing
@@ -128,7 +128,7 @@ def _solve_exactly(place: Place | BlockPlace, penalty: FloatArray, right: FloatA
 def _solve_by_conjugate_gradients(
     place: Place | BlockPlace, penalty: FloatArray, right: FloatArray
 ) -> FloatArray:
-    """The same for a system that is not formed, about."""
+    """Return the same for a system that is not formed, about."""
     diagonal = place.diagonal() + penalty
     scale = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
     solution, residual = np.zeros_like(right), right.copy()

@@ -70,7 +70,7 @@ def respond(
     curved: IntArray,
     change: FloatArray,
 ) -> tuple[int, float, float, float]:
-    """α in each row, and how Σ αᵢyᵢxᵢ changes with it.
+    """Compute α in each row, and how Σ αᵢyᵢxᵢ changes with it.
 
     Returns how many rows are curved, which `curved` lists, and the sums of the hinge losses, of
     α and of αy.
@@ -105,7 +105,7 @@ def look_along(
 
 @loop
 def slope(state: RowState, nu: float, step: float, first: int, last: int) -> float:
-    """Σ αᵢ·turnᵢ at some step: what the rounded loss gains by going further."""
+    """Compute Σ αᵢ·turnᵢ at some step: what the rounded loss gains by going further."""
     total = 0.0
     for i in range(first, last):
         e = state.excess[i] + step * state.turn[i]
@@ -126,7 +126,7 @@ def _derivative(line: SearchLine, length: float) -> float:
 
 
 def is_small(n: int, d: int) -> bool:
-    """Whether n rows of d columns are gone over in less time than Python would take."""
+    """Tell whether n rows of d columns are gone over in less time than Python would take."""
     return n * d <= SMALL and d <= FEW
 
 

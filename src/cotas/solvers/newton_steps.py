@@ -116,7 +116,7 @@ def newton_steps(
 
 @loop
 def _penalty(lam: float, model: FloatArray, step: FloatArray, length: float) -> float:
-    """(λ/2)‖θ‖² after a part of the step."""
+    """Compute (λ/2)‖θ‖² after a part of the step."""
     square = 0.0
     for j in range(len(model) - 1):
         theta = model[j] + length * step[j] if length > 0.0 else model[j]
@@ -128,7 +128,7 @@ def _penalty(lam: float, model: FloatArray, step: FloatArray, length: float) -> 
 def _differentiate(
     rows: Any, slopes: FloatArray, problem: RoundedProblem, model: FloatArray, gradient: FloatArray
 ) -> float:
-    """The gradient, and how far the objective may be above the best."""
+    """Return the gradient, and how far the objective may be above the best."""
     d, square = len(model) - 1, 0.0
     for j in range(d):
         gradient[j] = problem.lam * model[j]

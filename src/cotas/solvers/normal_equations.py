@@ -33,7 +33,7 @@ class Factor(NamedTuple):
     condition: float
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """θ with one column for each column of b, zero where a column is not used."""
+        """Compute θ with one column for each column of b, zero where a column is not used."""
         theta = np.zeros(b.shape)
         if self.used.any():
             scaled = self.scale[:, None] * b[self.used]
@@ -44,7 +44,7 @@ class Factor(NamedTuple):
 def factorize(
     moments: Moments, penalty: FloatArray, free_bias: bool, safe: float = SAFE_CONDITION
 ) -> Factor | None:
-    """The factor, or None where the reciprocal condition number is not `safe`."""
+    """Return the factor, or None where the reciprocal condition number is not `safe`."""
     A = moments.hessian(free_bias) + np.diag(penalty)
     diagonal = A.diagonal()
     used = diagonal > 0
@@ -64,7 +64,7 @@ def factorize(
 
 
 def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> ClosedForm | None:
-    """(A + diag(penalty)) θ = b, or None where rounding would show in the answer.
+    """Compute (A + diag(penalty)) θ = b, or None where rounding would show in the answer.
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + ½ Σ penaltyⱼθⱼ²
 
@@ -82,7 +82,7 @@ def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> 
 
 
 def _error(moments: Moments, used: BoolArray, free_bias: bool) -> float:
-    """The relative error of the scatter: its digits less those that the means cancelled."""
+    """Return the relative error of the scatter: its digits less those that the means cancelled."""
     left = 1.0 - moments.centring_loss[used] if free_bias else np.ones(1)
     return float(EPS / max(left.min(initial=1.0), EPS))
 
@@ -103,7 +103,7 @@ class PseudoFactor(NamedTuple):
     clear: bool
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """The solution of smallest norm, with one column for each column of b."""
+        """Return the solution of smallest norm, with one column for each column of b."""
         V, root = self.vectors, self.root[:, None]
         theta = (V @ ((V.T @ (b / root)) / self.values[:, None])) / root
         basis = qr(V * root, mode="economic")[0]
@@ -111,7 +111,7 @@ class PseudoFactor(NamedTuple):
 
 
 def pseudo_factorize(moments: Moments, penalty: FloatArray, free_bias: bool) -> PseudoFactor:
-    """The factor for systems that are singular, from the moments alone.
+    """Return the factor for systems that are singular, from the moments alone.
 
     Eigenvalues of the scaled matrix that rounding could have made are taken for zero, so nearly
     collinear columns are taken for collinear ones sooner than `orthogonal` would.
@@ -133,7 +133,7 @@ def pseudo_factorize(moments: Moments, penalty: FloatArray, free_bias: bool) -> 
 
 
 def pseudo_inverse(moments: Moments, penalty: FloatArray, free_bias: bool) -> ClosedForm:
-    """The solution of smallest norm from the moments alone, where the rows are gone."""
+    """Return the solution of smallest norm from the moments alone, where the rows are gone."""
     factor = pseudo_factorize(moments, penalty, free_bias)
     theta = factor.solve(moments.slope(free_bias))
     return ClosedForm(theta.T.copy(), factor.condition)

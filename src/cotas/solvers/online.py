@@ -110,7 +110,7 @@ class Training:
             self.run.seen[classes] += epochs * self.n_examples
 
     def _epoch(self, number: int, pool: ThreadPoolExecutor) -> Epoch | None:
-        """One pass over the examples; None if there was no time for all of it."""
+        """Return one pass over the examples; None if there was no time for all of it."""
         began = time.perf_counter()
         mistakes, updates = self.run.mistakes.copy(), self.run.updates.copy()
         awake = np.flatnonzero(~self.resting)
@@ -128,7 +128,7 @@ class Training:
         )
 
     def turns(self, number: int, until: int) -> Iterator[Turn]:
-        """The same run one example at a time, which ends after `until` of `number` epochs."""
+        """Yield the same run one example at a time, which ends after `until` of `number` epochs."""
         for e in range(1, until + 1):
             updates, awake = self.run.updates.copy(), np.flatnonzero(~self.resting)
             for chunk, steps in self._chunks_with_steps(awake):
@@ -143,7 +143,7 @@ class Training:
                 return
 
     def _turns_of(self, epoch: int, c: int, rows: IntArray, steps: FloatArray) -> Iterator[Turn]:
-        """A turn for each of these examples, or for all of them."""
+        """Yield a turn for each of these examples, or for all of them."""
         if self.sampling == "all":
             yield Turn(epoch, c, None, float(steps[0]), partial(self._take, c, rows, steps, None))
             return
@@ -163,7 +163,7 @@ class Training:
         learn_classes(*arguments, self.run, self.average, np.array([c]), len(rows))
 
     def _arrays(self) -> list[Any]:
-        """What a pass changes."""
+        """Return what a pass changes."""
         parts = self.run[1:] if self.average is None else (*self.run[1:], *self.average)
         return [part for part in parts if part.ndim == 1 or part.shape[1]]
 
@@ -206,7 +206,7 @@ class Training:
             task.result()
 
     def _chunks(self, n_classes: int) -> Iterator[IntArray]:
-        """The order of one epoch, cut into pieces short enough for Ctrl-C to be felt."""
+        """Yield the order of one epoch, cut into pieces short enough for Ctrl-C to be felt."""
         work = max(1, n_classes * self._row_entries())
         size = max(64, min(CHUNK_WORK // work, LARGEST_CHUNK))
         order, n = self._order, self.n_examples
@@ -230,7 +230,7 @@ class Training:
         return int(len(self.rows.data) // max(1, n_vectors(self.rows)))  # type: ignore[union-attr]
 
     def _tile_of(self, chunk: IntArray) -> int:
-        """How many examples each class sees before the next class does."""
+        """Tell how many examples each class sees before the next class does."""
         if len(self.run.b) == 1 or self.sampling == "all":
             return len(chunk)
         return int(max(1, TILE_BYTES // (8 * max(1, self._row_entries()))))

@@ -48,7 +48,7 @@ def orthogonal(
     source: Source, centre: tuple[FloatArray, FloatArray] | None, penalty: FloatArray, total: float,
     each: Each = map,
 ) -> Orthogonal:  # fmt: skip
-    """The solution of smallest norm, without ever squaring the data.
+    """Return the solution of smallest norm, without ever squaring the data.
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ)² + ½ Σ penaltyⱼθⱼ²        (x and y less their `centre`)
 
@@ -95,7 +95,7 @@ def _triangle(
     weights: FloatArray | None,
     centre: tuple[FloatArray, FloatArray] | None,
 ) -> FloatArray:
-    """R of the weighted, centred rows (x, y)."""
+    """Compute R of the weighted, centred rows (x, y)."""
     n, width = X.shape[0], X.shape[1] + Y.shape[1]
     rows = int(max(2 * width, BLOCK_BYTES // (8 * width)))
     R = np.zeros((0, width))

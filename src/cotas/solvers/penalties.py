@@ -28,7 +28,7 @@ class Penalty(NamedTuple):
 
 @generic
 def times(penalty: Any, lam: float) -> Any:
-    """λ times the penalty; between the loops too, where nothing need be compiled for it."""
+    """Compute λ times the penalty; between the loops too, where nothing need be compiled for it."""
 
 
 @times.when(Penalty)
@@ -39,20 +39,20 @@ def times_penalty(penalty: Penalty, lam: float) -> Penalty:
 
 @loop
 def first(penalty: Penalty, j: int) -> float:
-    """λ₁wⱼ, the slope where βⱼ leaves zero."""
+    """Compute λ₁wⱼ, the slope where βⱼ leaves zero."""
     return penalty.lam1 * weight(penalty.weights, j)
 
 
 @loop
 def second(penalty: Penalty, j: int) -> float:
-    """λ₂wⱼ², the curvature."""
+    """Compute λ₂wⱼ², the curvature."""
     w = weight(penalty.weights, j)
     return penalty.lam2 * w * w
 
 
 @loop
 def prox(penalty: Penalty, j: int, z: float, curvature: float) -> float:
-    """The b that minimizes ½·curvature·b² − zb and the penalty of coefficient j."""
+    """Return the b that minimizes ½·curvature·b² − zb and the penalty of coefficient j."""
     lam, left = first(penalty, j), 0.0
     if z > lam:
         left = z - lam
@@ -63,7 +63,7 @@ def prox(penalty: Penalty, j: int, z: float, curvature: float) -> float:
 
 @loop
 def value(penalty: Penalty, beta: FloatArray) -> float:
-    """The penalty of β."""
+    """Return the penalty of β."""
     total = 0.0
     for j in range(len(beta)):
         b = beta[j]
@@ -80,7 +80,7 @@ class Penalized(NamedTuple):
 
 @loop
 def bounds(penalty: Penalty, a: float, b: float, q: FloatArray, beta: FloatArray) -> Penalized:
-    """P and P − D from a = ⟨r, y⟩, b = ⟨r, r⟩ and the correlations q of the columns with r.
+    """Compute P and P − D from a = ⟨r, y⟩, b = ⟨r, r⟩ and the correlations q of the columns with r.
 
     D is the better of two (docs/theory/lasso.md). The data (y, 0) and (X, √λ₂W) make a Lasso with
     the residual (r, −√λ₂Wβ) and the correlations q − λ₂w²β; the best multiple of that residual with
@@ -113,5 +113,5 @@ def bounds(penalty: Penalty, a: float, b: float, q: FloatArray, beta: FloatArray
 
 
 def thresholds(penalty: Penalty) -> FloatArray:
-    """λ₁wⱼ of all the coefficients, or one number for all."""
+    """Compute λ₁wⱼ of all the coefficients, or one number for all."""
     return np.asarray(penalty.lam1 * (penalty.weights if len(penalty.weights) else 1.0))

@@ -33,7 +33,7 @@ def newton_points(
     problem: RegularizedRisk | SoftmaxRisk,
     start: tuple[FloatArray, FloatArray] | None = None,
 ) -> Iterator[NewtonPoint]:
-    """Those of Newton's method, or of the proximal one where the penalty has corners."""
+    """Return those of Newton's method, or of the proximal one where the penalty has corners."""
     lam, ratio, free = problem.lam, problem.l1_ratio, problem.free_bias
     if ratio:
         return proximal_newton(X, loss, lam * ratio, lam * (1.0 - ratio), free, start)
@@ -101,7 +101,7 @@ def proximal_newton(
 
 
 def penalty_of(theta: FloatArray, lam1: float, lam2: float) -> float:
-    """λ₁‖θ‖₁ + (λ₂/2)‖θ‖²"""
+    """Compute λ₁‖θ‖₁ + (λ₂/2)‖θ‖²"""
     return lam1 * float(np.abs(theta).sum()) + 0.5 * lam2 * float(np.square(theta).sum())
 
 
@@ -126,7 +126,7 @@ def dual_value(
 def working_set(
     theta: FloatArray, gradient: FloatArray, lam1: float, most: float = np.inf
 ) -> tuple[IntArray, IntArray]:
-    """The coefficients that are not zero, and those that most want to be otherwise.
+    """Return the coefficients that are not zero, and those that most want to be otherwise.
 
     Where there are `most` of the former or more, those of all that most want to move.
     """

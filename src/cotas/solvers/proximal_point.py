@@ -59,7 +59,7 @@ class RoundedRisk:
         return self.loss.epsilon, 0.0, 1.0
 
     def shares(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The slopes v, and their conjugates ℓ*(v)."""
+        """Return the slopes v, and their conjugates ℓ*(v)."""
         epsilon, bend, most = self._shape
         pressed = scores - self.y + 2.0 * self.nu * self.centre
         beyond = np.sign(pressed) * np.maximum(np.abs(pressed) - epsilon, 0.0)
@@ -67,7 +67,7 @@ class RoundedRisk:
         return v, v * self.y + epsilon * np.abs(v) + 0.5 * bend * v * v
 
     def excess(self, scores: FloatArray) -> float:
-        """Σ sᵢ[ℓ(zᵢ) + ℓ*(vᵢ) − vᵢzᵢ]: what the rounding costs, never below zero."""
+        """Compute Σ sᵢ[ℓ(zᵢ) + ℓ*(vᵢ) − vᵢzᵢ]: what the rounding costs, never below zero."""
         epsilon, bend, most = self._shape
         v, conjugates = self.shares(scores)
         r = np.maximum(np.abs(scores - self.y) - epsilon, 0.0)

@@ -52,19 +52,19 @@ class Coordinates:
         return len(self.centre) + self.free_bias
 
     def model(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """θ with a row for each target, and θ₀."""
+        """Compute θ with a row for each target, and θ₀."""
         theta = (self.stretch[:, None] * z[self.free_bias :]).T
         theta0 = z[0] - theta @ self.centre if self.free_bias else np.zeros(len(theta))
         return theta, theta0
 
     def point(self, theta: FloatArray, theta0: FloatArray) -> FloatArray:
-        """z of a model; a column that is left out stays at zero."""
+        """Compute z of a model; a column that is left out stays at zero."""
         v = self.scale[:, None] * theta.T
         return np.vstack([theta0 + theta @ self.centre, v]) if self.free_bias else v
 
 
 def plain_coordinates(d: int, free_bias: bool) -> Coordinates:
-    """z = (θ₀, θ)"""
+    """Compute z = (θ₀, θ)"""
     return Coordinates(np.zeros(d), np.ones(d), free_bias)
 
 
@@ -79,7 +79,7 @@ class Quadratic(Protocol):
         ...
 
     def look(self, z: FloatArray) -> tuple[float, FloatArray]:
-        """The objective, added up over the targets, and its gradient."""
+        """Return the objective, added up over the targets, and its gradient."""
         ...
 
     def largest_curvature(self) -> float:
@@ -177,6 +177,6 @@ class RowQuadratic:
 
 
 def standardizing(mean: FloatArray, deviation: FloatArray, free_bias: bool) -> Coordinates:
-    """Columns of zero mean and unit deviation; without a bias they are only scaled."""
+    """Return columns of zero mean and unit deviation; without a bias they are only scaled."""
     centre = mean if free_bias else np.zeros_like(mean)
     return Coordinates(centre, deviation, free_bias)

@@ -18,7 +18,7 @@ SIGN = np.uint64(1 << 63)
 
 
 def as_keys(numbers: AnyArray) -> AnyArray:
-    """Numbers as whole ones in the same order: of the negative ones all bits are turned.
+    """Return numbers as whole ones in the same order: of the negative ones all bits are turned.
 
     >>> as_keys(np.array([-1.0, 0.0, 2.0])).argsort().tolist()
     [0, 1, 2]
@@ -29,7 +29,7 @@ def as_keys(numbers: AnyArray) -> AnyArray:
 
 
 def from_keys(keys: AnyArray) -> FloatArray:
-    """The doubles again, in the place of a vector of keys.
+    """Return the doubles again, in the place of a vector of keys.
 
     >>> from_keys(as_keys(np.array([-1.0, 0.0, 2.0]))).tolist()
     [-1.0, 0.0, 2.0]
@@ -83,7 +83,7 @@ def sort_keys(keys: AnyArray, other: AnyArray, counts: IntArray) -> bool:
 
 
 def sorted_numbers(numbers: AnyArray) -> FloatArray:
-    """The numbers, none of which is missing, from the smallest to the largest.
+    """Return the numbers, none of which is missing, from the smallest to the largest.
 
     >>> sorted_numbers(np.array([2.0, -1.0, -3.0]))
     array([-3., -1.,  2.])

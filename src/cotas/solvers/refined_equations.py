@@ -135,7 +135,7 @@ class ResidualSlope:
 
 
 def _ratio(step: FloatArray, whole: FloatArray) -> float:
-    """The largest ‖step‖/‖whole‖ of a target."""
+    """Return the largest ‖step‖/‖whole‖ of a target."""
     lengths = np.linalg.norm(whole, axis=0)
     steps = np.linalg.norm(step, axis=0)
     return float(np.divide(steps, lengths, where=lengths > 0, out=np.zeros_like(steps)).max())

@@ -24,19 +24,19 @@ class Local(NamedTuple):
     outer: FloatArray | None = None
 
     def bend(self, moves: FloatArray) -> FloatArray:
-        """The second derivatives times the moves of the scores."""
+        """Return the second derivatives times the moves of the scores."""
         bent = self.diagonal * moves
         if self.outer is not None:
             bent -= self.outer * (self.outer * moves).sum(axis=1, keepdims=True)
         return bent
 
     def part(self, span: slice) -> Local:
-        """The same of some examples, whose share of the risk is not known."""
+        """Return the same of some examples, whose share of the risk is not known."""
         outer = None if self.outer is None else self.outer[span]
         return Local(np.nan, self.slopes[span], self.diagonal[span], outer)
 
     def second(self, k: int, m: int) -> FloatArray:
-        """The second derivatives by scores k and m."""
+        """Return the second derivatives by scores k and m."""
         found = self.diagonal[:, k] if k == m else np.zeros(len(self.diagonal))
         return found if self.outer is None else found - self.outer[:, k] * self.outer[:, m]
 
@@ -52,7 +52,7 @@ class ScoreLoss(Protocol):
         ...
 
     def risk(self, scores: FloatArray) -> float:
-        """The value alone."""
+        """Return the value alone."""
         ...
 
 
@@ -60,7 +60,7 @@ class LogLoss(ScoreLoss, Protocol):
     """A mean log loss: its dual is the entropy of probabilities."""
 
     def entropy(self, slopes: FloatArray, t: float) -> float:
-        """− Σ sᵢ ℓ*(tvᵢ) for the slopes s·v, 0 ≤ t ≤ 1."""
+        """Compute − Σ sᵢ ℓ*(tvᵢ) for the slopes s·v, 0 ≤ t ≤ 1."""
         ...
 
 

@@ -36,7 +36,7 @@ class Place(NamedTuple):
         return self.rounds.followed_by(self.theta, self.theta0, self.nu)
 
     def answered(self, block: Block) -> tuple[HingeRows, Response]:
-        """The rows of a block as rows in memory, and what they say here."""
+        """Return the rows of a block as rows in memory, and what they say here."""
         given = (np.asarray(block.y, dtype=np.float64), block.shares() / self.total)
         rows = HingeRows(as_design(block.X), *given, map, spans=1)
         recall(rows.rows, rows.state.y, self.rounds, rows.state.centre)
@@ -72,7 +72,7 @@ class System(NamedTuple):
         return sum(X.data.nbytes + X.indices.nbytes + s.nbytes for X, s in self.rows)
 
     def total(self) -> FloatArray:
-        """The sum itself."""
+        """Return the sum itself."""
         if self.gram is not None:
             return self.gram
         gram = np.zeros((self.d + 1, self.d + 1))
@@ -175,7 +175,7 @@ class BlockRows:
         return self._answer(*self._at, nu)
 
     def slope(self, nu: float, length: float) -> float:
-        """Σ αᵢ·turnᵢ after a step of this length: what moves with θ in all the sums."""
+        """Compute Σ αᵢ·turnᵢ after a step of this length: what moves with θ in all the sums."""
         answer = self._answer(*self._after(length), nu)
         return float(answer.combination @ self._along[0]) + answer.balance * self._along[1]
 
@@ -195,18 +195,18 @@ class BlockRows:
         return answer
 
     def gram(self, curved: list[IntArray]) -> FloatArray:
-        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, summed up with the last answer."""
+        """Compute Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, summed up with the last answer."""
         assert self._known is not None
         return self._known[2].total()
 
     def diagonal(self, curved: list[IntArray]) -> FloatArray:
-        """Σ sᵢ(xᵢ, 1)² over the curved rows."""
+        """Compute Σ sᵢ(xᵢ, 1)² over the curved rows."""
         assert self._known is not None
         self.passes += 1
         return self.source.map_reduce(Diagonal(self._known[0]))
 
     def bend(self, curved: list[IntArray], direction: FloatArray) -> FloatArray:
-        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, times a direction."""
+        """Compute Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, times a direction."""
         assert self._known is not None
         self.passes += 1
         return self.source.map_reduce(Bend(self._known[0], direction))

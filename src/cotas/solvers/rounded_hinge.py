@@ -57,7 +57,7 @@ def add_gram(rows: Any, weights: FloatArray, curved: IntArray, gram: FloatArray)
 
 @loop
 def add_border(rows: Any, weights: FloatArray, curved: IntArray, border: FloatArray) -> float:
-    """Σ sᵢxᵢ over the curved rows; returns Σ sᵢ."""
+    """Compute Σ sᵢxᵢ over the curved rows; returns Σ sᵢ."""
     total = 0.0
     for i in curved:
         add(rows, i, weights[i], border)
@@ -81,7 +81,7 @@ def bend(
     theta0: float,
     bent: FloatArray,
 ) -> float:
-    """Σ sᵢ(θ·xᵢ + θ₀)xᵢ over the curved rows; returns Σ sᵢ(θ·xᵢ + θ₀)."""
+    """Compute Σ sᵢ(θ·xᵢ + θ₀)xᵢ over the curved rows; returns Σ sᵢ(θ·xᵢ + θ₀)."""
     total = 0.0
     for i in curved:
         pressed = weights[i] * (dot(rows, i, theta) + theta0)
@@ -162,7 +162,7 @@ class HingeRows:
         self.state.centre[:] = self.state.part
 
     def respond(self, nu: float) -> Response:
-        """α and all the sums at the present e."""
+        """Compute α and all the sums at the present e."""
 
         def one(span: slice) -> tuple[IntArray, FloatArray, float, float, float]:
             curved = np.empty(span.stop - span.start, dtype=np.int64)
@@ -178,14 +178,14 @@ class HingeRows:
         return Response(self.combination, balance, loss, total, [part[0] for part in parts])
 
     def slope(self, nu: float, length: float) -> float:
-        """Σ αᵢ·turnᵢ after a step of this length."""
+        """Compute Σ αᵢ·turnᵢ after a step of this length."""
         parts = self.each(
             lambda span: slope(self.state, nu, length, span.start, span.stop), self.spans
         )
         return float(sum(parts))
 
     def gram(self, curved: list[IntArray]) -> FloatArray:
-        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, the lower triangle of it at least."""
+        """Compute Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, the lower triangle of it at least."""
         d, weights = self.n_features, self.state.weights
 
         def one(some: IntArray) -> FloatArray:
@@ -196,7 +196,7 @@ class HingeRows:
         return np.asarray(sum(self.each(one, curved)))
 
     def diagonal(self, curved: list[IntArray]) -> FloatArray:
-        """Σ sᵢ(xᵢ, 1)² over the curved rows."""
+        """Compute Σ sᵢ(xᵢ, 1)² over the curved rows."""
 
         def one(some: IntArray) -> FloatArray:
             part = np.zeros(self.n_features + 1)
@@ -207,7 +207,7 @@ class HingeRows:
         return np.asarray(sum(self.each(one, curved)))
 
     def bend(self, curved: list[IntArray], direction: FloatArray) -> FloatArray:
-        """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, times a direction."""
+        """Compute Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows, times a direction."""
 
         def one(some: IntArray) -> FloatArray:
             part = np.zeros(len(direction))

@@ -47,7 +47,7 @@ class Average(NamedTuple):
 def new_run(
     positive: IntArray, n_features: int, n_examples: int, ledger_type: np.dtype[Any]
 ) -> Run:
-    """A run that starts at θ = 0, θ₀ = 0. The ledger has the precision of the data."""
+    """Return a run that starts at θ = 0, θ₀ = 0. The ledger has the precision of the data."""
     k = len(positive)
     return Run(
         positive=positive,
@@ -62,7 +62,7 @@ def new_run(
 
 
 def new_average(run: Run, keep_ledger: bool) -> Average:
-    """An average that starts with the run."""
+    """Return an average that starts with the run."""
     ledger = np.zeros_like(run.ledger) if keep_ledger else run.ledger[:, :0].copy()
     k = len(run.b)
     return Average(np.zeros_like(run.w), np.zeros(k), np.zeros(k), ledger)
@@ -70,7 +70,7 @@ def new_average(run: Run, keep_ledger: bool) -> Average:
 
 @loop
 def sign(labels: IntArray, i: int, positive: int) -> float:
-    """+1 for the class being trained, −1 for the rest."""
+    """Compute +1 for the class being trained, −1 for the rest."""
     return 1.0 if labels[i] == positive else -1.0
 
 
@@ -80,7 +80,7 @@ NO_WEIGHTS = np.empty(0)
 
 @loop
 def weight(weights: FloatArray, i: int) -> float:
-    """The weight of example i; 1 where the array is empty."""
+    """Return the weight of example i; 1 where the array is empty."""
     return weights[i] if len(weights) else 1.0
 
 

@@ -42,11 +42,11 @@ class ClassVotes:
         return self.weights.log_loss
 
     def named(self, weak: WeakLearner) -> Named:
-        """The class that a learner names on each row."""
+        """Return the class that a learner names on each row."""
         return weak.name(self.classes, self.weights.signed, self.n_classes)
 
     def error(self, f: Named) -> float:
-        """The weighted error of a learner."""
+        """Return the weighted error of a learner."""
         return self.weights.error(self._right(f))
 
     def cast(self, f: Named, c: float) -> None:
@@ -66,7 +66,7 @@ def samme(
     first: int = 1,
     rate: float = 1.0,
 ) -> Iterator[Round]:
-    """K classes: a learner names one for each row, and its name counts as so many votes.
+    """Compute K classes: a learner names one for each row, and its name counts as so many votes.
 
         w ← s·exp(−votes for the right class);  f ← learner(w);  err ← E_w[y ≠ f]
         the votes for the class that f names grow by α = ln((1−err)/err) + ln(K−1)
@@ -101,7 +101,7 @@ def samme(
 
 
 def class_step(error: float, n_classes: int) -> float:
-    """½ ln((1−err)/err) + ½ ln(K−1)
+    """Compute ½ ln((1−err)/err) + ½ ln(K−1)
 
     >>> class_step(0.75, 4)
     0.0

@@ -75,7 +75,7 @@ def _begin_at_some(ascent: Ascent, order: Any, until: float) -> bool:
 
 
 def _sample(ascent: Ascent, rows: Any, each: float) -> Ascent:
-    """The problem of some of the rows, each standing for so many."""
+    """Return the problem of some of the rows, each standing for so many."""
     box = ascent.box
     low, high = each * box.low[:, rows], each * box.high[:, rows]
     box = box._replace(y=box.y[:, rows], low=low, high=high)
@@ -96,7 +96,7 @@ def _solve(sample: Ascent, until: float) -> bool:
 
 
 def _scores(of: Ascent, at: Ascent) -> Any:
-    """F = f − y at all the rows of one problem, for the machines of another."""
+    """Compute F = f − y at all the rows of one problem, for the machines of another."""
     moved = of.a.any(dim=0).nonzero().ravel()
     if not len(moved):
         return -at.box.y
@@ -105,7 +105,7 @@ def _scores(of: Ascent, at: Ascent) -> Any:
 
 
 def _losses(sample: Ascent, rows: Any, box: Box, F: Any) -> tuple[Any, Any]:
-    """The mean loss of each machine of a sample, of its own rows and of all."""
+    """Return the mean loss of each machine of a sample, of its own rows and of all."""
     left = -F - sample.box.biases(sample.F)
     losses = torch.maximum(box.high * left, box.low * left)
     weights = box.high - box.low

@@ -130,7 +130,7 @@ def _newton_alone(
 
 
 def ascent_comes_first(X: Matrix, lam: float, bias: float) -> bool:
-    """Whether coordinate ascent is the start, in turns with which Newton's method goes on.
+    """Tell whether coordinate ascent is the start, in turns with which Newton's method goes on.
 
     It is where few sweeps suffice, and where a Gram matrix is dear. That of short sparse rows is
     only if there is no sample to begin with.
@@ -155,12 +155,12 @@ def mean_eigenvalue(X: Matrix) -> float:
 
 
 def short_and_sparse(X: Matrix) -> bool:
-    """Whether rows have so few entries that their Gram matrix is cheap."""
+    """Tell whether rows have so few entries that their Gram matrix is cheap."""
     return bool(sparse.issparse(X) and X.nnz <= SHORT * X.shape[0])
 
 
 def sample_size(n: int, d: int) -> int:
-    """How many rows are solved first; none if they are not worth it."""
+    """Tell how many rows are solved first; none if they are not worth it."""
     size = int(SAMPLE * n)
     return size if size >= max(FEWEST, FEWEST_BY_FEATURE * d) else 0
 
@@ -186,7 +186,7 @@ def to_the_last_digit(
 def newton_over_blocks(
     source: Source, total: float, lam: float, bias: float, sample: Block | None
 ) -> Iterator[PrimalDual]:
-    """The same for rows that come in blocks, of which nothing is kept; α comes as `Rounds`.
+    """Yield the same for rows that come in blocks, of which nothing is kept; α comes as `Rounds`.
 
     y of the source is ±1, and its weights sum to `total`. The start is a rough solution for the
     `sample`. Each Newton step is one pass over the blocks or, where the line search shortens it, a
@@ -237,7 +237,7 @@ def _newton_steps(
 def _from_a_sample(
     X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float
 ) -> Start | None:
-    """A rough solution for a part of the rows, which does the same in its turn."""
+    """Return a rough solution for a part of the rows, which does the same in its turn."""
     n, d = X.shape
     size = sample_size(n, d)
     if not size:
@@ -247,7 +247,7 @@ def _from_a_sample(
 
 
 def _rough(X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float) -> Start | None:
-    """A rough solution for some rows; none if they are of one class."""
+    """Return a rough solution for some rows; none if they are of one class."""
     used = weights > 0
     if not used.all():
         X, y, weights = X[used], y[used], weights[used]
@@ -270,7 +270,7 @@ def _newton_step(
     nu: float,
     gradient: FloatArray,
 ) -> FloatArray | None:
-    """The step to the minimum of the parabola that the rounded objective is near by."""
+    """Return the step to the minimum of the parabola that the rounded objective is near by."""
     d, curved = rows.n_features, answer.curved
     own = np.append(np.full(d, problem.lam), 0.0 if problem.bias else 1.0)
     if rows.with_gram if isinstance(rows, BlockRows) else d <= LARGEST_SYSTEM:
@@ -321,7 +321,7 @@ def _line_search(
     step: FloatArray,
     nu: float,
 ) -> float:
-    """The length with the least rounded objective: where its derivative is zero."""
+    """Return the length with the least rounded objective: where its derivative is zero."""
     along = step[:-1]
     rows.look_along(along, problem.bias * float(step[-1]))
     fixed, linear = problem.lam * float(theta @ along), problem.lam * float(along @ along)

@@ -95,7 +95,7 @@ def separate(X: Matrix, signs: FloatArray, bias: float) -> Separator | ConvexCom
 
 
 def _attempts(n_features: int) -> list[Attempt]:
-    """What to try, the likeliest to decide in little time first."""
+    """Return what to try, the likeliest to decide in little time first."""
     if n_features <= FEW_FEATURES:
         return [_linear_program, _nearest_point, _squared_hinge]
     return [_squared_hinge, _linear_program, _nearest_point]
@@ -124,7 +124,7 @@ def widest_margin(X: Matrix, signs: FloatArray, bias: float, known: Separator) -
 
 
 def _folded(X: Matrix, signs: FloatArray, bias: float) -> Matrix:
-    """zᵢ = yᵢ(xᵢ, bias), in double precision."""
+    """Compute zᵢ = yᵢ(xᵢ, bias), in double precision."""
     column = np.full((X.shape[0], 1), bias)
     if sparse.issparse(X):
         rows = sparse.hstack([sparse.csr_array(X, dtype=np.float64), column], format="csr")
@@ -133,7 +133,7 @@ def _folded(X: Matrix, signs: FloatArray, bias: float) -> Matrix:
 
 
 def _column_scale(rows: Matrix) -> FloatArray:
-    """A power of two for each column, so that dividing by it rounds nothing."""
+    """Return a power of two for each column, so that dividing by it rounds nothing."""
     largest = abs(rows).max(axis=0)
     largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
     return np.where(largest > 0, np.exp2(np.round(np.log2(np.where(largest > 0, largest, 1)))), 1)
@@ -146,7 +146,7 @@ def _scale_columns(rows: Matrix, scale: FloatArray) -> Matrix:
 
 
 def _linear_program(rows: Matrix, _: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The α and the u of the linear program above.
+    """Return the α and the u of the linear program above.
 
     Solved on a working set of rows, at first those farthest behind the mean of all, to which as
     many of the rows with the smallest zᵢ·u are added until none lies below the margin of the set:
@@ -170,7 +170,7 @@ def _linear_program(rows: Matrix, _: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _program_of(rows: Matrix) -> tuple[FloatArray, FloatArray]:
-    """The α and the u of the linear program of a few rows."""
+    """Return the α and the u of the linear program of a few rows."""
     n, d = rows.shape
     one = np.concatenate([np.ones(n), np.zeros(2 * d)])[None, :]
     if sparse.issparse(rows):
@@ -229,7 +229,7 @@ def _least_squares_step(
 
 
 def _best_length(slack: FloatArray, along: FloatArray) -> float:
-    """The t ≥ 0 with the least Σ max(0, slackᵢ − t·alongᵢ)²."""
+    """Return the t ≥ 0 with the least Σ max(0, slackᵢ − t·alongᵢ)²."""
 
     def slope(t: float) -> float:
         return -float(along @ np.maximum(slack - t * along, 0.0))
@@ -250,12 +250,12 @@ def _separator(u: FloatArray, bias: float) -> Separator:
 
 
 def _separates(rows: Matrix, u: FloatArray) -> bool:
-    """Whether every zᵢ·u is positive by more than its own rounding error."""
+    """Tell whether every zᵢ·u is positive by more than its own rounding error."""
     return bool((rows @ u > _rounding(rows, u)).all())
 
 
 def _rounding(rows: Matrix, u: FloatArray) -> FloatArray:
-    """What rounding can change of each zᵢ·u."""
+    """Return what rounding can change of each zᵢ·u."""
     return np.asarray(rows.shape[1] * np.finfo(np.float64).eps * (abs(rows) @ np.abs(u)))
 
 
@@ -271,7 +271,7 @@ def _row_squares(rows: Matrix) -> FloatArray:
 
 
 def _polished(rows: Matrix, alpha: FloatArray) -> FloatArray:
-    """The same few rows, their weights solved for once more to the last digit."""
+    """Return the same few rows, their weights solved for once more to the last digit."""
     support = np.flatnonzero(alpha > 0)
     corner = dense_rows(rows[support])
     weights = alpha[support]
@@ -314,7 +314,7 @@ def _nearest_point(rows: Matrix, alpha: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _nearest_in_hull(corners: FloatArray, distance: float) -> FloatArray:
-    """min ‖Σ αᵢzᵢ‖ over convex combinations of a few rows, by non-negative least squares.
+    """Compute min ‖Σ αᵢzᵢ‖ over convex combinations of a few rows, by non-negative least squares.
 
     In units of the distance expected, without which a thin margin would drown beside the one of
     the constraint Σ αᵢ = 1; the second pass knows the distance from the first.
@@ -334,5 +334,5 @@ def _nearest_in_hull(corners: FloatArray, distance: float) -> FloatArray:
 
 
 def dense_rows(rows: Matrix) -> FloatArray:
-    """A few rows as an array."""
+    """Return a few rows as an array."""
     return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)

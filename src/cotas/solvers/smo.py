@@ -44,7 +44,7 @@ def partners(dual: SignedDual, a: FloatArray, F: FloatArray) -> Partners:
 
 
 def settled(dual: SignedDual, a: FloatArray, F: FloatArray) -> IntArray:
-    """−1 for a row that rests at its lower bound, +1 at its upper one, 0 for all others.
+    """Compute −1 for a row that rests at its lower bound, +1 at its upper one, 0 for all others.
 
     Rule of LIBSVM (Chang and Lin 2011) for rows out of reach of any partner. Departures: the
     worst violators do not count as partners, see `SPARED`.
@@ -329,7 +329,7 @@ class Decomposition:
         self.F = self._slopes()
 
     def relative_gap(self, worth: float = 0.0) -> float:
-        """(P − D)/P, by the F at hand."""
+        """Compute (P − D)/P, by the F at hand."""
         return self.dual.relative_gap(self.a, self.F, worth)
 
     def improve(self, share: float = INNER) -> bool:
@@ -365,7 +365,7 @@ class Decomposition:
         return self.dual.part(self.active).violation(self.a[self.active], self.F[self.active])
 
     def _choose(self, size: int) -> IntArray:
-        """The next working set, of active rows."""
+        """Return the next working set, of active rows."""
         F, a, dual, last = self.F, self.a, self.dual, self.working_set
         if self.active is None:
             return choose(F, a, dual.low, dual.high, dual.kink, size, last)
@@ -431,7 +431,7 @@ class Decomposition:
         return F
 
     def use_double_precision(self) -> bool:
-        """Rows in double precision from now on; False if they are already."""
+        """Return rows in double precision from now on; False if they are already."""
         if self.dtype is np.float64:
             return False
         self.dtype = np.float64

@@ -45,7 +45,7 @@ Used: TypeAlias = tuple[IntArray, IntArray]
 def rows_with(
     X: Matrix | Source, loss: Any, bias: bool, corners: bool = False
 ) -> RowsInMemory | RowsInBlocks:
-    """The loss of all rows; of a source, `loss` is that of any of them, such as `RowLosses`.
+    """Return the loss of all rows; of a source, `loss` is that of any of them, such as `RowLosses`.
 
     `corners` says whether the penalty has some: then entropies will be asked for.
     """
@@ -76,26 +76,26 @@ class RowsInMemory:
         return bordered(self.X, self.bias)
 
     def parts(self) -> Iterator[tuple[slice, Matrix]]:
-        """(x, 1) of some rows at a time; sparse ones stay so where that is faster."""
+        """Compute (x, 1) of some rows at a time; sparse ones stay so where that is faster."""
         if self.few is not None:
             yield slice(0, len(self.few)), self.few
             return
         yield from bordered_parts(self.X, self.bias)
 
     def scores(self, point: FloatArray) -> FloatArray:
-        """Xθ + θ₀"""
+        """Compute Xθ + θ₀"""
         if self.few is not None:
             return np.asarray(self.few @ point)
         return np.asarray(times(self.X, point[:-1]) + point[-1] * self.bias)
 
     def gathered(self, slopes: FloatArray) -> FloatArray:
-        """(X, 1)ᵀ · slopes"""
+        """Compute (X, 1)ᵀ · slopes"""
         if self.few is not None:
             return np.asarray(self.few.T @ slopes)
         return np.vstack([times_transposed(self.X, slopes), self.bias * slopes.sum(axis=0)])
 
     def at(self, point: FloatArray) -> Place:
-        """The loss at (θ, θ₀)."""
+        """Return the loss at (θ, θ₀)."""
         scores = self.scores(point)
         return Place(self, scores, self.loss.near(scores))
 
@@ -171,7 +171,7 @@ class Place(NamedTuple):
         return total
 
     def bend(self, direction: FloatArray) -> FloatArray:
-        """The Hessian times a direction."""
+        """Return the Hessian times a direction."""
         return self.rows.gathered(self.local.bend(self.rows.scores(direction)))
 
     def entropy(self, t: float) -> float:
@@ -179,7 +179,7 @@ class Place(NamedTuple):
         return float(self.rows.loss.entropy(self.local.slopes, t))
 
     def along(self, step: FloatArray) -> Line:
-        """The places in this direction."""
+        """Return the places in this direction."""
         return Line(self, self.rows.scores(step))
 
 
@@ -190,12 +190,12 @@ class Line(NamedTuple):
     moves: FloatArray  # of the scores
 
     def at(self, length: float) -> Place:
-        """The place at this part of the step."""
+        """Return the place at this part of the step."""
         scores = self.place.scores + length * self.moves
         return Place(self.place.rows, scores, self.place.rows.loss.near(scores))
 
     def is_spent(self, length: float) -> bool:
-        """Whether such a part of the step moves no score by more than its last digits."""
+        """Tell whether such a part of the step moves no score by more than its last digits."""
         far, scores = np.abs(self.moves).max(), np.abs(self.place.scores).max() or 1.0
         return not length * far > EPS * scores
 
@@ -271,11 +271,11 @@ class RowsInBlocks:
         self.small = self.shape[0] * self.shape[1] <= LARGEST_SYSTEM
 
     def ask(self, question: Callable[[Place], Any], point: FloatArray) -> Any:
-        """The answers of all rows at a point, in one pass."""
+        """Return the answers of all rows at a point, in one pass."""
         return self.source.map_reduce(Asked(question, point, self.losses, self.bias))
 
     def at(self, point: FloatArray) -> BlockPlace:
-        """The loss at (θ, θ₀)."""
+        """Return the loss at (θ, θ₀)."""
         found = self.ask(Derivatives(self.small, self.corners), point)
         return BlockPlace(self, point, *found)
 
@@ -323,7 +323,7 @@ class BlockPlace(NamedTuple):
         return np.asarray(self.rows.ask(methodcaller("diagonal"), self.point))
 
     def bend(self, direction: FloatArray) -> FloatArray:
-        """The Hessian times a direction; a pass."""
+        """Return the Hessian times a direction; a pass."""
         return np.asarray(self.rows.ask(methodcaller("bend", direction), self.point))
 
     def entropy(self, t: float) -> float:
@@ -332,7 +332,7 @@ class BlockPlace(NamedTuple):
         return float(self.entropies[0] + (t - NEAR[0]) * slope)
 
     def along(self, step: FloatArray) -> BlockLine:
-        """The places in this direction."""
+        """Return the places in this direction."""
         return BlockLine(self, step)
 
 
@@ -343,9 +343,9 @@ class BlockLine(NamedTuple):
     step: FloatArray
 
     def at(self, length: float) -> BlockPlace:
-        """The place at this part of the step, in one pass."""
+        """Return the place at this part of the step, in one pass."""
         return self.place.rows.at(self.place.point + length * self.step)
 
     def is_spent(self, length: float) -> bool:
-        """Whether no more passes are worth it."""
+        """Tell whether no more passes are worth it."""
         return length < SHORTEST

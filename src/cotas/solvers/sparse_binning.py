@@ -54,7 +54,7 @@ class SparseSample:
             self.turn[used] = np.arange(len(used))
 
     def edges(self, column: BinnedColumn) -> FloatArray:
-        """The same as those of the dense column."""
+        """Return the same as those of the dense column."""
         turn = self.turn[column.rows]
         among, sampled = turn >= 0, (turn >= 0) & (turn % self.step == 0)
         seen, used = column.values[sampled], column.values[among]
@@ -74,7 +74,7 @@ class SparseSample:
         return bool(short and not np.isnan(values).any())
 
     def categories(self, column: BinnedColumn, name: int) -> FloatArray:
-        """The categories among the rows that are used."""
+        """Return the categories among the rows that are used."""
         values = column.values[self.turn[column.rows] >= 0]
         return categories(values if len(values) == self.n_used else np.append(values, 0.0), name)
 
@@ -92,7 +92,7 @@ def bin_table(
 def make_sparse_bins(
     X: Matrix, used: IntArray | None, categorical: BoolArray, each: Each
 ) -> tuple[Bins, Scale]:
-    """The same as `make_bins` of the dense X, from the stored entries alone.
+    """Return the same as `make_bins` of the dense X, from the stored entries alone.
 
     Cost: O(nnz·log) and five bytes for an entry that is not in the bin of zero; a column with many
     of them takes one byte for each row.
@@ -140,7 +140,7 @@ def make_small_bins(
 
 
 def _codes_of(values: FloatArray, edges: FloatArray, categorical: bool) -> tuple[IntArray, bool]:
-    """The codes of values, and whether some are missing, or names."""
+    """Return the codes of values, and whether some are missing, or names."""
     codes = np.searchsorted(edges, values)
     if categorical:
         known = edges[np.minimum(codes, len(edges) - 1)] == values
@@ -153,7 +153,7 @@ def _codes_of(values: FloatArray, edges: FloatArray, categorical: bool) -> tuple
 def _coded(
     column: BinnedColumn, edges: FloatArray, codes: IntArray, missing: bool, usual: int
 ) -> CodedColumn:
-    """The column without the entries that have the usual code."""
+    """Return the column without the entries that have the usual code."""
     other = np.flatnonzero(codes != usual)
     rows, listed = column.rows[other].astype(np.int32), codes[other].astype(np.uint8)
     return CodedColumn(edges, missing, usual, rows, listed)
@@ -193,7 +193,7 @@ def _code_short(
 def _edges_of_short(
     owner: IntArray, values: FloatArray, used: BoolArray, d: int, n_used: int
 ) -> tuple[FloatArray, IntArray]:
-    """The midpoints of the distinct values among the used rows, and whose they are."""
+    """Return the midpoints of the distinct values among the used rows, and whose they are."""
     stored = owner[used]
     zeros = np.flatnonzero(np.bincount(stored, minlength=d) < n_used)
     column = np.concatenate([stored, zeros])

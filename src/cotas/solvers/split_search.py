@@ -58,7 +58,7 @@ COUNT_BITS = 44  # below those of the count; more than half of these are of the 
 
 @loop
 def unpacked(packed: int) -> complex:
-    """S + iW"""
+    """Compute S + iW"""
     low = (packed << (64 - COUNT_BITS)) >> (64 - COUNT_BITS)
     return complex(float(low), float((packed - low) >> COUNT_BITS))
 
@@ -74,7 +74,7 @@ def split_squares(least: float, left: complex, right: complex) -> float:
 
 @loop
 def squares_above(least: float, left: complex, right: complex, bar: float) -> bool:
-    """Whether S²/W of both sides is above the bar."""
+    """Tell whether S²/W of both sides is above the bar."""
     both = left.real * left.real * right.imag + right.real * right.real * left.imag
     allowed = (left.imag > least) & (right.imag > least)
     return allowed & (both > bar * (left.imag * right.imag))
@@ -82,7 +82,7 @@ def squares_above(least: float, left: complex, right: complex, bar: float) -> bo
 
 @generic
 def score(criterion: Any, left: Any, right: Any) -> float:  # type: ignore[empty-body]
-    """How good a cut with these two sums is; negative where it is not allowed."""
+    """Tell how good a cut with these two sums is; negative where it is not allowed."""
 
 
 @score.when(Edge)
@@ -107,7 +107,7 @@ def counted_score(criterion: CountedSquares, left: int, right: int) -> float:
 
 @generic
 def beats(criterion: Any, left: Any, right: Any, bar: float) -> bool:  # type: ignore[empty-body]
-    """Whether a cut with these two sums has a score above the bar; without a division."""
+    """Tell whether a cut with these two sums has a score above the bar; without a division."""
 
 
 @beats.when(Edge)
@@ -132,7 +132,7 @@ def counted_beats(criterion: CountedSquares, left: int, right: int, bar: float) 
 
 @generic
 def score_whole(criterion: Any, total: Any) -> float:  # type: ignore[empty-body]
-    """The score of a node that is not cut; infinite where it is too light to be."""
+    """Return the score of a node that is not cut; infinite where it is too light to be."""
 
 
 @score_whole.when(Edge)
@@ -163,7 +163,7 @@ def counted_of_whole(criterion: CountedSquares, total: int) -> float:
 
 @generic
 def rank(criterion: Any, total: Any) -> float:  # type: ignore[empty-body]
-    """A number to sort categories by, so that some best cut is one of that order."""
+    """Return a number to sort categories by, so that some best cut is one of that order."""
 
 
 @rank.when(Edge)
@@ -223,7 +223,7 @@ class Cuts(NamedTuple):
 def cut_numbers(
     n: int, gaps: bool, criterion: Any, sums: AnyArray, total: Any
 ) -> tuple[float, int, int, Any]:
-    """The best threshold of n bins, with the missing values on the better side.
+    """Return the best threshold of n bins, with the missing values on the better side.
 
     Its score, the last bin on the left, whether missing values are there, and the sum on the left.
     Missing values against all others is a cut too: the one after the last bin.
@@ -260,7 +260,7 @@ def sort_places(values: FloatArray, n: int, order: AnyArray) -> None:
 def cut_categories(  # type: ignore[empty-body]
     groups: Any, j: int, v: int, n: int, criterion: Any, sums: AnyArray, total: Any
 ) -> tuple[float, int, int, Any]:
-    """The best two groups of n categories: some best cut is one of the order of their means.
+    """Return the best two groups of n categories: some best cut is one of the order of their means.
 
     Its score, how many are on the left, zero, and the sum on the left.
     """

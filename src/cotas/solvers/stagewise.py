@@ -52,7 +52,7 @@ class GramColumns(NamedTuple):
 
 @loop
 def magnitudes(c: FloatArray, tops: IntArray) -> np.int64:
-    """max |cⱼ| of each block of columns into `tops`, and of all of them, as bits.
+    """Compute max |cⱼ| of each block of columns into `tops`, and of all of them, as bits.
 
     The bits of a double without its sign are ordered as whole numbers. A maximum of whole numbers
     is computed in vector registers; one of doubles is not, because of NaN, which comes out as the
@@ -71,7 +71,7 @@ def magnitudes(c: FloatArray, tops: IntArray) -> np.int64:
 
 @loop
 def choose(c: FloatArray, draw: float) -> int:
-    """The index of the largest |cⱼ|, ties by the draw; −1 if all are zero."""
+    """Return the index of the largest |cⱼ|, ties by the draw; −1 if all are zero."""
     tops = np.empty((len(c) + BLOCK - 1) // BLOCK, dtype=np.int64)
     number = np.empty(1, dtype=np.float64)
     number.view(np.int64)[0] = magnitudes(c, tops)
@@ -143,12 +143,12 @@ class GramOfAll:
         self.n = self.p = len(scale)
 
     def gram(self, some: IntArray, others: IntArray) -> FloatArray:
-        """Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
+        """Compute Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
         scale = np.multiply.outer(self.scale[some], self.scale[others])
         return np.asarray(self.products[np.ix_(some, others)] / scale)
 
     def gram_with_all(self, some: IntArray) -> FloatArray:
-        """The same for every k."""
+        """Return the same for every k."""
         return self.gram(some, np.arange(self.p))
 
 
@@ -192,11 +192,11 @@ class Stagewise:
         return self.done < len(self.path.chosen)
 
     def finished(self) -> StagewiseSteps:
-        """The steps made so far."""
+        """Return the steps made so far."""
         return StagewiseSteps(self.path.chosen[: self.done], self.path.steps[: self.done])
 
     def _fetch(self) -> bool:
-        """The Gram column that the next step needs, with those likely to be next."""
+        """Return the Gram column that the next step needs, with those likely to be next."""
         reach = np.abs(self.c)
         missing = self.gram.slot < 0
         j = choose(self.c, float(self.schedule.draws[self.done]))

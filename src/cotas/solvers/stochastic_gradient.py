@@ -24,12 +24,12 @@ class RunState(NamedTuple):
     scale: FloatArray
 
     def model(self) -> tuple[FloatArray, FloatArray]:
-        """θ and θ₀."""
+        """Compute θ and θ₀."""
         return self.scale[:, None] * self.w, self.b.copy()
 
 
 def new_descent(targets: int, features: int) -> RunState:
-    """θ = 0, θ₀ = 0."""
+    """Compute θ = 0, θ₀ = 0."""
     return RunState(np.zeros((targets, features)), np.zeros(targets), np.ones(targets))
 
 
@@ -46,7 +46,7 @@ def stochastic_pass(
     state: RunState,
     c: int,
 ) -> float:
-    """One step for each batch of `order`, on target c; returns Σ r², each r as it was met.
+    """Return one step for each batch of `order`, on target c; returns Σ r², each r as it was met.
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + (λ/2)‖θ‖²
 
@@ -101,7 +101,7 @@ class Sampling(NamedTuple):
     shuffle: bool
 
     def order(self, examples: IntArray, random: np.random.RandomState) -> IntArray:
-        """The examples of one epoch."""
+        """Return the examples of one epoch."""
         if self.replacement:
             return examples[random.randint(0, len(examples), size=len(examples))]
         return random.permutation(examples) if self.shuffle else examples
@@ -115,7 +115,7 @@ class StepPlan(NamedTuple):
     batch: int
 
     def batches(self) -> Iterator[StepPlan]:
-        """The same, one batch at a time."""
+        """Yield the same, one batch at a time."""
         for q in range(len(self.etas)):
             some = slice(q * self.batch, (q + 1) * self.batch)
             yield StepPlan(self.order[some], self.etas[q : q + 1], self.batch)
@@ -133,7 +133,7 @@ class StochasticDescent(NamedTuple):
     sampling: Sampling
 
     def plans(self, random: np.random.RandomState, done: int = 0) -> Iterator[StepPlan]:
-        """The epochs without end, after so many steps."""
+        """Yield the epochs without end, after so many steps."""
         n, weights = n_vectors(self.rows), self.weights
         kind = np.int32 if n < 2**31 else np.int64
         used = np.arange(n) if weights is None else np.flatnonzero(weights > 0)

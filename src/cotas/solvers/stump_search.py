@@ -32,7 +32,7 @@ class Presorted(NamedTuple):
 def best_cut(
     rows: Presorted, j: int, s: FloatArray, chosen: AnyArray
 ) -> tuple[float, int, int, float]:
-    """The largest |Σ_left sᵢ| + |Σ_right sᵢ| over the cuts of feature j, and Σ|sᵢ|.
+    """Return the largest |Σ_left sᵢ| + |Σ_right sᵢ| over the cuts of feature j, and Σ|sᵢ|.
 
     Only the rows with chosen[i] count. Also where the cut is (the number of rows on the left) and
     whether the missing values go left.
@@ -103,7 +103,7 @@ class ExactStumps:
         self.sorted.present[j] = present
 
     def search(self, s: FloatArray) -> tuple[Trees, FloatArray]:
-        """The best stump and its values on all the rows."""
+        """Return the best stump and its values on all the rows."""
         d = len(self.sorted.order)
         ceiling, mass = np.full(d, np.inf), float(np.abs(s).sum())
         heavy = self._heaviest(s, mass)
@@ -155,5 +155,5 @@ class ExactStumps:
 
 
 def _sign(x: float) -> float:
-    """−1 at zero: the documents put the boundary on the negative side."""
+    """Compute −1 at zero: the documents put the boundary on the negative side."""
     return 1.0 if x > 0 else -1.0

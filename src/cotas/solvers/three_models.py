@@ -47,7 +47,7 @@ def three_models(
 def _trained(
     weak: WeakLearner, y: FloatArray, s: FloatArray, F: FloatArray, rows: IntArray
 ) -> Round:
-    """A model of these rows alone, added to F."""
+    """Return a model of these rows alone, added to F."""
     signed = np.zeros(len(y))
     signed[rows] = y[rows] * s[rows]
     f = weak.edge(signed)
@@ -57,7 +57,7 @@ def _trained(
 
 
 def _again(y: FloatArray, s: FloatArray, F: FloatArray, h: FloatArray, before: Round) -> Round:
-    """The first model once more, where there is nothing to train another on."""
+    """Return the first model once more, where there is nothing to train another on."""
     F += h
     return before._replace(loss=_loss(y, s, F))
 

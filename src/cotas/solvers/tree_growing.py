@@ -86,7 +86,7 @@ class Grower:
     def grow(
         self, criterion: Any, g: AnyArray, total: Any, exact: FloatArray | None = None
     ) -> tuple[Trees, AnyArray, AnyArray]:
-        """A tree without values, the leaf of each row, and Σ gᵢ over each leaf.
+        """Return a tree without values, the leaf of each row, and Σ gᵢ over each leaf.
 
         `total` is Σ gᵢ, or Σ gᵢ + i·Σ|gᵢ| for `Gini`. If g are `CountedSquares`, `exact` is summed
         in their place, and the sums have the counts as imaginary parts. The leaves are a view that
@@ -136,7 +136,7 @@ class Grower:
             self.send(level)
 
     def _spaces(self, criterion: Any, g: AnyArray) -> list[Space]:
-        """What trees of this criterion are grown in, in each thread."""
+        """Return what trees of this criterion are grown in, in each thread."""
         kind = type(criterion), g.dtype
         if kind not in self.spaces:
             sums, widest = _kind(criterion), 2 ** (self.depth - 1)
@@ -155,7 +155,7 @@ class Grower:
         return self.spaces[kind]
 
     def each_part(self, read: Any) -> Any:
-        """Rows in threads, if there are many; the parts are told by their numbers."""
+        """Return rows in threads, if there are many; the parts are told by their numbers."""
         parts = range(len(self.parts))
         return self.each(read, parts) if len(parts) > 1 else map(read, parts)
 
@@ -227,7 +227,7 @@ def _placed(n: int, depth: int, listed: bool) -> Placed:
 
 
 def _of_thread(widest: int, g: Any, sums: Any) -> dict[str, Any]:
-    """The arrays of a `Space` that each thread has for itself."""
+    """Return the arrays of a `Space` that each thread has for itself."""
     return {
         "lanes": np.empty((max(4, 2 * widest), MOST_BINS), dtype=g),
         "sums": np.zeros((widest, 2, MOST_BINS), dtype=sums),

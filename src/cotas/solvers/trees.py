@@ -33,16 +33,16 @@ class Trees(NamedTuple):
     gain: FloatArray  # how much the test of each node added to the score of the tree
 
     def prefix(self, k: int) -> Trees:
-        """The first k trees."""
+        """Return the first k trees."""
         return Trees(*(a if name == "groups" else a[:k] for name, a in self._asdict().items()))
 
     def after(self, k: int) -> Trees:
-        """All but the first k trees."""
+        """Return all but the first k trees."""
         return Trees(*(a if name == "groups" else a[k:] for name, a in self._asdict().items()))
 
 
 def tree_without_tests(depth: int) -> Trees:
-    """One tree of this depth, which sends every row to its first leaf."""
+    """Return one tree of this depth, which sends every row to its first leaf."""
     n_nodes = 2**depth - 1
     return Trees(
         feature=np.full((1, n_nodes), -1, dtype=np.int32),
@@ -64,7 +64,7 @@ class Categories(NamedTuple):
 
 
 def join_trees(parts: Sequence[Trees]) -> Trees:
-    """All the trees of the parts, in order."""
+    """Return all the trees of the parts, in order."""
     shift, moved = 0, []
     for part in parts:
         moved.append(np.where(part.group >= 0, part.group + shift, -1).astype(np.int32))
@@ -78,7 +78,7 @@ def join_trees(parts: Sequence[Trees]) -> Trees:
 
 
 def list_categories(scale: Scale) -> Categories:
-    """What evaluation needs to know of the categorical features."""
+    """Return what evaluation needs to know of the categorical features."""
     chosen = np.flatnonzero(scale.categorical)
     values = np.full((len(chosen), MOST_BINS), np.inf)
     sizes = np.zeros(len(chosen), dtype=np.int32)
@@ -195,14 +195,14 @@ def add_votes(X: Any, trees: Trees, votes: FloatArray, categories: Any, out: Flo
 
 
 def tested_categories(trees: Trees, categories: Categories) -> Categories | None:
-    """The categories, if some tree asks for them."""
+    """Return the categories, if some tree asks for them."""
     return categories if len(trees.groups) else None
 
 
 def evaluate_trees(
     X: Matrix, trees: Trees, coefficients: FloatArray, categories: Categories
 ) -> FloatArray:
-    """Σ coefficient · tree(x) for each row of X, dense or sparse."""
+    """Compute Σ coefficient · tree(x) for each row of X, dense or sparse."""
     out = np.zeros(X.shape[0])
     for span, rows in dense_parts(X):
         add_trees(rows, trees, coefficients, tested_categories(trees, categories), out[span])
@@ -220,7 +220,7 @@ def count_votes(
 
 
 def dense_parts(X: Matrix) -> Iterator[tuple[slice, AnyArray]]:
-    """X itself, or some rows of a sparse X at a time made dense."""
+    """Compute X itself, or some rows of a sparse X at a time made dense."""
     if not sparse.issparse(X):
         yield slice(None), X
         return

@@ -77,7 +77,7 @@ class WeakLearner(Protocol):
 
 
 def half_log_odds(mean: AnyArray) -> FloatArray:
-    """½ ln(p/(1−p)) for p = (1 + mean)/2, clipped.
+    """Compute ½ ln(p/(1−p)) for p = (1 + mean)/2, clipped.
 
     >>> half_log_odds(np.array([0.0, 1.0])).round(3)
     array([0.   , 6.908])
@@ -123,7 +123,7 @@ class BinnedTrees:
         return self._with(tree, leaf, np.where(sums.real > 0, 1.0, -1.0))
 
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
-        """A tree for the signs of z, whose leaves then hold the medians (Friedman 2001)."""
+        """Return a tree for the signs of z, whose leaves then hold the medians (Friedman 2001)."""
         tree, leaf, _ = self._grow_signed(w * np.sign(z))
         return self._with(tree, leaf, leaf_medians(z, w, leaf, tree.value.shape[1]))
 
@@ -149,7 +149,7 @@ class BinnedTrees:
         return self.grower.grow(SquaresCriterion(LEAST_SHARE * total.imag), self.pairs, total)
 
     def _grow_counted(self, wz: FloatArray, w: float) -> tuple[Trees, AnyArray, AnyArray]:
-        """The same for equal weights, the targets rounded to parts of a whole number.
+        """Return the same for equal weights, the targets rounded to parts of a whole number.
 
         No sum of them is above n^½(Σ(wz)²)^½ parts, which is below 2⁴³.
         """
@@ -166,7 +166,7 @@ class BinnedTrees:
         return tree, leaf, sums.real + 1j * w * sums.imag
 
     def _grow_signed(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
-        """The same for targets of ±1, which the signs of the weights are."""
+        """Return the same for targets of ±1, which the signs of the weights are."""
         total = complex(s.sum(), np.abs(s).sum())
         return self.grower.grow(Gini(LEAST_SHARE * total.imag), s, total)
 
@@ -177,14 +177,14 @@ class BinnedTrees:
 
 
 def naming(tree: Trees, weights: FloatArray) -> tuple[Trees, ...]:
-    """±1 for each class: whether a leaf names it, which it does of the heaviest there."""
+    """Compute ±1 for each class: whether a leaf names it, which it does of the heaviest there."""
     chosen, K = weights.argmax(axis=1), weights.shape[1]
     values = np.where(chosen == np.arange(K)[:, None], 1.0, -1.0)
     return tuple(tree._replace(value=f[None, :]) for f in values)
 
 
 def weighted_median(z: FloatArray, w: FloatArray) -> float:
-    """The smallest z that at least half of the weight is not above; zero without weight.
+    """Return the smallest z that at least half of the weight is not above; zero without weight.
 
     >>> weighted_median(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]))
     2.0
@@ -203,7 +203,7 @@ def weighted_median(z: FloatArray, w: FloatArray) -> float:
 
 
 def leaf_medians(z: FloatArray, w: FloatArray, leaf: AnyArray, n_leaves: int) -> FloatArray:
-    """The weighted median of z in each leaf."""
+    """Return the weighted median of z in each leaf."""
     order = np.argsort(leaf, kind="stable")
     bounds = np.searchsorted(leaf[order], np.arange(n_leaves + 1))
     parts = (order[a:b] for a, b in pairwise(bounds))
@@ -252,7 +252,7 @@ EXACT_ONLY_CLASSIFIES = (
 
 
 def best_multiple(z: FloatArray, f: FloatArray, w: FloatArray) -> float:
-    """The number c with the smallest Σ w|z − c·f|."""
+    """Return the number c with the smallest Σ w|z − c·f|."""
     told = f != 0
     return weighted_median(z[told] / f[told], w[told] * np.abs(f[told]))
 
@@ -283,7 +283,7 @@ class LinearRegression:
         return self._fit(wz, w, sign=True)
 
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
-        """The regression of the signs of z, times the number that suits z best."""
+        """Return the regression of the signs of z, times the number that suits z best."""
         linear, f = self._fit(w * np.sign(z), w, sign=False)
         c = best_multiple(z, f, w)
         return Fitted(LinearScore(c * linear.coef, c * linear.intercept, False), c * f)
@@ -309,7 +309,7 @@ class LinearRegression:
         return Fitted(learner, np.where(f > 0, 1.0, -1.0) if sign else f)
 
     def _by_rows(self, wz: FloatArray, w: FloatArray) -> FloatArray:
-        """The shortest solution, as a sum of rows: n² numbers where the columns are many.
+        """Return the shortest solution, as a sum of rows: n² numbers where the columns are many.
 
         With B = √W·[X, 1]·D⁻¹, D² the diagonal of [X, 1]ᵀW[X, 1], it is D⁻¹Bᵀ(BBᵀ)⁺W^(−1/2)·wz:
         what `_by_columns` finds, since BᵀB and BBᵀ have the same eigenvalues but for zeros.
@@ -338,7 +338,7 @@ RANK = 1e-12
 
 
 def _solve(gram: FloatArray, right: FloatArray) -> FloatArray:
-    """The shortest solution of the normal equations, in units where the diagonal is one."""
+    """Return the shortest solution of the normal equations, in units where the diagonal is one."""
     unit = np.sqrt(np.where(gram.diagonal() > 0, gram.diagonal(), 1.0))
     scaled = gram / unit[:, None] / unit[None, :]
     return np.asarray(np.linalg.lstsq(scaled, right / unit, rcond=RANK)[0] / unit)

@@ -58,7 +58,7 @@ def ordered(values: FloatArray, k: int) -> float:
 
 @loop
 def least(values: FloatArray, among: IntArray, count: int) -> IntArray:
-    """Those of the places `among` that have the least values, at most so many."""
+    """Return those of the places `among` that have the least values, at most so many."""
     if count >= len(among):
         return among
     some = np.empty(len(among))
@@ -87,7 +87,7 @@ def choose(
     size: int,
     last: IntArray,
 ) -> IntArray:
-    """The working set: those of the last one that are free, and the worst violators.
+    """Return the working set: those of the last one that are free, and the worst violators.
 
     At the optimum no Fᵢ that may fall (aᵢ < high) lies below an Fⱼ that may rise (aⱼ > low). Half
     of the new ones have the least F among the first, half the greatest among the second. Keeping
@@ -137,11 +137,11 @@ class Watch:
         self.moves, self.rows = moves, rows
 
     def of(self, rows: IntArray) -> Watch:
-        """The same for a solver that sees these rows only."""
+        """Return the same for a solver that sees these rows only."""
         return Watch(self.moves, rows)
 
     def seen(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        """The same step on (K, a, low, high, F, …), and its move is kept."""
+        """Return the same step on (K, a, low, high, F, …), and its move is kept."""
 
         def watched(K: FloatArray, a: FloatArray, *rest: Any) -> Any:
             before, slopes = a.copy(), rest[2].copy()
@@ -156,7 +156,7 @@ class Watch:
         return watched
 
     def each(self, climb: Callable[..., Any]) -> Callable[..., int]:
-        """The steps that `climb` makes at once, each of them seen."""
+        """Return the steps that `climb` makes at once, each of them seen."""
         one = self.seen(climb)
 
         def climb_one_by_one(*given: Any) -> int:

@@ -64,7 +64,7 @@ class RoundReplay:
         self.rounds: list[list[Round]] = [[] for _ in machines]
 
     def steps(self) -> Iterator[Step]:
-        """A step for each round of each machine, and the end."""
+        """Yield a step for each round of each machine, and the end."""
         for k, machine in enumerate(self.machines):
             source = self.again._rounds(self.weak, machine, map)
             kept = len(self.model.ensembles_[sum(self.functions[:k])])
@@ -102,13 +102,13 @@ class RoundReplay:
         )
 
     def _as_printed(self) -> bool:
-        """Whether the loss is Π 2√(err(1−err)): the closed form, not slowed down, with ±1."""
+        """Tell whether the loss is Π 2√(err(1−err)): the closed form, not slowed down, with ±1."""
         model = self.model
         named = isinstance(model, AdaBoost) and isinstance(model.step, str)
         return named and model.learning_rate == 1.0 and self.machines[0].F.ndim == 1
 
     def _weights(self, machine: BoostingRun) -> FloatArray:
-        """w = s·exp(−yF) over their sum."""
+        """Compute w = s·exp(−yF) over their sum."""
         with np.errstate(over="ignore"):
             w = machine.s * self.again._losses(machine.F, machine.y)
         return np.asarray(w / w.sum())
@@ -119,7 +119,7 @@ class RoundReplay:
         return F.argmax(axis=1) != y
 
     def _learner(self, k: int, one: Round) -> Any:
-        """The function of a round, with `predict`."""
+        """Return the function of a round, with `predict`."""
         some = [collect([one], c, None, self.weak.categories) for c in range(self.functions[k])]
         found = some[0].estimators()[0]
         if len(some) > 1 and isinstance(found, WeakFunction):
@@ -127,7 +127,7 @@ class RoundReplay:
         return found
 
     def _builder(self) -> Callable[[], Any]:
-        """What builds the model of the rounds so far."""
+        """Return what builds the model of the rounds so far."""
         rounds = [list(some) for some in self.rounds]
 
         def build() -> Any:

@@ -68,7 +68,7 @@ class DescentReplay:
         self.objective = quadratic_of(self.task)
 
     def steps(self) -> Iterator[Step]:
-        """A step for each batch, and the end."""
+        """Yield a step for each batch, and the end."""
         walk = self._batch() if self.model.solver == "gradient" else self._stochastic()
         number, z = 0, self.task.start
         value, _ = self.objective.look(z)
@@ -122,7 +122,7 @@ class DescentReplay:
         return self.algorithm.some("4", "5") if drawn else self.algorithm.some("3", "4", "5")
 
     def _parameters(self, z: FloatArray) -> tuple[FloatArray, Any]:
-        """θ and θ₀ as the model has them: without an axis of targets where there is one."""
+        """Compute θ and θ₀ as the model has them: without an axis of targets where there is one."""
         theta, theta0 = self.task.coordinates.model(z)
         return (theta[0], float(theta0[0])) if self.data.single else (theta, theta0)
 

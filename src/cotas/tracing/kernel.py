@@ -59,7 +59,7 @@ class KernelReplay:
         self.weights: FloatArray = again._weights_in_use(examples, used)
 
     def steps(self) -> Iterator[Step]:
-        """A step for each example that is shown to each class, and the end."""
+        """Yield a step for each example that is shown to each class, and the end."""
         for turn in self.training.turns(int(self.model.n_iter_)):
             yield self._step(turn)
         beta, theta0 = self._beta(), self.again._intercepts(self.run, self.weights)
@@ -150,13 +150,13 @@ class PairReplay:
         self.moves = [some[: _last_at(some, end)] for some, end in pairs]
 
     def _kept(self, c: int) -> FloatArray:
-        """a of the rows of a problem, in the model that was kept."""
+        """Compute a of the rows of a problem, in the model that was kept."""
         a, problem = np.zeros(self.examples.n_rows), self.problems[c]
         a[self.model.support_] = self.model.dual_coef_[c]
         return a if problem.rows is None else a[problem.rows]
 
     def steps(self) -> Iterator[Step]:
-        """A step for each move of each problem, and the end."""
+        """Yield a step for each move of each problem, and the end."""
         number, now = 0, [np.zeros_like(end) for end in self.ends]
         for c, moves in enumerate(self.moves):
             for move in moves:

@@ -48,7 +48,7 @@ def trace_run(
 
 
 def _page(model: Any) -> Printed:
-    """The algorithm that this model runs."""
+    """Return the algorithm that this model runs."""
     if isinstance(model, Pegasos):
         if model.sampling == "all":
             return printed.SUBGRADIENT_DESCENT
@@ -76,7 +76,7 @@ class Replay:
         self.training: Training = again._training(examples, history)
 
     def steps(self) -> Iterator[Step]:
-        """A step for each example that is shown to each class, and the end."""
+        """Yield a step for each example that is shown to each class, and the end."""
         epochs = (int(self.again.max_iter), int(self.model.n_iter_))
         for turn in self.training.turns(*epochs):
             yield self._step(turn) if turn.row is not None else self._whole(turn)
@@ -86,7 +86,7 @@ class Replay:
         yield Return(number=self.number + 1, lines=lines, build=lambda: self._built(*found))
 
     def _whole(self, turn: Turn) -> SubgradientStep:
-        """A step that all the examples take part in."""
+        """Return a step that all the examples take part in."""
         run, c = self.history.run, turn.c
         self.number += 1
         before, theta, theta0 = run.ledger[c].copy(), run.scale[c] * run.w[c], float(run.b[c])
@@ -142,7 +142,7 @@ class Replay:
         )
 
     def _eta(self, turn: Turn, row: int, margin: float, updated: bool) -> float:
-        """The step that the algorithm takes at this example."""
+        """Return the step that the algorithm takes at this example."""
         training, rule = self.training, self.training.rule
         if turn.step is not None:
             return turn.step
@@ -174,17 +174,17 @@ class Replay:
 
 
 def bound_of(certificate: Certificate) -> float | None:
-    """The most mistakes that a theorem allows, where there is one."""
+    """Return the most mistakes that a theorem allows, where there is one."""
     return float(certificate.upper) if certificate.kind == "mistakes" else None
 
 
 @loop
 def score(rows: Any, i: int, w: FloatArray) -> float:
-    """xᵢ · w, as the algorithms compute it."""
+    """Compute xᵢ · w, as the algorithms compute it."""
     return dot(rows, i, w)  # type: ignore[no-any-return]
 
 
 @loop
 def length2(rows: Any, i: int) -> float:
-    """‖xᵢ‖², as the algorithms compute it."""
+    """Compute ‖xᵢ‖², as the algorithms compute it."""
     return norm2(rows, i)  # type: ignore[no-any-return]

@@ -31,7 +31,7 @@ class Line:
     depth: int = 0
 
     def text(self, lang: str | None = None) -> str:
-        """The line in English ("en") or Spanish ("es").
+        """Return the line in English ("en") or Spanish ("es").
 
         Parameters
         ----------
@@ -44,7 +44,7 @@ class Line:
         return self.english if lang == "en" else self.spanish
 
     def indented(self, lang: str | None = None) -> str:
-        """The same, moved to the right as far as it is inside others.
+        """Return the same, moved to the right as far as it is inside others.
 
         Parameters
         ----------
@@ -78,11 +78,11 @@ class Printed:
         return AUTHORS[self.document]
 
     def __getitem__(self, number: str) -> Line:
-        """The line with this number."""
+        """Return the line with this number."""
         return next(line for line in self.lines if line.number == number)
 
     def some(self, *numbers: str) -> tuple[Line, ...]:
-        """The lines with these numbers."""
+        """Return the lines with these numbers."""
         return tuple(self[number] for number in numbers)
 
     @property
@@ -91,7 +91,7 @@ class Printed:
         return self.lines[-1]
 
     def text(self, lang: str | None = None) -> str:
-        """All the lines, each with its number, those of a loop inside it.
+        """Return all the lines, each with its number, those of a loop inside it.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Printed:
 
 
 def _read(text: str) -> Printed:
-    """One algorithm of printed.txt, whose first lines say how it is written."""
+    """Return one algorithm of printed.txt, whose first lines say how it is written."""
     (document, place), titles, *rows = (row.split(" | ") for row in text.strip().split("\n"))
     lines = []
     for number, indented, *spanish in rows:

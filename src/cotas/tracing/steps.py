@@ -38,7 +38,7 @@ class Step:
         return self.build()
 
     def text(self, lang: str | None = None) -> str:
-        """The lines that were executed, each with its number.
+        """Return the lines that were executed, each with its number.
 
         Parameters
         ----------

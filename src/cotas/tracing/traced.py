@@ -147,7 +147,7 @@ class Trace:
         self.model, self.algorithm, self._replay = model, algorithm, replay
 
     def __iter__(self) -> Iterator[Step]:
-        """The steps one by one, the last of which is a `Return`."""
+        """Return the steps one by one, the last of which is a `Return`."""
         return self._replay()
 
     @property

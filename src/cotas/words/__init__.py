@@ -74,7 +74,7 @@ están mal predichas.
 
 
 def current() -> str:
-    """The language of the moment."""
+    """Return the language of the moment."""
     return _current.get()
 
 
@@ -99,7 +99,7 @@ class Said(str):
         return said
 
     def again(self) -> Said:
-        """The same in the language of the moment."""
+        """Return the same in the language of the moment."""
         if self.language == _current.get():
             return self
         return Said(self.text, {name: again(value) for name, value in self.values.items()})
@@ -109,7 +109,7 @@ class Said(str):
 
 
 def say(text: str, /, **values: object) -> str:
-    """A text of the catalogue in the language of the moment.
+    """Return a text of the catalogue in the language of the moment.
 
     >>> with lang("es"):
     ...     say("best: λ = {value:.3g}", value=0.25)
@@ -125,7 +125,7 @@ def say(text: str, /, **values: object) -> str:
 
 
 def knows(text: str, values: Mapping[str, str]) -> bool:
-    """Whether it is a text of the catalogue, or joins others, and these are its values."""
+    """Tell whether it is a text of the catalogue, or joins others, and these are its values."""
     names = [name for name, _ in FIELD.findall(text)]
     joins = JOINED.fullmatch(text) and len(set(names)) == len(names)
     return set(names) == set(values) and (text in spanish() or bool(joins))
@@ -137,7 +137,7 @@ def again(text: str) -> str:
 
 
 def english(text: T) -> T:
-    """A text in English, as files keep it and proofs compare it; anything else as it is."""
+    """Return a text in English, as files keep it and proofs compare it; anything else as it is."""
     if not isinstance(text, Said):
         return text
     values = {name: english(value) for name, value in text.values.items()}
@@ -145,7 +145,7 @@ def english(text: T) -> T:
 
 
 def in_one(texts: Sequence[str], between: str = " ") -> str:
-    """Several texts in one."""
+    """Return several texts in one."""
     names = [f"text{k}" for k in range(len(texts))]
     return Said(
         between.join(f"{{{name}}}" for name in names),
@@ -196,7 +196,7 @@ def _alone(text: str, language: str) -> Said:
 
 @cache
 def _fields(text: str) -> list[tuple[str, str]]:
-    """The name and the format of each value in a text."""
+    """Return the name and the format of each value in a text."""
     return [(name, form or "") for _, name, form, _ in Formatter().parse(text) if name]
 
 
@@ -208,7 +208,7 @@ def _in_current(text: str) -> str:
 
 @cache
 def spanish() -> dict[str, str]:
-    """Every text in Spanish, by its English: the entries of `es.po`."""
+    """Return every text in Spanish, by its English: the entries of `es.po`."""
     found: dict[str, str] = {}
     english = ""
     for line in resources.files(__name__).joinpath("es.po").read_text("utf-8").splitlines():
@@ -221,7 +221,7 @@ def spanish() -> dict[str, str]:
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    """The text with its values; {name!r} quotes one."""
+    """Return the text with its values; {name!r} quotes one."""
     if not values:
         return text
     return FIELD.sub(lambda f: repr(str(values[f[1]])) if f[2] else values[f[1]], text)

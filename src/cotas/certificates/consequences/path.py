@@ -125,7 +125,7 @@ class Outlook:
         return norm_up(self.theta), norm_up(self.v), longest
 
     def scores(self, least: float, most: float, room: float = 0.0) -> tuple[FloatArray, FloatArray]:
-        """What the optimum at any λ with least ≤ 1/λ ≤ most can give to each validation row.
+        """Return what the optimum at any λ with least ≤ 1/λ ≤ most can give to each validation row.
 
         With `room` for so large a part of them that another order of sums could not leave it.
         """
@@ -156,7 +156,7 @@ class Outlook:
         return max(value, 0.0)
 
     def _multiple(self, least: float, most: float) -> float:
-        """A good c; any between 0 and 1 is valid."""
+        """Return a good c; any between 0 and 1 is valid."""
         product, v_square = self._dots[1][0], self._dots[2][0]
         fall = 2 * self.total - product
         curved = [v_square * u for u in (least, most)]
@@ -181,12 +181,12 @@ class Outlook:
 def outlooks(
     certificates: Sequence[Certificate], X: Matrix, y: AnyArray, X_val: Matrix
 ) -> list[Outlook]:
-    """One for each class of a fit, every number computed from the data and the witnesses."""
+    """Return one for each class of a fit, every number computed from the data and the witnesses."""
     return [_outlook(point, X, y, X_val) for point in _points(certificates)]
 
 
 def _points(certificates: Sequence[Certificate]) -> list[DualPoint]:
-    """The witnesses of a fit, if there is a path over λ."""
+    """Return the witnesses of a fit, if there is a path over λ."""
     points = [c.witness for c in certificates if isinstance(c.witness, DualPoint)]
     problems = [point.problem for point in points]
     soft = all(
@@ -241,7 +241,7 @@ def _outlook(point: DualPoint, X: Matrix, y: AnyArray, X_val: Matrix) -> Outlook
 
 
 def _seen(rows: Rows, directions: FloatArray) -> _Rows:
-    """The rows as a class sees them."""
+    """Return the rows as a class sees them."""
     refuse_other_features(rows.d, len(directions))
     with np.errstate(over="ignore", invalid="ignore"):
         blocks = map(rows.read, rows.spans)
@@ -253,7 +253,7 @@ def _seen(rows: Rows, directions: FloatArray) -> _Rows:
 def certainly_wrong(
     fits: Sequence[Sequence[Outlook]], codes: IntArray, least: float, most: float, room: float = 0.0
 ) -> BoolArray:
-    """Which validation rows the optimum at every λ with least ≤ 1/λ ≤ most gets wrong.
+    """Tell which validation rows the optimum at every λ with least ≤ 1/λ ≤ most gets wrong.
 
     `codes` are the positions of the true labels among the classes. Each of the fits encloses the
     scores of the optimum, so they lie in all the enclosures.
@@ -265,7 +265,7 @@ def certainly_wrong(
 
 
 def _wrong(low: FloatArray, high: FloatArray, codes: IntArray) -> BoolArray:
-    """Which rows are wrong with any scores between two arrays of them, a row for each class.
+    """Tell which rows are wrong with any scores between two arrays of them, a row for each class.
 
     Of two classes there is one row, the score of the second.
     """
@@ -332,7 +332,7 @@ def bound_validation_error(
     enough: int | IntArray | None = None,
     room: float = SAME,
 ) -> ValidationBound:
-    """The bound that the certificates of fits along falling λ prove together.
+    """Return the bound that the certificates of fits along falling λ prove together.
 
     Parameters
     ----------

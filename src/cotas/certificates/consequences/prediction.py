@@ -38,7 +38,7 @@ from cotas.losses import Hinge
 
 
 def centre_of(X: Matrix, rows: int = 1000) -> FloatArray | None:
-    """A vector in the middle of about so many rows, if one of its columns is far from zero.
+    """Return a vector in the middle of about so many rows, if one of its columns is far from zero.
 
     Of sparse rows none: they would be filled.
     """
@@ -52,7 +52,7 @@ def centre_of(X: Matrix, rows: int = 1000) -> FloatArray | None:
 
 
 def shifted(rows: Matrix, centre: FloatArray | None) -> Matrix:
-    """The rows as seen from the centre, each entry rounded once."""
+    """Return the rows as seen from the centre, each entry rounded once."""
     return rows if centre is None else rows - centre
 
 
@@ -71,18 +71,18 @@ class Region:
     centre: FloatArray | None = None
 
     def scores(self, X: Matrix) -> tuple[FloatArray, FloatArray]:
-        """The least and the greatest θ*·x + θ₀* that an optimum can give to each row."""
+        """Return the least and the greatest θ*·x + θ₀* that an optimum can give to each row."""
         values, room = self.around(shifted(as_double(X), self.centre))
         return outer(values, room, (self.lowest_bias, self.highest_bias))
 
     def around(self, rows: Matrix) -> tuple[FloatArray, FloatArray]:
-        """θ·x of rows seen from the centre, and how far θ*·x can be from it."""
+        """Compute θ·x of rows seen from the centre, and how far θ*·x can be from it."""
         values, room = around(rows, self.theta[:, None], np.array([self.radius]))
         return values[:, 0], room[:, 0]
 
 
 def around(rows: Matrix, thetas: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """θ·x for each column θ, and how far θ*·x can be from it if θ* is within its radius."""
+    """Compute θ·x for each column θ, and how far θ*·x can be from it if θ* is within its radius."""
     lengths = row_lengths(rows)
     values, off = products(rows, thetas, lengths)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -98,7 +98,7 @@ def optimum_region(certificate: Certificate, X: Matrix, y: AnyArray) -> Region |
 def optimum_regions(
     certificates: Sequence[Certificate], X: Matrix, y: AnyArray
 ) -> list[Region | None]:
-    """The regions of several classes of one fit, the data being read for all at once."""
+    """Return the regions of several classes of one fit, the data being read for all at once."""
     regions = [_ball(certificate) for certificate in certificates]
     open_ones = [k for k, region in enumerate(regions) if region and region.highest_bias > 0]
     if not open_ones:
@@ -123,7 +123,7 @@ def optimum_regions(
 
 
 def _ball(certificate: Certificate) -> Region | None:
-    """What is proved of θ*; the bias is zero, or anything where it is free."""
+    """Return what is proved of θ*; the bias is zero, or anything where it is free."""
     point = certificate.witness
     if not isinstance(point, DualPoint) or not certificate.holds:
         return None

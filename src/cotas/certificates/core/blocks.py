@@ -81,7 +81,7 @@ class Sharp(NamedTuple):
 
     @classmethod
     def of(cls, a: Any) -> Sharp:
-        """Σ of some numbers."""
+        """Compute Σ of some numbers."""
         value = exact_sum(a)
         tail = exact_sum(np.append(a, -value))
         return cls(value, tail, up(U * abs(tail)) if tail else 0.0)
@@ -123,14 +123,14 @@ class Between(NamedTuple):
 
     @classmethod
     def sum_of(cls, a: FloatArray) -> Between:
-        """Σ of some numbers."""
+        """Compute Σ of some numbers."""
         return cls(total_down(a), total_up(a))
 
     def __add__(self, other: Any) -> Between:
         return Between(down(self.low + other.low), up(self.high + other.high))
 
     def middle(self) -> tuple[float, float]:
-        """The middle, and how far it is from both ends, rounded up."""
+        """Return the middle, and how far it is from both ends, rounded up."""
         middle = 0.5 * (self.low + self.high)
         return middle, up(max(up(self.high - middle), up(middle - self.low)))
 
@@ -212,7 +212,7 @@ class Claims:
             claim._replace(y=np.ones(1)).refuse(1, self.d)
 
     def claim(self, k: int) -> Claim:
-        """One of them, without its targets."""
+        """Return one of them, without its targets."""
         theta = np.ascontiguousarray(self.thetas[:, k])
         return Claim(self.risk, np.zeros(0), theta, self.biases[k])
 
@@ -227,7 +227,7 @@ class Whole:
         self.known: tuple[FloatArray, FloatArray] | None = None  # classes and weights, once read
 
     def read(self, block: Any) -> tuple[FloatArray, FloatArray | None]:
-        """The targets, a column for each claim, and the weights."""
+        """Return the targets, a column for each claim, and the weights."""
         return self.y, self.s
 
     def frame(self, claims: Claims) -> tuple[Frame, FloatArray]:
@@ -235,7 +235,7 @@ class Whole:
         return self.rows.frame, np.zeros(len(claims.biases))
 
     def map_reduce(self, function: Callable[[Any], Any]) -> Any:
-        """What the function finds in all the rows."""
+        """Return what the function finds in all the rows."""
         return function(self)
 
 
@@ -248,7 +248,7 @@ class Reader:
     middles: FloatArray
 
     def targets(self, block: Any) -> tuple[FloatArray, FloatArray]:
-        """y, moved, a column for each claim, and s of a block."""
+        """Compute y, moved, a column for each claim, and s of a block."""
         y, given = self.claims.read(block)
         s = weights_of(given, len(y))
         if y.shape != (block.X.shape[0], len(self.middles)):
@@ -258,12 +258,12 @@ class Reader:
         return y - self.middles if self.middles.any() else y, s
 
     def scores(self, rows: Rows, use: Any = None) -> Any:
-        """z, how far it may be off, and the sum of what `use` finds."""
+        """Compute z, how far it may be off, and the sum of what `use` finds."""
         biases = [*zip(self.claims.biases, -self.middles, strict=True)]
         return rows.scores(self.claims.thetas, biases, use)
 
     def rows(self, block: Any) -> Rows:
-        """The rows of a block in the frame of all."""
+        """Return the rows of a block in the frame of all."""
         if isinstance(block, Whole):
             return block.rows
         given = (self.frame, self.claims.roundings)
@@ -304,7 +304,7 @@ class Values(Reader):
 
 
 def feasible(claims: Claims, k: int, X: Any, y: Any, s: Any, z: Any) -> FloatArray:
-    """The dual point of some rows, in its domain."""
+    """Return the dual point of some rows, in its domain."""
     dual, loss = claims.duals[k], claims.risk.loss
     return clipped(loss, y, choices.slopes(loss, y, z, s) if dual is None else dual(X, y, s), s)
 
@@ -386,7 +386,7 @@ def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
 
 
 def kept_frame(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
-    """The frame that a source keeps for several models, or a new one."""
+    """Return the frame that a source keeps for several models, or a new one."""
     found: Callable[[Claims], Any] = getattr(source, "frame", lambda c: frame_of(source, c))
     frame, middles = found(claims)
     return frame, middles
@@ -394,7 +394,7 @@ def kept_frame(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
 
 @np.errstate(all="ignore")
 def block_bounds(source: Any, claims: Claims) -> list[Found]:
-    """Both bounds of each model; the blocks are read twice for all of them together."""
+    """Return both bounds of each model; the blocks are read twice for all of them together."""
     k = range(len(claims.biases))
     try:
         claims.refuse()
@@ -408,7 +408,7 @@ def block_bounds(source: Any, claims: Claims) -> list[Found]:
 
 
 def objected(call: Callable[..., Any], *given: Any) -> Any:
-    """What a call returns, or its objection."""
+    """Return what a call returns, or its objection."""
     try:
         return call(*given)
     except Objection as objection:
@@ -416,7 +416,7 @@ def objected(call: Callable[..., Any], *given: Any) -> Any:
 
 
 def counted(whole: Tally, n: int) -> Tally:
-    """The tally, if all the rows have been counted."""
+    """Return the tally, if all the rows have been counted."""
     if whole["rows"] != n:
         raise Objection("shape")
     return whole
@@ -450,7 +450,7 @@ class _Passes:
         return self.first[f"more {k}"], self.first[f"less {k}"]
 
     def _rest(self, k: int) -> float:
-        """|Σ cᵢ| at most, and no less than what rounding c leaves of it in any blocks.
+        """Compute |Σ cᵢ| at most, and no less than what rounding c leaves of it in any blocks.
 
         Where the bias may be large, blocks in which less happens to be left would prove more.
         """
@@ -459,7 +459,7 @@ class _Passes:
         return max(float(self.second[f"rest {k}"].most), LEFT * mass)
 
     def _reach(self, k: int) -> float:
-        """The largest multiple that the regularizer allows, one at most."""
+        """Return the largest multiple that the regularizer allows, one at most."""
         theta, share = self.claims.claim(k).theta, up(1.0 / self.low)
         return min(1.0, float(self.claims.risk.regularizer.reach(self.pull(k), theta, share)))
 
@@ -469,7 +469,7 @@ class _Passes:
         return found.whole(self.reader[0].unit, self.claims.additions)
 
     def gain(self, k: int, t: float) -> tuple[float, float]:
-        """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far it is off, from that at the multiples."""
+        """Compute − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far it is off, from that at the multiples."""
         sums = self.second
         found = [sums[f"gain {k} {j}"].middle() for j in range(self.multiples.shape[1])]
         if not self.claims.risk.loss.quadratic:

@@ -37,7 +37,7 @@ APART, FELT, NEAR = 1e-10, 1 / 16, 64.0
 
 @np.errstate(all="ignore")
 def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
-    """What columns are moved by, and their units, by a look at some rows."""
+    """Return what columns are moved by, and their units, by a look at some rows."""
     measured = max(SAMPLE // 4, min(SAMPLE, WIDEST_SAMPLE // max(1, X.shape[1])))
     some, shift = X[:: max(1, X.shape[0] // measured)].astype(np.float64, copy=False), None
     if hasattr(X, "indptr"):  # to be moved, sparse rows would have to store zeros
@@ -54,7 +54,7 @@ def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
 
 
 def shift_of(columns: FloatArray) -> FloatArray | None:
-    """What columns are moved by; none if all are near zero."""
+    """Return what columns are moved by; none if all are near zero."""
     first = columns[:, 0]
     spread = means(np.abs(columns - first[:, None]))
     # The mean of equal numbers may be rounded, and what is left of them then counts.
@@ -69,12 +69,12 @@ def in_columns(rows: Any) -> FloatArray:
 
 
 def means(columns: FloatArray) -> FloatArray:
-    """The mean of each column; that of NumPy takes longer for a few rows."""
+    """Return the mean of each column; that of NumPy takes longer for a few rows."""
     return np.asarray(np.add.reduce(columns, axis=1) / columns.shape[1])
 
 
 def sparse_sizes(rows: Any) -> FloatArray:
-    """The root mean square of each column of some sparse rows; no zero is written down."""
+    """Return the root mean square of each column of some sparse rows; no zero is written down."""
     n, d = rows.shape
     most = np.full(d, TINY)
     np.maximum.at(most, rows.indices, np.abs(rows.data))
@@ -83,7 +83,7 @@ def sparse_sizes(rows: Any) -> FloatArray:
 
 
 def middle(y: FloatArray, s: FloatArray) -> float:
-    """What targets are moved by."""
+    """Return what targets are moved by."""
     return float(np.where(s > 0, y, 0.0).sum() / max(1, np.count_nonzero(s)))
 
 
@@ -91,13 +91,13 @@ def middle(y: FloatArray, s: FloatArray) -> float:
 
 
 def slopes(loss: Any, y: FloatArray, z: FloatArray, s: FloatArray) -> FloatArray:
-    """A dual point: the slopes of the losses at some scores."""
+    """Return a dual point: the slopes of the losses at some scores."""
     c: FloatArray = s * loss.slope(y, z)
     return c if np.isfinite(c).all() else np.nan_to_num(c)
 
 
 def balanced(loss: Any, c: FloatArray, s: FloatArray) -> FloatArray:
-    """A dual point in the domain near c, with a sum of zero if that can be."""
+    """Return a dual point in the domain near c, with a sum of zero if that can be."""
     if not c.any():
         return c
     if loss.centred:
@@ -140,7 +140,7 @@ def on_a_grid(c: FloatArray) -> FloatArray:
 def multiples(
     loss: Any, degree: int, reach: float, rough: Callable[[float], float], cost: Any
 ) -> list[float]:
-    """Some t worth trying, the best one first; D(tc) is about rough(t) − cost(t)."""
+    """Return some t worth trying, the best one first; D(tc) is about rough(t) − cost(t)."""
     reach = min(reach, loss.reach)
     if not loss.quadratic:
         return list(dict.fromkeys([1.0, *(t * min(1.0, reach) for t in MULTIPLES)]))
@@ -169,7 +169,7 @@ def balance(wanted: FloatArray, given: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def probabilities(z: FloatArray) -> FloatArray:
-    """Those of the classes, from their scores."""
+    """Return those of the classes, from their scores."""
     p = np.exp(z - z.max(axis=1, keepdims=True))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
@@ -212,12 +212,12 @@ def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -
 
 
 def felt(claim: Any, w: Any, z: FloatArray, off: FloatArray) -> float:
-    """What the mean of the losses has felt of scores that are off."""
+    """Return what the mean of the losses has felt of scores that are off."""
     return float(w.s @ sensed(claim.risk.loss, claim.y, z, off)) / float(w.low)
 
 
 def sensed(loss: Any, y: FloatArray, z: FloatArray, off: FloatArray) -> FloatArray:
-    """What each loss has felt of scores that are off, by its slope.
+    """Return what each loss has felt of scores that are off, by its slope.
 
     What ε leaves of a residual near ε may be nothing but the rounding of both.
     """
@@ -241,7 +241,7 @@ def squared_charge(upper: float, least: float, blur: float, room: float) -> floa
 def apart(
     lower: float, upper: float, charge: float, room: float, own: float
 ) -> tuple[float, float]:
-    """How far the bounds of an objective ≥ 0 are moved apart: by less than rounding cost.
+    """Tell how far the bounds of an objective ≥ 0 are moved apart: by less than rounding cost.
 
     The lower one by as much as `room`, if that is more. Of the charge, `own` is that of the upper.
     """

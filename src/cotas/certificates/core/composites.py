@@ -46,7 +46,7 @@ def _positive(spec: Any) -> bool:
 
 
 def _evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
-    """k of each row of A with each of B, or with itself if there is no B."""
+    """Compute k of each row of A with each of B, or with itself if there is no B."""
     match spec:
         case ("features", phi):
             image = np.asarray(phi(A), dtype=np.float64)
@@ -98,7 +98,7 @@ def _levelled(A: Any) -> Any:
 
 
 def _whitened(A: Any, B: Any, W: FloatArray) -> tuple[Any, Any, float, float]:
-    """W(x − c) of both sides, √½, and how far one of them may be off."""
+    """Compute W(x − c) of both sides, √½, and how far one of them may be off."""
     A, B = (rows.toarray() if hasattr(rows, "toarray") else rows for rows in (A, B))
     if A.shape[1] != W.shape[1]:
         raise Objection("kernel")
@@ -110,7 +110,7 @@ def _whitened(A: Any, B: Any, W: FloatArray) -> tuple[Any, Any, float, float]:
 
 
 def _custom(function: Any, A: Any, B: Any) -> Entries:
-    """The values of a function are taken as they come."""
+    """Return the values of a function are taken as they come."""
     if B is None:
         parts = [A[i : i + 32] for i in range(0, A.shape[0], 32)]
         K = np.concatenate([np.diag(function(a, a)) for a in parts] or [np.zeros(0)])
@@ -131,7 +131,7 @@ def _sum(parts: list[Entries]) -> Entries:
 
 
 def side_of_sum(sides: list[Side]) -> Side:
-    """m and e of a sum of kernels."""
+    """Compute m and e of a sum of kernels."""
     m, e = sum(m for m, _ in sides), sum(e for _, e in sides)
     rounded = gamma(len(sides))  # of a sum of values, and of these two sums
     return _up(m * (1.0 + rounded)), _up(e + 2 * rounded * (m + e))
@@ -144,7 +144,7 @@ def _product(one: Entries, other: Entries) -> Entries:
 
 
 def side_of_product(a: Side, b: Side) -> Side:
-    """m and e of a product of two kernels."""
+    """Compute m and e of a product of two kernels."""
     (m, e), (n, f) = a, b
     lost = np.where(np.greater(m, 0) & np.greater(n, 0), TINY, 0.0)
     return _up(m * n + lost), _up(m * f + e * n + e * f + 2 * U * m * n + lost)
@@ -159,14 +159,14 @@ def _power(base: Entries, p: int) -> Entries:
 
 
 def _exp(inner: Entries) -> Entries:
-    """exp(k) ≤ exp(mᵢ/2)·exp(nⱼ/2), since √(mn) is at most the mean of m and n."""
+    """Compute exp(k) ≤ exp(mᵢ/2)·exp(nⱼ/2), since √(mn) is at most the mean of m and n."""
     most = math.sqrt(np.max(inner.left[1], initial=0.0) * np.max(inner.right[1], initial=0.0))
     one, two = side_of_exp(inner.left, most), side_of_exp(inner.right, most)
     return Entries(np.exp(inner.K, out=inner.K if np.ndim(inner.K) else None), one, two)
 
 
 def side_of_exp(side: Side, most: float) -> Side:
-    """m and e of exp(k), where no value of k is off by more than `most`."""
+    """Compute m and e of exp(k), where no value of k is off by more than `most`."""
     m, e = side
     grown = _up(np.exp(_up(m)))
     return grown, _up(np.exp(most) * grown * (e + 10 * U))

@@ -81,7 +81,7 @@ class Fall(NamedTuple):
 
 
 def fall(H: Hessian, mu: float, g: FloatArray, off: float, reach: float = 0.0) -> Fall:
-    """P − min P at most, for every slope within `off` of g, where H ⪰ μ > 0.
+    """Compute P − min P at most, for every slope within `off` of g, where H ⪰ μ > 0.
 
     With μ = 0 it is P − P(v) for models no farther than `reach`, in units of `scale`.
     """
@@ -122,7 +122,7 @@ class ResidualSums(NamedTuple):
 
 
 def doubt_of(r: FloatArray, off: FloatArray) -> FloatArray:
-    """How far residuals may be off, their own rounding included."""
+    """Tell how far residuals may be off, their own rounding included."""
     return np.asarray(off + 4 * U * np.abs(r))
 
 
@@ -226,7 +226,7 @@ class SquaredRisk:
         sums: ResidualSums,
         far: float,
     ) -> Slope:
-        """P and ∇P from Xᵀ(s·r) and the other sums; max |y| is `far`."""
+        """Compute P and ∇P from Xᵀ(s·r) and the other sums; max |y| is `far`."""
         rows, w, free, theta = self.rows, self.w, self.risk.free_bias, claim.theta
         mean = 0.5 * (sums.mean[0] + sums.mean[1])
         slack = up(0.5 * (sums.mean[1] - sums.mean[0])) + 2 * U * abs(mean)
@@ -242,11 +242,11 @@ class SquaredRisk:
         return Slope(most, self._least(theta, sums.near), g, noise, place, reach)
 
     def _moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> float:
-        """b + m·θ"""
+        """Compute b + m·θ"""
         return float(self.rows.moved_bias(theta, biases)[0])
 
     def _least(self, theta: FloatArray, near: float) -> float:
-        """P, rounded down."""
+        """Compute P, rounded down."""
         mean = below(0.5 * max(0.0, near) / self.w.high, 6)
         penalty = below(max(0.0, total_down(0.5 * self.curved * theta * theta)), 8)
         return max(0.0, down(mean + penalty))
@@ -276,7 +276,7 @@ class SquaredRisk:
         return SquaredFound(Bounds.proved(lower, slope.upper, charge, 0.0, own), how, within)
 
     def _by_penalty(self, slope: Slope) -> Fall:
-        """½gᵀH⁻¹g with the curvature of the penalty alone.
+        """Compute ½gᵀH⁻¹g with the curvature of the penalty alone.
 
         A free bias has the curvature one; without it there is what the penalty and the covariance
         of the rows have, and the slope g − h·∂P/∂b, where h is the mean of the rows.
@@ -293,11 +293,11 @@ class SquaredRisk:
         return Fall(most, max(0.0, most - 0.5 * size * size)) if math.isfinite(most) else Fall()
 
     def _mean_length(self) -> float:
-        """Σ sᵢ‖xᵢ‖/S, rounded up."""
+        """Compute Σ sᵢ‖xᵢ‖/S, rounded up."""
         return above(total_up(self.w.s * self.rows.lengths) / self.w.low, 4)
 
     def curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
-        """H and a proved lower bound of its eigenvalues, computed once."""
+        """Compute H and a proved lower bound of its eigenvalues, computed once."""
         if (some, turns) not in self._known:
             T = self.curvature(True, turns - 1)[0].basis() if turns else None
             known = None if some or turns else self.squares()
@@ -307,7 +307,7 @@ class SquaredRisk:
 
     @np.errstate(all="ignore")
     def squares(self) -> tuple[FloatArray, int]:
-        """Σ sᵢaᵢaᵢᵀ of all rows (x/unit, 1), and its additions."""
+        """Compute Σ sᵢaᵢaᵢᵀ of all rows (x/unit, 1), and its additions."""
         if self._squares is None:
             self._squares = squares(self.rows, None, self.w.s, self.risk.free_bias)
         return self._squares
@@ -323,7 +323,7 @@ class SquaredRisk:
             self._squares = (found, additions)
 
     def _seen(self, slope: Slope, H: Hessian) -> tuple[FloatArray, float]:
-        """∇P in the basis of H, from the rows in that basis, and how far it may be off.
+        """Compute ∇P in the basis of H, from the rows in that basis, and how far it may be off.
 
         Of Σ sᵢrᵢxᵢT/S the residuals are off, and so are the rows; both are charged by Cauchy and
         Schwarz.
@@ -353,7 +353,7 @@ class SquaredRisk:
         return g, above(off, len(T) + 20)
 
     def _within(self, slope: Slope) -> tuple[float, Fall]:
-        """ρ, and how far P falls at most on the way to a model within ρ."""
+        """Compute ρ, and how far P falls at most on the way to a model within ρ."""
         H = self.curvature(False, 0)[0] if self.rows.d <= self.largest else None
         scale = np.ones(len(slope.g)) if H is None else H.scale
         length, off = norm_up(slope.model / scale), above(slope.off * float(scale.max()))

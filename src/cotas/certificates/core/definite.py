@@ -14,7 +14,7 @@ from cotas.certificates.core.rounding import TINY, FloatArray, above, gamma
 
 
 def is_definite(A: FloatArray) -> bool:
-    """Whether the Cholesky factorization of a symmetric A runs through in floating point.
+    """Tell whether the Cholesky factorization of a symmetric A runs through in floating point.
 
     Then λ_min(A) ≥ −γ_{n+1}/(1 − γ_{n+1})·trace(A), n being the order of A (Rump 2006).
     """

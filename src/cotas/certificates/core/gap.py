@@ -60,7 +60,7 @@ class Margin:
             raise Objection("labels")
 
     def clip(self, y: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
-        """−yc into [0, steepest·s]; a product with a power of two is exact."""
+        """Compute −yc into [0, steepest·s]; a product with a power of two is exact."""
         inside = np.maximum(-y * c, 0.0)
         if self.steepest < math.inf:
             inside = np.minimum(inside, self.steepest * s)
@@ -84,7 +84,7 @@ class Hinge(Margin):
 
 
 def half_square(lam: float, size: float) -> float:
-    """½λ·size², rounded up."""
+    """Compute ½λ·size², rounded up."""
     return above(0.5 * lam * above(size * size), 3)
 
 
@@ -102,7 +102,7 @@ class L2:
             raise Objection("parameters")
 
     def value(self, theta: FloatArray) -> float:
-        """Ω, rounded up."""
+        """Compute Ω, rounded up."""
         return half_square(self.lam, norm_up(theta))
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
@@ -111,15 +111,15 @@ class L2:
         return above(ratio(above(factor * factor) * pull.square, below(2.0 * self.lam, 0)), 6)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
-        """The largest t with tu·share in the domain: none is excluded."""
+        """Return the largest t with tu·share in the domain: none is excluded."""
         return math.inf
 
     def radius(self, level: float) -> float:
-        """A bound of ‖θ‖ where Ω ≤ level: √(2·level/λ)."""
+        """Return a bound of ‖θ‖ where Ω ≤ level: √(2·level/λ)."""
         return above(math.sqrt(above(ratio(2 * level, self.lam), 2)), 3)
 
     def loose(self, *given: Any) -> float:
-        """What coefficients without a penalty take away: there are none."""
+        """Return what coefficients without a penalty take away: there are none."""
         return 0.0
 
 
@@ -192,7 +192,7 @@ class Weights:
 
 
 def weights_of(given: Any, n: int) -> FloatArray:
-    """Weights as they are given, ones for None; refuses what are none."""
+    """Return weights as they are given, ones for None; refuses what are none."""
     if given is None:
         return np.ones(n)
     s = np.asarray(given, dtype=np.float64)
@@ -202,7 +202,7 @@ def weights_of(given: Any, n: int) -> FloatArray:
 
 
 def clipped(loss: Any, y: FloatArray, c: Any, s: FloatArray) -> FloatArray:
-    """A dual point in its domain; refuses what is none.
+    """Return a dual point in its domain; refuses what is none.
 
     It is zero where there is no weight, and where it would not have all its digits.
     """
@@ -230,7 +230,7 @@ def penalty_of(claim: Claim) -> float:
 
 
 def blurred(z: FloatArray, off: FloatArray) -> FloatArray:
-    """How far scores may be off, with what their use in a loss rounds."""
+    """Tell how far scores may be off, with what their use in a loss rounds."""
     return np.asarray(off * (1 + 8 * U) + (4 * U) * np.abs(z))
 
 
@@ -244,7 +244,7 @@ def objective(claim: Claim, losses: float, low: float) -> float:
 
 
 def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
-    """P(θ, b), rounded up, from scores z that are off by `off`."""
+    """Compute P(θ, b), rounded up, from scores z that are off by `off`."""
     loss, used, slack = claim.risk.loss, w.s > 0, blurred(z, off)
     if loss.rescaled:
         return float(loss.objective(claim, np.where(used, claim.y * z - slack, math.inf)))
@@ -255,7 +255,7 @@ def upper(claim: Claim, w: Weights, z: FloatArray, off: FloatArray) -> float:
 def lower(
     claim: Claim, rows: Any, w: Weights, pull: Any, level: float
 ) -> tuple[float, float, float]:
-    """D(tc) at a good t, rounded down, that t, and how far the sums of D may be off."""
+    """Compute D(tc) at a good t, rounded down, that t, and how far the sums of D may be off."""
     risk, loss = claim.risk, claim.risk.loss
     used = claim.c.nonzero()[0]  # there is no c where s = 0
     y, c, s = claim.y[used], claim.c[used], w.s[used]
@@ -277,7 +277,7 @@ def lower(
 def gain_of(
     loss: Any, y: FloatArray, c: FloatArray, s: FloatArray, t: float
 ) -> tuple[float, float]:
-    """− Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows, and how far it is off."""
+    """Compute − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows, and how far it is off."""
     values, sizes = loss.gain(y, c, s, t)
     value, off = total(values)
     return value, up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
@@ -338,7 +338,7 @@ class Found(NamedTuple):
 
 @np.errstate(all="ignore")  # what is not finite is refused, or gives the bound zero
 def all_bounds(rows: Any, claims: Sequence[Claim], weights: Any = None) -> list[Found]:
-    """Both bounds of each model; X is read twice for all of them together.
+    """Return both bounds of each model; X is read twice for all of them together.
 
     Where one is refused, each is looked at alone.
     """
@@ -351,7 +351,7 @@ def all_bounds(rows: Any, claims: Sequence[Claim], weights: Any = None) -> list[
 
 
 def _all_proved(rows: Any, given: Sequence[Claim], weights: Any) -> list[Found]:
-    """The bounds of models of which all have some."""
+    """Return the bounds of models of which all have some."""
     for claim in given:
         claim.refuse(rows.n, rows.d)
     w = Weights.of(weights, rows.n)

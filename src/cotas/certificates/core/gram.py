@@ -85,7 +85,7 @@ class Gram:
         self.squares = (self.squares + shift) * (1.0 + 4 * U)
 
     def read(self, rows: Any, side: str = "right") -> Any:
-        """Some rows in double precision; those that are not very sparse as an array."""
+        """Return some rows in double precision; those that are not very sparse as an array."""
         A, wide = self.X[rows], side == "left" or self.X.shape[1] > NARROW
         most = WORTH_FILLING["other" if self.spec[0] != "rbf" else "wide" if wide else "narrow"]
         if hasattr(A, "toarray") and A.shape[0] * A.shape[1] <= most * A.nnz:
@@ -93,7 +93,7 @@ class Gram:
         return A.astype(np.float64, copy=False)
 
     def block(self, A: Any, B: Any, columns: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """K of rows A and B, the latter being those with the numbers `columns`."""
+        """Compute K of rows A and B, the latter being those with the numbers `columns`."""
         if self.spec != ("precomputed",):
             return kernels.block(self.spec, A, B)
         K = A[:, columns]
@@ -161,7 +161,7 @@ class Gram:
         return out, off * (1.0 + 2.0 * gamma(self.n + len(basis) + 16))
 
     def length(self, a: FloatArray, Ka: FloatArray, off: FloatArray) -> Length:
-        """‖Σ aᵢφ(xᵢ)‖² from the product Ka and how far that may be off."""
+        """Compute ‖Σ aᵢφ(xᵢ)‖² from the product Ka and how far that may be off."""
         with np.errstate(over="ignore"):
             terms = a * Ka
             value, error = total(terms)
@@ -184,7 +184,7 @@ def chunked_times(K: FloatArray, w: FloatArray) -> FloatArray:
 def bounds(
     claim: gap.Claim, gram: Gram, w: gap.Weights, values: FloatArray, off: FloatArray
 ) -> tuple[Bounds, Length]:
-    """Both bounds of one model, and its ‖θ‖²; values ± off are K times β and times c."""
+    """Return both bounds of one model, and its ‖θ‖²; values ± off are K times β and times c."""
     beta, c, lam = claim.theta, claim.c, claim.risk.regularizer.lam
     theta, pull = (gram.length(a, values[:, k], off[:, k]) for k, a in enumerate((beta, c)))
     claim, z, off = claim._replace(theta=theta), values[:, 0] + claim.bias, off[:, 0]

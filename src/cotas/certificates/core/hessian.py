@@ -40,12 +40,12 @@ class Hessian(NamedTuple):
     spill: float = 0.0
 
     def rounding(self) -> float:
-        """The a-priori error of a Cholesky factorization."""
+        """Return the a-priori error of a Cholesky factorization."""
         size = above(float(np.trace(np.abs(self.matrix))), len(self.matrix) + 2)
         return above(above(gamma(len(self.matrix) + 4), 4) * size, 4)
 
     def least(self) -> float:
-        """A proved lower bound μ of the eigenvalues of H; zero if there is none."""
+        """Return a proved lower bound μ of the eigenvalues of H; zero if there is none."""
         rounding, identity = self.rounding(), np.eye(len(self.matrix))
         for mu in CURVATURES:
             shift = above(mu + rounding + self.off, 4)
@@ -54,7 +54,7 @@ class Hessian(NamedTuple):
         return 0.0
 
     def basis(self) -> FloatArray | None:
-        """T that makes H nearly the identity, or less singular at least."""
+        """Compute T that makes H nearly the identity, or less singular at least."""
         try:
             L = np.linalg.cholesky(self.matrix + 2 * self.rounding() * np.eye(len(self.matrix)))
             T = self.scale[:, None] * np.linalg.inv(L).T
@@ -64,12 +64,12 @@ class Hessian(NamedTuple):
 
 
 def in_units(rows: Any, span: slice, free_bias: bool, T: FloatArray | None) -> FloatArray:
-    """Some rows (x/unit, 1) or (x/unit, 1)T."""
+    """Return some rows (x/unit, 1) or (x/unit, 1)T."""
     return block_in_units(rows, rows.read(span), free_bias, T)
 
 
 def block_in_units(rows: Any, A: Any, free_bias: bool, T: FloatArray | None) -> FloatArray:
-    """The same, of a block that was read, in an array of its own."""
+    """Return the same, of a block that was read, in an array of its own."""
     A = A.toarray() if rows.sparse else A
     whole = np.ones((len(A), rows.d + free_bias))
     np.multiply(A, 1.0 / rows.unit, out=whole[:, : rows.d])  # as exact as to divide
@@ -83,7 +83,7 @@ def worth_storing(A: Any) -> bool:
 
 
 def sparse_squares(rows: Any, A: Any, roots: FloatArray, free_bias: bool) -> FloatArray:
-    """Σ sᵢaᵢaᵢᵀ of some sparse rows in their units, from the entries that they store."""
+    """Compute Σ sᵢaᵢaᵢᵀ of some sparse rows in their units, from the entries that they store."""
     d, whole = rows.d, np.empty((rows.d + free_bias, rows.d + free_bias))
     data = A.data / rows.unit[A.indices] * np.repeat(roots, np.diff(A.indptr))
     scaled = made_of(type(A), (data, A.indices, A.indptr), A.shape)
@@ -98,7 +98,7 @@ def sparse_squares(rows: Any, A: Any, roots: FloatArray, free_bias: bool) -> Flo
 def squares(
     rows: Any, spans: Any, s: FloatArray, free_bias: bool, T: FloatArray | None = None
 ) -> tuple[FloatArray, int]:
-    """Σ sᵢaᵢaᵢᵀ over these rows in their units, and the additions that it went through.
+    """Compute Σ sᵢaᵢaᵢᵀ over these rows in their units, and the additions that it went through.
 
     Without spans over all of them, in a pass that measures their lengths if they are not known.
     """
@@ -154,7 +154,7 @@ def hessian(
 def in_scale(
     whole: FloatArray, roundings: int, low: float, high: float
 ) -> tuple[FloatArray, FloatArray, float]:
-    """H scaled to a diagonal near one by powers of two, these, and how far it is off.
+    """Compute H scaled to a diagonal near one by powers of two, these, and how far it is off.
 
     `whole` is H, each of its entries a sum of products that went through so many roundings,
     divided by `high`, and low ≤ Σ sᵢ ≤ high.

@@ -22,17 +22,17 @@ class Extent(NamedTuple):
 
 
 def longest(rows: Any) -> float:
-    """max ‖x − m‖, rounded up."""
+    """Compute max ‖x − m‖, rounded up."""
     return above(float(rows.unit.max(initial=0.0)) * float(rows.lengths.max(initial=0.0)))
 
 
 def level_of(loss: Any, level: float, nothing: float, low: float) -> float:
-    """The smaller one of a level and of P of θ = 0, b = 0, whose losses sum to `nothing`."""
+    """Return the smaller one of a level and of P of θ = 0, b = 0, whose losses sum to `nothing`."""
     return min(level, above(nothing / low, loss.ulps + 4))
 
 
 def beyond(loss: Margin, extent: Extent, high: float, level: float) -> float:
-    """How far below zero the average margin of a class can be where P ≤ level; Σ sᵢ ≤ `high`.
+    """Tell how far below zero the average margin of a class can be where P ≤ level; Σ sᵢ ≤ `high`.
 
     Its φ is at most level·S/(its weight) on average, and φ(m) ≥ φ(0) − |φ'(0)|m.
     """
@@ -51,6 +51,6 @@ def bias_bound(risk: Risk, extent: Extent, high: float, level: float) -> float:
 
 
 def bias_slip(risk: Risk, extent: Extent, w: Weights, level: float, rest: float) -> float:
-    """What a free bias takes away, at most, where |Σ cᵢ| ≤ `rest`: |δ|B/S, rounded up."""
+    """Return what a free bias takes away, at most, where |Σ cᵢ| ≤ `rest`: |δ|B/S, rounded up."""
     most = bias_bound(risk, extent, w.high, level)
     return above(above(rest * up(1.0 / w.low)) * most, 2)

@@ -41,7 +41,7 @@ OTHERS: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Any, Any], Entries
 
 
 def block(spec: Any, A: Any, B: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """K, e and f with |K − k(a, b)| ≤ eᵢ·fⱼ for each row a of A and b of B.
+    """Compute K, e and f with |K − k(a, b)| ≤ eᵢ·fⱼ for each row a of A and b of B.
 
     A value that is not finite bounds nothing: who multiplies by K refuses the product.
     """
@@ -83,7 +83,7 @@ def positive(spec: Any) -> bool:
 
 
 def evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
-    """k of each row of A with each of B, or with itself if there is no B."""
+    """Compute k of each row of A with each of B, or with itself if there is no B."""
     match spec:
         case ("linear",):
             return linear(A, B)
@@ -104,7 +104,7 @@ def linear(A: Any, B: Any) -> Entries:
 
 
 def squared_lengths(A: Any) -> tuple[FloatArray, Side]:
-    """‖a‖² as computed, and its bounds, which are zero for a row of zeros."""
+    """Compute ‖a‖² as computed, and its bounds, which are zero for a row of zeros."""
     squares, width = _row_squares(A), A.shape[1]
     if hasattr(A, "multiply"):
         width = int(np.diff(A.indptr).max(initial=0))
@@ -122,7 +122,7 @@ def _row_squares(A: Any) -> FloatArray:
 
 
 def falling(A: Any, B: Any, scale: float, off: float = 0.0) -> Entries:
-    """exp(−scale²‖a − b‖²), each of the rows being off by `off` at most.
+    """Compute exp(−scale²‖a − b‖²), each of the rows being off by `off` at most.
 
     Seen from a centre c, u = (a − c)·scale has a relative error of 6u in each entry, and so the
     exponent ‖u‖² + ‖v‖² − 2u·v one of γ₂ₖ₊₂₀·S², S = ‖u‖ + ‖v‖, for k columns. Since the kernel is
@@ -158,7 +158,7 @@ def falling(A: Any, B: Any, scale: float, off: float = 0.0) -> Entries:
 
 
 def _beside(A: FloatArray, *columns: Any) -> FloatArray:
-    """A with more columns, each a number or one for each row."""
+    """Return a with more columns, each a number or one for each row."""
     wide = np.empty((A.shape[0], A.shape[1] + len(columns)))
     wide[:, : A.shape[1]] = A
     for k, column in enumerate(columns, start=A.shape[1]):

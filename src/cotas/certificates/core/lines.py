@@ -32,7 +32,7 @@ def linear_times(gram: Any, W: FloatArray, wanted: Any) -> tuple[FloatArray, Flo
 
 
 def combination(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Σ wᵢaᵢ over the rows of A, each number rounded once, and how far it may be off."""
+    """Compute Σ wᵢaᵢ over the rows of A, each number rounded once, and how far it may be off."""
     parts = np.vstack(exact_products(A, w[:, None]))
     value = np.array([total(column)[0] for column in parts.T])
     return value, 2 * U * np.abs(value) + 16 * (len(A) + 1) * TINY

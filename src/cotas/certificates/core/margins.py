@@ -25,7 +25,7 @@ class Curved(Margin):
     dual: ClassVar[Callable[..., Pair]]
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
-        """φ at the lower end of the margins."""
+        """Compute φ at the lower end of the margins."""
         return self.phi(y * z - off)
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
@@ -72,7 +72,7 @@ class Logistic(Curved):
         return np.asarray(-1.0 / (1.0 + np.exp(m)))
 
     def dual(self, a: FloatArray, s: FloatArray) -> Pair:
-        """One unit of p moves the entropy by at most p(40 + |log p|) of them."""
+        """Return one unit of p moves the entropy by at most p(40 + |log p|) of them."""
         p = np.minimum(np.maximum(a / s, 0.0), 1.0)
         log_p, log_q = np.log(np.where(p > 0, p, 1.0)), np.log1p(-np.where(p < 1, p, 0.0))
         entropy = s * (-p * log_p - (1.0 - p) * log_q)

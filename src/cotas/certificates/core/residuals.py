@@ -32,14 +32,14 @@ class Squared:
             raise Objection("parameters")
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
-        """The value at the farther end."""
+        """Return the value at the farther end."""
         return np.asarray(0.5 * np.square(np.abs(y - z) + off))
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
         return z - y
 
     def clip(self, y: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
-        """Every v is in the domain."""
+        """Return every v is in the domain."""
         return c
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
@@ -48,7 +48,7 @@ class Squared:
         return -linear - square, np.abs(linear) + square
 
     def spread(self, level: float) -> float:
-        """How large the average |y − z| can be where the average loss is at most `level`."""
+        """Tell how large the average |y − z| can be where the average loss is at most `level`."""
         return up(math.sqrt(up(2.0 * level)))
 
 

@@ -46,17 +46,17 @@ def gamma(k: int) -> float:
 
 @cache
 def _grown(operations: int) -> float:
-    """1 + γ of one operation more, rounded up."""
+    """Compute 1 + γ of one operation more, rounded up."""
     return up(1.0 + gamma(operations + 1))
 
 
 def above(x: float, operations: int = 1) -> float:
-    """An upper bound of what x ≥ 0 stands for after so many rounded operations."""
+    """Return an upper bound of what x ≥ 0 stands for after so many rounded operations."""
     return math.nextafter(x * _grown(operations), math.inf) + TINY
 
 
 def below(x: float, operations: int = 1) -> float:
-    """A lower bound of what x ≥ 0 stands for after so many rounded operations."""
+    """Return a lower bound of what x ≥ 0 stands for after so many rounded operations."""
     return max(0.0, down(x * down(1.0 - gamma(operations + 1))) - TINY)
 
 
@@ -83,7 +83,7 @@ def leading_sums(a: FloatArray) -> Iterator[float]:
 
 
 def exact_sum(a: Any) -> float:
-    """Σ aᵢ rounded once, by `fsum`; NaN where it leaves the range of numbers."""
+    """Compute Σ aᵢ rounded once, by `fsum`; NaN where it leaves the range of numbers."""
     a = np.asarray(a, dtype=np.float64).ravel()
     if len(a) > FEW:
         pieces = (a[start : start + PIECE] for start in range(0, len(a), PIECE))
@@ -95,7 +95,7 @@ def exact_sum(a: Any) -> float:
 
 
 def total(a: Any) -> tuple[float, float]:
-    """Σ aᵢ, rounded once, and how far it may be off."""
+    """Compute Σ aᵢ, rounded once, and how far it may be off."""
     value = exact_sum(a)
     if not math.isfinite(value):
         return math.nan, math.inf
@@ -103,18 +103,18 @@ def total(a: Any) -> tuple[float, float]:
 
 
 def total_up(a: Any) -> float:
-    """Σ aᵢ of many numbers, rounded up."""
+    """Compute Σ aᵢ of many numbers, rounded up."""
     value = exact_sum(a)
     return up(value) if math.isfinite(value) else math.inf
 
 
 def total_down(a: Any) -> float:
-    """Σ aᵢ of many numbers, rounded down."""
+    """Compute Σ aᵢ of many numbers, rounded down."""
     return -total_up(-np.asarray(a, dtype=np.float64))
 
 
 def norm_up(a: FloatArray) -> float:
-    """‖a‖, rounded up, whatever the size of the entries.
+    """Compute ‖a‖, rounded up, whatever the size of the entries.
 
     Of a few numbers by `hypot`, which is off by less than one unit in the last place.
     """

@@ -80,16 +80,16 @@ class Rows:
         self.also: Callable[[slice, Any], Any] | None = None  # is called with each block once
 
     def _entries(self) -> tuple[int, float]:
-        """Those of a row, at most and on average."""
+        """Return those of a row, at most and on average."""
         return self.d, self.d
 
     def read(self, span: slice) -> Any:
-        """Some rows in double precision; no entry is copied unless it has to be changed."""
+        """Return some rows in double precision; no entry is copied unless it has to be changed."""
         rows = np.asarray(self.X[span]).astype(np.float64, copy=False)
         return rows if self.shift is None else rows - self.shift
 
     def _squares(self, rows: Any) -> FloatArray:
-        """‖(x − m)/unit‖² of each row, up to one rounding for each entry and two more."""
+        """Compute ‖(x − m)/unit‖² of each row, up to one rounding for each entry and two more."""
         scaled = rows if self.plain else rows * (1.0 / self.unit)
         return np.asarray(np.einsum("ij,ij->i", scaled, scaled))
 
@@ -102,7 +102,7 @@ class Rows:
         return self._lengths
 
     def blocks(self, use: Callable[[slice, Any], Any]) -> Iterator[Any]:
-        """What `use` finds in each block; the first pass measures the lengths besides."""
+        """Yield what `use` finds in each block; the first pass measures the lengths besides."""
         first = self._lengths is None
         lengths = np.empty(self.n) if self._lengths is None else self._lengths
         # One rounding of x − m, one of the square, those of the sum, and that of the root.
@@ -148,7 +148,7 @@ class Rows:
         return z, self.lengths[:, None] * (factor * sizes) + slack, whole
 
     def moved_bias(self, theta: FloatArray, biases: Sequence[float]) -> tuple[float, float]:
-        """b + m·θ and how far it is off."""
+        """Compute b + m·θ and how far it is off."""
         return total(biases) if self.shift is None else dot(self.shift, theta, biases)
 
     def combine(self, rows: Any, factors: FloatArray) -> FloatArray:

@@ -36,7 +36,7 @@ from cotas.certificates.core.rows import Rows
 
 
 def feasible(p: FloatArray, truth: FloatArray, kept: FloatArray, lacking: FloatArray) -> FloatArray:
-    """Rows of numbers as probabilities, balanced; those that are none become the truth."""
+    """Return rows of numbers as probabilities, balanced; those that are none become the truth."""
     if lacking.any():
         p = p * kept + np.outer(np.maximum(0.0, 1.0 - p @ kept), lacking)
     p = np.where(np.isfinite(p).all(axis=1, keepdims=True) & (p >= 0), p, truth)
@@ -46,7 +46,7 @@ def feasible(p: FloatArray, truth: FloatArray, kept: FloatArray, lacking: FloatA
 
 
 def losses_of(z: FloatArray, off: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The log loss of each row at scores that are off by `off`, rounded up, and that slack.
+    """Return the log loss of each row at scores that are off by `off`, rounded up, and that slack.
 
     Scores off by so much move log Σ exp and the score of the truth by the largest of it each.
     """
@@ -60,7 +60,7 @@ def losses_of(z: FloatArray, off: FloatArray, truth: FloatArray) -> tuple[FloatA
 
 
 def entropy_down(p: FloatArray, truth: FloatArray, s: FloatArray, t: float) -> float:
-    """Σ s H(e + t(p − e)), rounded down; p is known to k + 4 roundings."""
+    """Compute Σ s H(e + t(p − e)), rounded down; p is known to k + 4 roundings."""
     q = p if t == 1.0 else truth + t * (p - truth)
     log = np.log(np.where(q > 0, q, 1.0))
     value, off = total(s[:, None] * (-q * log))
@@ -85,7 +85,7 @@ class Masses(NamedTuple):
 
 
 def slip_of(penalty: Any, k: int, level: float, m: Masses) -> float:
-    """What the biases may take away: Σₖ|δₖ|B/S, rounded up."""
+    """Return what the biases may take away: Σₖ|δₖ|B/S, rounded up."""
     share, mass = up(1.0 / m.w.low), above(gamma(k + 8) * 2 * m.w.high, 2)
     level = min(level, above(math.log(k), 8))  # that of W = 0, b = 0
     reach = above(2 * m.longest * penalty.radius(level), 2)
@@ -111,7 +111,7 @@ class ClassReader(Reader):
     reference: tuple[FloatArray, FloatArray] | None
 
     def known(self, block: Any) -> tuple[Rows, FloatArray, FloatArray]:
-        """The rows, their classes and their weights; rows in memory are looked at once."""
+        """Return the rows, their classes and their weights; rows in memory are looked at once."""
         if isinstance(block, Whole) and block.known is not None:
             return block.rows, *block.known
         rows, (y, s) = self.rows(block), self.targets(block)

@@ -17,7 +17,7 @@ SMALLEST_UNIT, LARGEST_UNIT = 2.0**-20, 2.0**500
 
 
 def made_of(kind: Any, parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Any:
-    """A sparse matrix of these arrays; its class, if given them, checks and copies them."""
+    """Return a sparse matrix of these arrays; its class, if given them, checks and copies them."""
     made = kind.__new__(kind)
     made.__dict__.update(vars(_empty(kind, False)))
     made.data, made.indices, made.indptr = parts
@@ -32,7 +32,7 @@ def _empty(kind: Any, turned: bool) -> Any:
 
 
 def flipped(rows: Any) -> Any:
-    """The transpose of some rows, of which no entry is copied."""
+    """Return the transpose of some rows, of which no entry is copied."""
     if not hasattr(rows, "indptr"):
         return rows.T
     parts = (rows.data, rows.indices, rows.indptr)
@@ -50,12 +50,12 @@ def some_of(X: Any, span: slice) -> Any:
 
 @lru_cache(maxsize=2)
 def _counting(n: int, kind: Any) -> Any:
-    """0, 1, 2, …, which every block needs."""
+    """Compute 0, 1, 2, …, which every block needs."""
     return np.arange(n, dtype=kind)
 
 
 def row_squares(rows: Any, factors: FloatArray | None = None) -> FloatArray:
-    """Σ x² over the entries of each sparse row, times the factors of their columns, if any.
+    """Compute Σ x² over the entries of each sparse row, times the factors of their columns, if any.
 
     As one product of a sparse matrix and a vector, which without factors are the same numbers.
     """
@@ -103,7 +103,7 @@ class SparseRows(Rows):
 def rows_in(
     X: Any, movable: bool, each: Each = map, frame: Frame | None = None, roundings: int = 0
 ) -> Rows:
-    """X, dense or sparse, in a frame of its own, or that of rows which it is a part of."""
+    """Compute X, dense or sparse, in a frame of its own, or that of rows which it is a part of."""
     kind = Rows
     if hasattr(X, "tocsr") and (frame is None or frame.shift is None):
         kind, X = SparseRows, X.tocsr()

@@ -54,11 +54,11 @@ class Sparse:
         return theta if self.weights is None else theta * self.weights
 
     def free(self) -> IntArray:
-        """The coefficients that have no penalty."""
+        """Return the coefficients that have no penalty."""
         return np.flatnonzero([] if self.weights is None else self.weights == 0)
 
     def penalized(self, u: Any) -> Any:
-        """The part of a vector, or of a `Pull`, that has a penalty."""
+        """Return the part of a vector, or of a `Pull`, that has a penalty."""
         if not len(self.free()):
             return u
         on = np.asarray(self.weights) != 0
@@ -71,18 +71,18 @@ class Sparse:
         return np.asarray(sizes if w is None else sizes / w * (1 + 4 * U))
 
     def largest(self, pull: Pull) -> float:
-        """The largest of these, rounded up; at least zero."""
+        """Return the largest of these, rounded up; at least zero."""
         top = float(self.sizes(pull).max(initial=0.0))
         return math.inf if math.isnan(top) else above(top)
 
     def least(self) -> float:
-        """min w, where it is not zero."""
+        """Compute min w, where it is not zero."""
         if self.weights is None:
             return 1.0
         return float(self.penalized(self.weights).min(initial=math.inf))
 
     def loose(self, claim: Any, rows: Any, w: Any, pull: Pull, level: float) -> float:
-        """What the coefficients without a penalty take away at most."""
+        """Return what the coefficients without a penalty take away at most."""
         if not len(self.free()):
             return 0.0
         loss, y = claim.risk.loss, claim.y
@@ -94,14 +94,14 @@ class Sparse:
         return above(up(1.0 / w.low) * self.taken(pull, limits))
 
     def taken(self, pull: Pull, limits: FloatArray) -> float:
-        """Σ |uⱼ| of these coefficients times bounds of them, rounded up."""
+        """Compute Σ |uⱼ| of these coefficients times bounds of them, rounded up."""
         free = self.free()
         part = pull._replace(u=pull.u[free], unit=pull.unit[free])
         return above(total_up(np.maximum(sizes_of(part, self.positive), 0.0) * limits), 2)
 
 
 def sizes_of(pull: Pull, positive: bool) -> FloatArray:
-    """|uⱼ|, or −uⱼ, rounded up where that is above zero."""
+    """Compute |uⱼ|, or −uⱼ, rounded up where that is above zero."""
     sizes = (-pull.u if positive else np.abs(pull.u)) + pull.unit * (pull.off * (1 + 4 * U))
     return np.asarray(sizes * (1 + 8 * U))
 
@@ -116,7 +116,7 @@ class ElasticNet(Sparse):
     weights: FloatArray | None = field(default=None, repr=False)
 
     def value(self, theta: FloatArray) -> float:
-        """Ω, rounded up."""
+        """Compute Ω, rounded up."""
         sizes = np.abs(self.weighted(theta))
         first = above(self.lam1 * above(total_up(sizes), 2), 2)
         if not self.lam2:
@@ -140,7 +140,7 @@ class ElasticNet(Sparse):
         return max(0.0, self.lam1 / top * (1 - 16 * U))
 
     def radius(self, level: float) -> float:
-        """‖β‖ ≤ ‖β‖₁ ≤ level/λ₁, and as for ℓ2."""
+        """Compute ‖β‖ ≤ ‖β‖₁ ≤ level/λ₁, and as for ℓ2."""
         by_first = (
             ratio(above(level / self.least(), 2), self.lam1) if self.least() > 0 else math.inf
         )
@@ -172,15 +172,15 @@ class Ball(Sparse):
         return 0.0
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
-        """δ max |tuⱼ·share|/wⱼ, rounded up."""
+        """Compute δ max |tuⱼ·share|/wⱼ, rounded up."""
         return above(self.delta * above(above(t * share) * self.largest(pull)))
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
-        """The largest t with tu·share in the domain: none is excluded."""
+        """Return the largest t with tu·share in the domain: none is excluded."""
         return math.inf
 
     def radius(self, level: float) -> float:
-        """‖β‖ ≤ δ/min w"""
+        """Compute ‖β‖ ≤ δ/min w"""
         return above(ratio(self.delta, self.least()))
 
 

@@ -112,7 +112,7 @@ class BlockSquaredRisk(SquaredRisk):
         return above(float(self.sums["length"]) / self.w.low, 4)
 
     def _all_rows(self) -> tuple[Hessian, float]:
-        """H and a proved lower bound of its eigenvalues."""
+        """Compute H and a proved lower bound of its eigenvalues."""
         H = self.sums["H"]
         added = np.append(self.added, [0.0] * self.risk.free_bias)
         whole = H.value / self.w.high + np.diag(added)

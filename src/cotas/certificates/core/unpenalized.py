@@ -23,7 +23,7 @@ from cotas.certificates.core.sparsity import LIMITS
 
 
 def limits(claim: Any, rows: Any, w: Any, level: float) -> FloatArray:
-    """Bounds of |θⱼ| of the coefficients without a penalty, for models with P ≤ level."""
+    """Return bounds of |θⱼ| of the coefficients without a penalty, for models with P ≤ level."""
     regularizer = claim.risk.regularizer
     free = regularizer.free()
     part = rows_in(rows.X[:, free], rows.movable, rows.each)

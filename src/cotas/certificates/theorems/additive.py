@@ -72,7 +72,7 @@ class DualSums(NamedTuple):
 
     @classmethod
     def of(cls, w: FloatArray, u: FloatArray, y: FloatArray) -> DualSums:
-        """Those of some rows; each g has been rounded itself."""
+        """Return those of some rows; each g has been rounded itself."""
         g = w * u
         products = g * y
         value, off = total(products)
@@ -165,7 +165,7 @@ class AdditiveFit(Combined):
         }
 
     def ends(self, sums: Tally, weights: ExampleWeights) -> tuple[float, float]:
-        """The mean loss from both sides."""
+        """Return the mean loss from both sides."""
         ends = weights.quotient(float(sums["down value"]), float(sums["up value"]))
         if not math.isfinite(ends[1]):
             raise Objection("The loss of the model overflows.")
@@ -179,7 +179,7 @@ class AdditiveFit(Combined):
         self, sums: Tally, ends: tuple[float, float], least: tuple[float, float],
         weights: ExampleWeights, shape: tuple[int, int], *more: str,
     ) -> Certificate:  # fmt: skip
-        """What was found in words; other models of the class, or constants, have `least`."""
+        """Return what was found in words; other models of the class, or constants, have `least`."""
         (low, high), (lower, constant) = ends, least
         found = Bounds.proved(lower, high, up(high - low))
         lower, upper = found.lower, found.upper
@@ -213,7 +213,7 @@ class AdditiveFit(Combined):
         )
 
     def value(self, r: FloatArray) -> FloatArray:
-        """ℓ of each residual."""
+        """Compute ℓ of each residual."""
         return 0.5 * r * r if self.loss == "squared" else np.abs(r)
 
     def _total(self, w: FloatArray, r: FloatArray, uniform: bool) -> float:
@@ -243,7 +243,7 @@ class AdditiveFit(Combined):
         return r, slack, sweep.tally(read, each)
 
     def _rise(self, sums: Tally, weights: ExampleWeights) -> float:
-        """The largest difference of the losses after a round and before it, rounded up."""
+        """Return the largest difference of the losses after a round and before it, rounded up."""
         after, widest, W = sums["sum losses"], float(sums["max slack"]), weights.most
         top = float(after.max())
         off = gamma(int(sums["sum rows"]) + 16) * top + W * widest * (1 + widest)
@@ -264,7 +264,7 @@ class AdditiveFit(Combined):
         return above(total_up(c * np.abs(value[:, 1] / 2 - value[:, 0] / 2)), 4)
 
     def compared(self) -> tuple[str, str]:
-        """The class that the bound is about in words, and what is to be known of it."""
+        """Return the class that the bound is about in words, and what is to be known of it."""
         words, radius = self.tests.in_words(), self.radius()
         if radius is None:
             text = "No functions of the columns of X, of any size and number, have"

@@ -64,7 +64,7 @@ class InBlocks(Combined):
         return self.proved(lambda: self.over(sound))
 
     def over(self, source: Source) -> Certificate:
-        """What is proved of the model, which is sound, from all the blocks."""
+        """Return what is proved of the model, which is sound, from all the blocks."""
         raise NotImplementedError
 
     def refuse_unsound(self) -> None:
@@ -79,7 +79,7 @@ class InBlocks(Combined):
 
 
 def weights_of(block: Block, pairs: tuple[tuple[Any, float], ...]) -> ExampleWeights:
-    """The weights of the rows of a block, as they are."""
+    """Return the weights of the rows of a block, as they are."""
     s = weighed(block, pairs)
     w = np.ones(block.n_rows) if s is None else np.asarray(s, dtype=np.float64)
     if not np.isfinite(w).all() or (w < 0).any() or (w[w > 0] < TINY).any():
@@ -88,7 +88,7 @@ def weights_of(block: Block, pairs: tuple[tuple[Any, float], ...]) -> ExampleWei
 
 
 def whole(weights: ExampleWeights, tally: Tally) -> BlockTally:
-    """What is found in a block, which adds up outwards, and its rows and weights."""
+    """Return what is found in a block, which adds up outwards, and its rows and weights."""
     w = weights.w
     ends = {name: ENDS[name[:3]](value) for name, value in tally.items()}
     about = {"rows": len(w), "low": Down(weights.mass), "high": Up(weights.most)}
@@ -96,7 +96,7 @@ def whole(weights: ExampleWeights, tally: Tally) -> BlockTally:
 
 
 def all_weights(found: BlockTally) -> ExampleWeights:
-    """The sum of all weights from both sides; those of the rows are not kept."""
+    """Return the sum of all weights from both sides; those of the rows are not kept."""
     low, high = float(found["low"]), float(found["high"])
     if not (low > 0 and high < math.inf):
         raise Objection("The weights of the examples are negative, or all zero.")
@@ -130,11 +130,11 @@ class BlockSurrogate(InBlocks, SurrogateBound):
             raise Objection("This surrogate does not belong to so many classes.")
 
     def thetas(self) -> tuple[float, ...]:
-        """The θ of which the best is taken; any would be true, and the others have one."""
+        """Return the θ of which the best is taken; any would be true, and the others have one."""
         return THETAS if self.surrogate == "votes" else ()
 
     def over(self, source: Source) -> Certificate:
-        """One pass."""
+        """Return one pass."""
         found = counted(source.map_reduce(partial(margins_of_block, self)), source.n_rows)
         weights, shape = all_weights(found), (source.n_rows, source.n_features)
         return in_few_digits(self.in_certificate(found, weights, shape, thetas=self.thetas()), 1.0)
@@ -142,7 +142,7 @@ class BlockSurrogate(InBlocks, SurrogateBound):
 
 @np.errstate(all="ignore")
 def margins_of_block(witness: BlockSurrogate, block: Block) -> BlockTally:
-    """The margins of the rows of a block, and their costs, as sums."""
+    """Return the margins of the rows of a block, and their costs, as sums."""
     weights = weights_of(block, witness.pairs())
     found = witness.margins(witness.sweep(block.X, block.y, block.start), weights, map)
     return whole(weights, witness.sums(found, weights, witness.thetas()))
@@ -163,7 +163,7 @@ class BlockAdditive(InBlocks, AdditiveFit):
             raise Objection("There is not one combination with a known loss.")
 
     def over(self, source: Source) -> Certificate:
-        """Two passes: the losses, and the dual point that is made of the residuals."""
+        """Return two passes: the losses, and the dual point that is made of the residuals."""
         n, shape, radius = source.n_rows, (source.n_rows, source.n_features), self.radius()
         first = counted(source.map_reduce(partial(losses_of_block, self)), n)
         weights, sketch = all_weights(first), self.sketch(first, shape)
@@ -187,7 +187,7 @@ class BlockAdditive(InBlocks, AdditiveFit):
 
 @np.errstate(all="ignore")
 def losses_of_block(witness: BlockAdditive, block: Block) -> BlockTally:
-    """The losses of the rows of a block, as sums, and what the second pass begins with."""
+    """Return the losses of the rows of a block, as sums, and what the second pass begins with."""
     weights, y, r, slack, tally = _residuals(witness, block)
     guesses = {"sum residuals": (weights.w * r).sum(), "sum numbers": (weights.w * y).sum()}
     return whole(weights, tally | witness.losses(y, r, slack, weights) | guesses)
@@ -210,7 +210,7 @@ def duals_of_block(
 
 
 def _residuals(witness: BlockAdditive, block: Block) -> Any:
-    """The weights, y, y − F as computed, how far it may be off, and what the sweep found."""
+    """Return the weights, y, y − F as computed, how far it may be off, and what the sweep found."""
     sweep, weights = witness.sweep(block.X, block.y, block.start), weights_of(block, ())
     return weights, sweep.y, *witness.residuals(sweep, weights, map)
 

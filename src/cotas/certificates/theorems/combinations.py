@@ -147,7 +147,7 @@ class Combined(Parametric):
         return self.made_of(replace(c, coefficients=row) for c, row in pairs)
 
     def made_of(self, combinations: Iterable[Combination]) -> Self:
-        """The same witness about another model."""
+        """Return the same witness about another model."""
         return replace(self, combinations=tuple(combinations))
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
@@ -156,7 +156,7 @@ class Combined(Parametric):
         return self.proved(lambda: self.measure(sweep, ExampleWeights.of(self.weights, n), each))
 
     def proved(self, measure: Callable[[], Certificate]) -> Certificate:
-        """What is measured, or why nothing can be."""
+        """Return what is measured, or why nothing can be."""
         try:
             self.refuse_unsound()
             return measure()
@@ -167,19 +167,19 @@ class Combined(Parametric):
             )  # fmt: skip
 
     def sweep(self, X: Matrix, y: AnyArray, first: int = 0) -> LongSweep:
-        """Rows from the given one on, to be read in blocks."""
+        """Return rows from the given one on, to be read in blocks."""
         return LongSweep(X, y, self.positives, first)
 
     def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
-        """What is proved of the model, which is sound."""
+        """Return what is proved of the model, which is sound."""
         raise NotImplementedError
 
     def trusted(self) -> list[str]:
-        """What is believed of the functions without a look."""
+        """Return what is believed of the functions without a look."""
         return sorted({said for c in self.combinations for said in c.learners.trusted()})
 
     def size(self) -> tuple[float, float]:
-        """Σ|c| of a combination, rounded down and up; of several the largest."""
+        """Compute Σ|c| of a combination, rounded down and up; of several the largest."""
         sizes = [np.abs(c.coefficients).tolist() for c in self.combinations]
         return max(0.0, *map(total_down, sizes)), max(0.0, *map(total_up, sizes))
 
@@ -190,7 +190,7 @@ class Combined(Parametric):
                 raise Objection("There is not one coefficient for each function.")
 
     def terms(self, rows: Matrix) -> Iterator[Terms]:
-        """What each round adds to F of each class."""
+        """Yield what each round adds to F of each class."""
         c = np.array([numbers(one.coefficients, "the coefficients") for one in self.combinations])
         learners = [one.learners for one in self.combinations]
         if _alike(learners):
@@ -206,7 +206,7 @@ class Combined(Parametric):
             yield Terms(c[:, m, None] * f, off, size, largest, votes)
 
     def added(self, F: FloatArray, rows: Matrix, after: Callable[[Terms], None]) -> Lead:
-        """F and what all rounds add to it, as computed; `after` is shown each round."""
+        """Compute F and what all rounds add to it, as computed; `after` is shown each round."""
         off, size, largest, votes = np.zeros(F.shape[1]), 0.0, 0.0, True
         most = float(np.abs(F).max(initial=0.0))
         for terms in self.terms(rows):
@@ -246,7 +246,7 @@ class Labelled(Combined):
         super().refuse_unsound()
 
     def terms(self, rows: Matrix) -> Iterator[Terms]:
-        """The same; of one combination of trees of ±1 eight rounds at a time."""
+        """Yield the same; of one combination of trees of ±1 eight rounds at a time."""
         trees = self.combinations[0].learners
         if len(self.combinations) > 1 or not _are_signs(trees):
             yield from super().terms(rows)
@@ -289,7 +289,7 @@ class Labelled(Combined):
 
 
 def _are_signs(f: Learners) -> TypeGuard[PlainTrees]:
-    """Whether they are trees of ±1."""
+    """Tell whether they are trees of ±1."""
     if not isinstance(f, PlainTrees) or not np.size(f.value):
         return False
     return bool((np.abs(numbers(f.value, "the leaves of the trees", 2)) == 1.0).all())
@@ -310,7 +310,7 @@ def _terms_of_trees(trees: Sequence[PlainTrees], c: FloatArray, rows: Matrix) ->
 
 
 def _alike(learners: Sequence[Any]) -> bool:
-    """Whether all are trees with the same tests."""
+    """Tell whether all are trees with the same tests."""
     first, *others = learners
     return isinstance(first, PlainTrees) and all(first.same_tests(f) for f in others)
 
@@ -335,7 +335,7 @@ class ExampleWeights:
 
     @classmethod
     def of(cls, given: FloatArray | None, n: int) -> ExampleWeights:
-        """The weights that a witness has for n rows; none are equal ones."""
+        """Return the weights that a witness has for n rows; none are equal ones."""
         if given is None:
             return cls(np.ones(n), float(n), float(n), True)
         if np.shape(given) != (n,):
@@ -352,11 +352,11 @@ class ExampleWeights:
         return cls(w, total_down(w), total_up(w), False)
 
     def mean(self, values: FloatArray, operations: int = 2) -> tuple[float, float]:
-        """Σ wᵢvᵢ/Σ wᵢ from both sides, each v with so many roundings; w = 0 hides a row."""
+        """Compute Σ wᵢvᵢ/Σ wᵢ from both sides, each v with so many roundings; w = 0 hides a row."""
         return self.quotient(*weighted_total(self.w, values, operations))
 
     def quotient(self, low: float, high: float) -> tuple[float, float]:
-        """Both over Σ wᵢ, which lies between two numbers itself."""
+        """Return both over Σ wᵢ, which lies between two numbers itself."""
         return (
             down(min(low / self.mass, low / self.most)) - TINY,
             up(max(high / self.mass, high / self.most)) + TINY,
@@ -370,7 +370,7 @@ class ExampleWeights:
 
 
 def weighted_total(w: FloatArray, values: FloatArray, operations: int = 2) -> tuple[float, float]:
-    """Σ wᵢvᵢ from both sides, each v with so many roundings; w = 0 hides a row."""
+    """Compute Σ wᵢvᵢ from both sides, each v with so many roundings; w = 0 hides a row."""
     used = w > 0
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         products = w[used] * values[used]

@@ -158,7 +158,7 @@ class HeldOut(Parametric):
     intercept: float = 0.0
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """The bound; X and y are the rows that were held out, in the same order."""
+        """Return the bound; X and y are the rows that were held out, in the same order."""
         y = np.asarray(y).ravel()
         if len(y) != len(self.predictions):
             raise ValueError(f"y has {len(y)} labels for {len(self.predictions)} predictions.")
@@ -168,7 +168,7 @@ class HeldOut(Parametric):
 
 
 def upper_error(wrong: int, n: int, risk: Fraction) -> float:
-    """A p with P(k ≤ wrong) ≤ risk, proved, for k mistakes in n draws of probability p.
+    """Return a p with P(k ≤ wrong) ≤ risk, proved, for k mistakes in n draws of probability p.
 
     It is hardly larger than the smallest such p, which SciPy finds without a proof.
     """
@@ -178,7 +178,7 @@ def upper_error(wrong: int, n: int, risk: Fraction) -> float:
 
 
 def upper_mean(q: float, n: int, risk: Fraction) -> float:
-    """A p ≥ q with n·kl(q, p) ≥ log(1/risk), proved, hardly larger than the smallest."""
+    """Return a p ≥ q with n·kl(q, p) ≥ log(1/risk), proved, hardly larger than the smallest."""
     room = -_logarithm(risk) / n
 
     def beyond(p: float) -> float:
@@ -199,7 +199,7 @@ def _first(found: float, proves: Callable[[float], bool]) -> float:
 
 
 def _log_probability(wrong: int, n: int, p: float) -> Decimal:
-    """log P(k ≤ wrong), rounded up.
+    """Compute log P(k ≤ wrong), rounded up.
 
     The last term of Σ C(n, k) pᵏ(1−p)ⁿ⁻ᵏ times 1 + r + r r′ + …, the ratios of each term to the one
     before it; they fall, so that what is left out is less than a geometric series.
@@ -237,7 +237,7 @@ def _divergence(q: float, p: float) -> Decimal:
 
 
 def _logarithm(risk: Fraction) -> Decimal:
-    """log risk, rounded down."""
+    """Compute log risk, rounded down."""
     with localcontext(ENOUGH):
         return (Decimal(risk.numerator) / Decimal(risk.denominator)).ln() - SLIGHT
 
@@ -247,7 +247,7 @@ def _is_real(value: Any) -> bool:
 
 
 def _counted(errors: Any, n: Any) -> tuple[int, int]:
-    """The mistakes and the rows, from a count of both or from a mark for each row."""
+    """Return the mistakes and the rows, from a count of both or from a mark for each row."""
     if np.ndim(errors) == 1:
         marks = np.asarray(errors)
         if not len(marks) or not np.isin(marks, (0, 1)).all():

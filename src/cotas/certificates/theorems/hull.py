@@ -77,7 +77,7 @@ class HullPoint(Labelled):
             raise Objection("A function of the combination is not one of the stumps.")
 
     def _reach(self) -> float:
-        """The radius, no less than Σ|w|, which rounding may leave a little beyond it."""
+        """Return the radius, no less than Σ|w|, which rounding may leave a little beyond it."""
         size = self.size()[1]
         radius = size if self.radius is None else float(self.radius)
         if not 0 <= radius < math.inf:

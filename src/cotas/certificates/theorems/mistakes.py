@@ -65,7 +65,7 @@ ANOTHER_MODEL = "The ledger of the run does not give back the model from these d
 def mistakes_allowed(
     radius: float, margin: float, shortfall: float, aligned: float, length: float
 ) -> float:
-    """The largest k with k·γ + θ⁰·u ≤ ‖θᵏ‖ and ‖θᵏ‖² ≤ ‖θ⁰‖² + k·R², rounded up.
+    """Return the largest k with k·γ + θ⁰·u ≤ ‖θᵏ‖ and ‖θᵏ‖² ≤ ‖θ⁰‖² + k·R², rounded up.
 
     That is the proof of Theorem 3.1, for ‖u‖ ≤ 1. `aligned` is θ⁰·u and `length` is ‖θ⁰‖; both
     vanish for a run that starts at zero, which leaves (R/γ)². A shortfall D > 0 is the case of
@@ -93,7 +93,7 @@ def mistakes_allowed(
 
 
 def beyond_rounding(allowed: float, charge: float) -> tuple[float, float]:
-    """A bound beside which rounding is large, moved up by it, and by how much.
+    """Return a bound beside which rounding is large, moved up by it, and by how much.
 
     The same sums in another order then prove it too.
     """
@@ -103,7 +103,7 @@ def beyond_rounding(allowed: float, charge: float) -> tuple[float, float]:
 
 
 def _root_up(x: Fraction) -> Fraction:
-    """√x, exact for squares and rounded up otherwise, to more digits than a double has."""
+    """Compute √x, exact for squares and rounded up otherwise, to more digits than a double has."""
     scale = 1 << 128
     inside = x.numerator * x.denominator * scale * scale
     root = math.isqrt(inside)
@@ -224,7 +224,7 @@ class Ledger(Together):
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray,
         facts: Facts | None = None, each: Each = map,
     ) -> list[Certificate]:  # fmt: skip
-        """The certificates of several classes of one fit, in one pass over the data.
+        """Return the certificates of several classes of one fit, in one pass over the data.
 
         `facts` are those of the same data, if they have been gathered already.
         """
@@ -236,7 +236,7 @@ class Ledger(Together):
     def _survey(
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
     ) -> MistakeSurvey:
-        """One pass over the data for linear models."""
+        """Return one pass over the data for linear models."""
         first, positives, K = ledgers[0], [one.positive for one in ledgers], len(ledgers)
         u = np.stack([ledger.direction for ledger in ledgers], axis=1)
         sweep = sweep_of(ledgers, X, y, u[:-1])
@@ -310,7 +310,7 @@ class Ledger(Together):
         return max(1, -(-self.presentations // max(1, used)))
 
     def impossible(self, radius: float = 0.0) -> str:
-        """What no run on rows no longer than `radius` can have counted, or nothing."""
+        """Return what no run on rows no longer than `radius` can have counted, or nothing."""
         if not (whole(self.mistakes) and whole(self.presentations)):
             return "Mistakes and presentations are whole numbers."
         if self.mistakes > self.presentations:
@@ -328,7 +328,7 @@ class Ledger(Together):
         return ""
 
     def missed(self, rebuilt: FloatArray, averaged: FloatArray, adds: int, way: float) -> str:
-        """Why the ledger does not give back the model, or nothing if it does.
+        """Tell why the ledger does not give back the model, or nothing if it does.
 
         `way` is Σ updatesᵢ‖zᵢ‖. The run has rounded twice at each step, the checker once for each
         of `adds` additions, and each entry of the ledger, unless it is a count, at each of its
@@ -359,7 +359,7 @@ class Ledger(Together):
 
 
 def _precision(entries: AnyArray) -> float:
-    """How far an entry may be off after one rounding, against its size; counts are exact."""
+    """Tell how far an entry may be off after one rounding, against its size; counts are exact."""
     return 0.5 * float(np.finfo(entries.dtype).eps) if entries.dtype.kind == "f" else 0.0
 
 
@@ -374,7 +374,7 @@ def or_nothing(lowest: FloatArray) -> FloatArray:
 
 
 def sweep_of(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> Sweep:
-    """The data, if the ledgers can be about them."""
+    """Return the data, if the ledgers can be about them."""
     sweep = Sweep(X, y, [one.positive for one in ledgers], directions)
     refuse_other_rows(sweep.X.shape[0], *(one.updates for one in ledgers))
     refuse_other_bias(ledgers)

@@ -94,7 +94,7 @@ class MixtureMargins:
     ends: IntArray
 
     def rows(self, block: Block) -> _BlockRows:
-        """What both passes need of a block; rows without a weight are left out."""
+        """Return what both passes need of a block; rows without a weight are left out."""
         signs, s = self.read(block)
         weights = np.ones(block.n_rows) if s is None else s
         used = np.flatnonzero(weights > 0)
@@ -248,14 +248,14 @@ class MixtureLedger(Together):
         return Survey(n, shares, *found, objection)
 
     def _sought(self, survey: Survey, c: int) -> float:
-        """The margin from which it is counted what rows lack."""
+        """Return the margin from which it is counted what rows lack."""
         raise NotImplementedError
 
     def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> Allowed:
         raise NotImplementedError
 
     def _impossible(self, survey: Survey) -> str:
-        """What no runs can have counted, or nothing."""
+        """Return what no runs can have counted, or nothing."""
         counts = np.asarray(self.mistakes)
         if not whole(self.rounds) or counts.dtype.kind not in "iu":
             return "Mistakes and rounds are whole numbers."
@@ -272,7 +272,7 @@ class MixtureLedger(Together):
         return survey.objection
 
     def _mean(self, survey: Survey) -> Fraction:
-        """M = Σ μᵢkᵢ."""
+        """Compute M = Σ μᵢkᵢ."""
         counts = zip(np.asarray(self.mistakes).tolist(), survey.n.tolist(), strict=True)
         return Fraction(sum(k * int(n) for k, n in counts), int(survey.n.sum()))
 
@@ -322,7 +322,7 @@ class PerceptronMixture(MixtureLedger):
         )
 
     def _too_far(self, survey: Survey) -> str:
-        """‖θ‖² ≤ MR², up to what the runs have rounded, or the counts are too small."""
+        """Compute ‖θ‖² ≤ MR², up to what the runs have rounded, or the counts are too small."""
         if self._impossible(survey):
             return ""
         end = np.append(self.coef, self.intercept) if self.last is None else self.last

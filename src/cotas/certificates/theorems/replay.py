@@ -56,7 +56,7 @@ class Replayed:
 
 
 def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Replayed, FloatArray, str]:
-    """The trace, the last β, and what is wrong with the run, if anything.
+    """Return the trace, the last β, and what is wrong with the run, if anything.
 
     A rounded step moves β by 5u‖β‖₁ at most and r by 7u(‖y‖ + ‖β‖₁), so that each correlation is
     off by `error`, with `off` for the data and ‖β‖₁ ≤ min(δ, Σ|u|).
@@ -124,7 +124,7 @@ def _walk(run: StagewiseRun, data: UnitColumns, visited: IntArray) -> Iterator[t
 
 
 def _look(data: UnitColumns, used: IntArray, betas: FloatArray, r: FloatArray) -> FloatArray:
-    """‖c‖_∞, ‖c‖, β·c and β·c⁰ with c = Xᵀr, for each state of the run."""
+    """Compute ‖c‖_∞, ‖c‖, β·c and β·c⁰ with c = Xᵀr, for each state of the run."""
     if betas.shape[1] == 0:
         return np.zeros((4, 0))
     states = r

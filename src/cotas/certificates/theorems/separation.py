@@ -78,7 +78,7 @@ class SeparationWitness(Parametric):
     alpha: FloatArray | None = field(default=None, repr=False)
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """Both sides of the inequality above, recomputed from the data."""
+        """Return both sides of the inequality above, recomputed from the data."""
         u, X, y = self._scaled(), as_rows(X), np.asarray(y)
         refuse_other_features(X.shape[1], len(u) - 1)
         facts, signs = gather_facts(X, y, [self.positive]), signs_of(y, self.positive)
@@ -97,7 +97,7 @@ class SeparationWitness(Parametric):
         return self._conclude(found, u, facts.sketches[0])
 
     def _scaled(self) -> FloatArray:
-        """(θ, bias·θ₀) in units of a power of two, in which nothing underflows."""
+        """Compute (θ, bias·θ₀) in units of a power of two, in which nothing underflows."""
         if self.bias not in (0.0, 1.0) or (not self.bias and self.intercept):
             raise ValueError("The separator has a bias, and the problem has none.")
         u = np.append(np.asarray(self.coef, dtype=np.float64), self.intercept)
@@ -155,7 +155,7 @@ class SeparationWitness(Parametric):
 def _least_agreement(
     rows: Matrix, signs: FloatArray, lengths: FloatArray, u: FloatArray, bias: float
 ) -> float:
-    """The least zᵢ·u of some rows, rounded down; not a number where something overflowed.
+    """Return the least zᵢ·u of some rows, rounded down; not a number where something overflowed.
 
     The rows that plain arithmetic leaves lowest are summed up exactly, until the lowest is one of
     them, or is not positive in any case.
@@ -177,7 +177,7 @@ def _least_agreement(
 
 
 def _combination(alpha: FloatArray, n: int) -> FloatArray:
-    """α of n rows in units of a power of two near its largest entry."""
+    """Compute α of n rows in units of a power of two near its largest entry."""
     alpha = np.asarray(alpha, dtype=np.float64)
     refuse_other_rows(n, alpha)
     if not (np.isfinite(alpha).all() and (alpha >= 0).all() and alpha.any()):
@@ -188,7 +188,7 @@ def _combination(alpha: FloatArray, n: int) -> FloatArray:
 def _ceilings(
     X: Matrix, lengths: FloatArray, alpha: FloatArray, signs: FloatArray, bias: float
 ) -> tuple[float, float]:
-    """‖Σ αᵢzᵢ‖ / Σ αᵢ, and what no distance of Definition 3.3 exceeds, rounded up."""
+    """Compute ‖Σ αᵢzᵢ‖ / Σ αᵢ, and what no distance of Definition 3.3 exceeds, rounded up."""
     factors, used = signs * alpha, np.flatnonzero(alpha)  # adding zeros rounds nothing
     some = [used[start : start + AT_A_TIME] for start in range(0, len(used), AT_A_TIME)]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -249,11 +249,11 @@ class Separability:
         return self.separable
 
     def verify(self, X: Matrix, y: AnyArray) -> bool:
-        """Whether the proof comes out again from the data."""
+        """Tell whether the proof comes out again from the data."""
         return self.certificate.verify(X, y)
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer and its certificate in plain Python types, witness included."""
+        """Return the answer and its certificate in plain Python types, witness included."""
         return {"separable": self.separable, "certificate": self.certificate.to_dict(witness=True)}
 
     def __str__(self) -> str:

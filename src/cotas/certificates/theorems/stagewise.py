@@ -81,7 +81,7 @@ class Proof:
 
     @classmethod
     def of(cls, run: StagewiseRun, s: Setting, square: float) -> Proof:
-        """Every item of the theorem at every iteration."""
+        """Return every item of the theorem at every iteration."""
         items = THEOREMS[run.algorithm][1](s)
         first = np.isin(s.ks[:-1], np.unique(run.chosen, return_index=True)[1])
         items[SPARSITY] = (s.ks.astype(np.float64), np.append(0.0, np.cumsum(first)), s.ks >= 0)
@@ -105,7 +105,7 @@ class Proof:
         return len(self.iterations) - 1
 
     def items(self, k: int) -> list[Item]:
-        """Every item of the theorem at iteration k."""
+        """Return every item of the theorem at iteration k."""
         if not 0 <= k <= self.last:
             raise ValueError(f"k must lie between 0 and {self.last}, the iterations made.")
         table = (self.bounds, self.measured, self.holds, self.vacuous)
@@ -114,7 +114,7 @@ class Proof:
         return [Item(name, bound, found, ok, empty, i) for name, bound, found, ok, empty in rows]
 
     def says_no_more_than(self, other: Proof) -> bool:
-        """Whether another proof, computed afresh, has the same items, and proves as many."""
+        """Tell whether another proof, computed afresh, has the same items, and proves as many."""
         mine, theirs = (
             (proof.bounds, proof.measured, proof.holds, ~proof.vacuous) for proof in (self, other)
         )
@@ -133,7 +133,7 @@ class StagewiseCertificate(Certificate):
 
     @classmethod
     def of(cls, found: Certificate, proof: Proof) -> StagewiseCertificate:
-        """What was concluded, with the items of the proof beside it."""
+        """Return what was concluded, with the items of the proof beside it."""
         return cls(**{f.name: getattr(found, f.name) for f in fields(found)}, proof=proof)
 
     def at(self, k: int) -> list[Item]:
@@ -176,11 +176,11 @@ class StagewiseRun(Parametric):
     free_bias: bool = True
 
     def keeps(self) -> FloatArray:
-        """What is left of β in each step: 1 − ε/δ."""
+        """Return what is left of β in each step: 1 − ε/δ."""
         return 1.0 - self.eps / self.delta
 
     def check(self, X: Any, y: Any = None, each: Each = map) -> StagewiseCertificate:
-        """The certificate of this run, every number of it computed from the data.
+        """Return the certificate of this run, every number of it computed from the data.
 
         X may be a source of row blocks, which has y and the weights.
         """
@@ -195,7 +195,7 @@ class StagewiseRun(Parametric):
             return run._conclude(data, weights)
 
     def _checked(self, p: int) -> StagewiseRun:
-        """The same, in double precision; what is no run of the algorithm is refused."""
+        """Return the same, in double precision; what is no run of the algorithm is refused."""
         eps, steps, coef = (
             np.array(a, dtype=np.float64) for a in (self.eps, self.steps, self.coef)
         )

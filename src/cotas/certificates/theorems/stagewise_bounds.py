@@ -48,7 +48,7 @@ class Setting:
         return np.arange(len(self.eps) + 1)
 
     def excess(self) -> FloatArray:
-        """‖X(β − β_LS)‖² = 2n(L_n − L_n*) at most: F − (‖y‖² − ‖r‖²), or ‖Xᵀr‖²/μ."""
+        """Compute ‖X(β − β_LS)‖² = 2n(L_n − L_n*) at most: F − (‖y‖² − ‖r‖²), or ‖Xᵀr‖²/μ."""
         found = more(np.maximum(self.fitted - self.trace.drops, 0.0))
         if self.smallest > 0:
             seen = self.trace.visited
@@ -62,11 +62,11 @@ class Setting:
         return found
 
     def distance(self) -> FloatArray:
-        """‖β − β_LS‖ for the nearest β_LS, at most: ‖X(β − β_LS)‖/√μ."""
+        """Compute ‖β − β_LS‖ for the nearest β_LS, at most: ‖X(β − β_LS)‖/√μ."""
         return more(_over(more(np.sqrt(self.excess())), math.sqrt(self.smallest)))
 
     def subgradient(self, square: float) -> FloatArray:
-        """(F + G²Σε²)/(2Σε) over ε₀ … ε_k for k = 0, 1, …, with G² = `square`.
+        """Compute (F + G²Σε²)/(2Σε) over ε₀ … ε_k for k = 0, 1, …, with G² = `square`.
 
         The last step is counted as made again: the bound for k iterations is about k + 1 residuals.
         """
@@ -77,11 +77,11 @@ class Setting:
         return np.asarray((self.fitted + square * np.cumsum(eps**2)) / (2 * np.cumsum(eps)))
 
     def grown(self, length: FloatArray) -> FloatArray:
-        """A bound of ‖β‖₁ that needs no test, above what rounding makes of ‖β‖₁ itself."""
+        """Return a bound of ‖β‖₁ that needs no test, above what rounding makes of ‖β‖₁ itself."""
         return more(length + 32 * self.ks * U * np.max(length, initial=0.0), self.p + 16)
 
     def item(self, bound: FloatArray, found: FloatArray, operations: FloatArray) -> Item:
-        """An item whose bound was computed in so many operations, decided by comparing."""
+        """Return an item whose bound was computed in so many operations, decided by comparing."""
         with np.errstate(invalid="ignore"):
             proved = (found <= less(bound, operations)) & np.isfinite(bound)
         return more(bound, operations), found, proved
@@ -149,7 +149,7 @@ def regularized(s: Setting) -> Items:
 
 
 def omegas(trace: Replayed, delta: float) -> FloatArray:
-    """ω_δ at every iteration of R-FS, rounded up: ‖Xᵀr‖_∞ − r·Xβ/δ."""
+    """Compute ω_δ at every iteration of R-FS, rounded up: ‖Xᵀr‖_∞ − r·Xβ/δ."""
     inside = trace.agreements - trace.agreement_error
     size = np.abs(trace.largest) + np.abs(inside) / delta
     return np.maximum(trace.largest - inside / delta + more(4 * U * size), 0.0)

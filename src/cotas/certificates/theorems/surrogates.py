@@ -92,7 +92,7 @@ class SurrogateBound(Labelled):
             raise Objection("This surrogate does not belong to so many classes.")
 
     def margins(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Margins:
-        """The margin and the cost of each example, and the weights of the rounds."""
+        """Return the margin and the cost of each example, and the weights of the rounds."""
         n = sweep.X.shape[0]
         margins, costs, final = np.empty(n), np.empty(n), np.zeros(n)
         c = np.asarray(self.combinations[0].coefficients, dtype=np.float64)
@@ -123,7 +123,7 @@ class SurrogateBound(Labelled):
         return Margins(margins, costs, final, tally)
 
     def _cost(self, least: FloatArray) -> FloatArray:
-        """The surrogate at these leads, right within `OPERATIONS` and K units."""
+        """Return the surrogate at these leads, right within `OPERATIONS` and K units."""
         if self.surrogate == "exponential":
             return np.asarray(np.exp(-least[0]))
         K = len(least)
@@ -169,7 +169,7 @@ class SurrogateBound(Labelled):
         self, sums: Tally, weights: ExampleWeights, shape: tuple[int, int],
         edge: float = math.inf, thetas: Sequence[float] = (),
     ) -> Certificate:  # fmt: skip
-        """What was found in words; `edge` is infinite where it is not known."""
+        """Return what was found in words; `edge` is infinite where it is not known."""
         if sums["sum strange"]:
             raise Objection("F is not a finite number for some example.")
         wrong = int(sums["sum mistakes"])
@@ -261,13 +261,13 @@ class SurrogateBound(Labelled):
 
 
 def exp_up(x: FloatArray, scale: float) -> FloatArray:
-    """exp(−scale·x), no less than that but for the rounding of exp itself."""
+    """Compute exp(−scale·x), no less than that but for the rounding of exp itself."""
     exponents = -scale * x
     return np.asarray(np.exp(np.where(exponents > 0, 1 + 4 * U, 1 - 4 * U) * exponents))
 
 
 def _best_theta(margins: FloatArray, s: FloatArray) -> float:
-    """Where Σ sᵢ exp(−θμᵢ), convex in θ, is smallest in [0, ½]; any θ ≥ 0 would be true."""
+    """Tell where Σ sᵢ exp(−θμᵢ), convex in θ, is smallest in [0, ½]; any θ ≥ 0 would be true."""
 
     def falls(theta: float) -> bool:
         exponents = -theta * margins

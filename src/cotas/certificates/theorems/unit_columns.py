@@ -69,7 +69,7 @@ class Seen(NamedTuple):
 
 
 def look(X: Matrix, y: FloatArray, w: FloatArray) -> Seen:
-    """The first look at rows all of which have a weight."""
+    """Return the first look at rows all of which have a weight."""
     low, high = (np.asarray(end.todense()).ravel() if sparse.issparse(end) else end
                  for end in (X.min(axis=0), X.max(axis=0)))  # fmt: skip
     sums = np.append(np.asarray(X.sum(axis=0, dtype=np.float64)).ravel(), y.sum())
@@ -78,7 +78,7 @@ def look(X: Matrix, y: FloatArray, w: FloatArray) -> Seen:
 
 
 def with_weight(X: Matrix, y: FloatArray, w: FloatArray) -> tuple[Matrix, FloatArray, FloatArray]:
-    """The rows that have a weight, with their y and their weights."""
+    """Return the rows that have a weight, with their y and their weights."""
     if w.shape != y.shape or not (np.isfinite(w) & (w >= 0)).all():
         raise ValueError("The weights are not one finite number, zero or more, for each row.")
     return (X, y, w) if w.all() else (X[w > 0], y[w > 0], w[w > 0])
@@ -97,7 +97,7 @@ class Products:
     gram: bool
 
     def shifted(self, X: Matrix) -> Matrix:
-        """D of some rows, without y."""
+        """Compute D of some rows, without y."""
         rows, shift = X.astype(np.float64), self.shift[:-1]
         if sparse.issparse(rows) and not self.dense:
             rows.data = rows.data - shift[rows.indices]
@@ -193,7 +193,7 @@ class UnitColumns:
         return np.asarray(found)
 
     def columns(self, chosen: IntArray | slice) -> FloatArray:
-        """Some columns, as an array of their own."""
+        """Return some columns, as an array of their own."""
         picked: Any = self.X[:, chosen]
         dense = picked.toarray() if sparse.issparse(picked) else np.asarray(picked)
         shift, delta = self.mean[0][chosen], self.mean[1][chosen]
@@ -214,7 +214,7 @@ class UnitColumns:
         return np.asarray(found * (self.varies / self.scale)[:, None])
 
     def curvature(self) -> tuple[float, float]:
-        """μ ≤ λ_pmin(XᵀX) and F ≥ ‖Xβ_LS‖².
+        """Compute μ ≤ λ_pmin(XᵀX) and F ≥ ‖Xβ_LS‖².
 
         A, which a Cholesky factorization proves definite, is XᵀX − (μ + error)I for columns that
         are independent. For more columns than rows it is XXᵀ less the same: there √w is in
@@ -237,7 +237,7 @@ class UnitColumns:
         return mu, min(most, self._fitted(beta, mu))
 
     def _fitted(self, beta: FloatArray, mu: float) -> float:
-        """‖Xβ_LS‖² = (‖y‖² − ‖r‖²) + ‖X(β − β_LS)‖² ≤ β·(c⁰ + c) + ‖c‖²/μ, rounded up."""
+        """Compute ‖Xβ_LS‖² = (‖y‖² − ‖r‖²) + ‖X(β − β_LS)‖² ≤ β·(c⁰ + c) + ‖c‖²/μ, rounded up."""
         c = self.correlations(beta[:, None])[:, 0]
         size = total_up(np.abs(beta))
         error = above(self.off * (self.length + size), 4)
@@ -255,7 +255,7 @@ class UnitColumns:
         return found
 
     def apart(self, beta: FloatArray, coef: FloatArray, intercept: float) -> tuple[float, float]:
-        """How far at most the predictions of a model are from those of β, and what to compare.
+        """Tell how far at most the predictions of a model are from those of β, and what to compare.
 
         Columns have length one, so it is Σ|σⱼcoefⱼ − βⱼ| and √n times the difference of the bias.
         """
@@ -282,13 +282,13 @@ def _shortened(x: float) -> float:
 
 
 def rows_of(block: Block) -> tuple[Matrix, FloatArray, FloatArray]:
-    """X, y and the weights of the rows of a block that have one."""
+    """Compute X, y and the weights of the rows of a block that have one."""
     return with_weight(as_rows(block.X), np.asarray(block.y, dtype=np.float64), block.shares())
 
 
 @np.errstate(all="ignore")
 def first_look(block: Block) -> Sums:
-    """How many rows a block has, and how far its columns go; y is the last."""
+    """Tell how many rows a block has, and how far its columns go; y is the last."""
     X, y, w = rows_of(block)
     p = X.shape[1] + 1
     ends = (np.full(p, np.inf), np.full(p, -np.inf), np.zeros(p))
@@ -298,7 +298,7 @@ def first_look(block: Block) -> Sums:
 
 @np.errstate(all="ignore")
 def products_of(products: Products, block: Block) -> FloatArray:
-    """The products of the columns of a block."""
+    """Return the products of the columns of a block."""
     X, y, w = rows_of(block)
     p = X.shape[1]
     return products.over(X, y, w) if len(y) else np.zeros((p + 1, p + 2))
@@ -320,14 +320,14 @@ class BlockColumns(UnitColumns):
 
 
 def in_one_piece(block: Block) -> list[Any]:
-    """X, y and the weights of a block, in a list."""
+    """Compute X, y and the weights of a block, in a list."""
     return [(as_rows(block.X), block.y, block.shares())]
 
 
 def columns_in_blocks(
     source: Source, centred: bool, each: Each = map
 ) -> tuple[UnitColumns, AnyArray | None]:
-    """The columns, and the least and the greatest weight if a row has another one than 1.
+    """Return the columns, and the least and the greatest weight if a row has another one than 1.
 
     Fewer rows than columns are taken together: the products of rows tell more then.
     """

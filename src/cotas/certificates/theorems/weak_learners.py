@@ -21,7 +21,7 @@ MANY_TESTS = 128  # of one column
 
 
 def numbers(given: Any, what: str, ndim: int = 1) -> FloatArray:
-    """The given array as finite doubles that lose nothing of it."""
+    """Return the given array as finite doubles that lose nothing of it."""
     array = np.asarray(given)
     if array.dtype.kind not in "biuf" or array.ndim != ndim:
         text = "{what}: not an array of real numbers with {ndim} dimensions."
@@ -85,7 +85,7 @@ class PlainTrees(Learners):
             yield Value(values.take(place), 0.0, size)
 
     def same_tests(self, other: Any) -> bool:
-        """Whether the other trees send each row to the same leaves."""
+        """Tell whether the other trees send each row to the same leaves."""
         return isinstance(other, PlainTrees) and same(self, replace(other, value=self.value))
 
     def leaves(self, rows: Matrix, names: AnyArray | None = None) -> Iterator[AnyArray]:
@@ -129,7 +129,7 @@ class PlainTrees(Learners):
 
 
 def _names_of_leaves(left: BoolArray, names: AnyArray) -> AnyArray:
-    """The name of each row's leaf, from which of the nodes (first index) send it left.
+    """Return the name of each row's leaf, from which of the nodes (first index) send it left.
 
     Level by level from below, and without a branch: of two numbers a and b, b ^ ((a ^ b) & m) is a
     where m is all ones, and b where it is zero; b ^ ((a ^ b)·m) is a where m is one. The last level
@@ -255,7 +255,7 @@ class StumpClass:
         return say("the stumps with {tests}" if words else "all stumps", tests=words)
 
     def in_words(self) -> str:
-        """The tests in words; nothing where all are allowed."""
+        """Return the tests in words; nothing where all are allowed."""
         if self.thresholds is None:
             return ""
         plain = np.flatnonzero(~self.categorical)
@@ -272,7 +272,7 @@ class StumpClass:
         return say(text, cuts=cuts, grouped=grouped)
 
     def contains(self, learners: Learners) -> bool:
-        """Whether all the functions are known to belong to the class."""
+        """Tell whether all the functions are known to belong to the class."""
         if len(learners) == 0:
             return True
         if not isinstance(learners, PlainTrees) or learners.feature.shape[1] != 1:
@@ -280,7 +280,7 @@ class StumpClass:
         return bool((np.abs(learners.value) == 1.0).all()) and self.allows_all(learners)
 
     def allows_all(self, trees: PlainTrees) -> bool:
-        """Whether every test of the trees is one of these; of categories any group is."""
+        """Tell whether every test of the trees is one of these; of categories any group is."""
         if trees.feature.max(initial=-1) >= len(self.categorical):
             return False
         trees.refuse_unsound(len(self.categorical))
@@ -310,7 +310,7 @@ class StumpClass:
         return replace(self, thresholds=tuple(cuts))
 
     def cells(self, X: Matrix, used: IntArray) -> tuple[IntArray, IntArray]:
-        """Those of the used rows that no test tells from all others, and the cell of each.
+        """Return those of the used rows that no test tells from all others, and the cell of each.
 
         Two rows are in one cell if every feature has them in the same bin, or category. Rows that
         some features tell from all others are not looked at further.
@@ -374,7 +374,7 @@ class StumpClass:
         return np.concatenate([self._sums(_columns(source, part), part, g) for part in parts])
 
     def edge_of_sums(self, sums: FloatArray, whole: float, n: int, size: float) -> float:
-        """`largest_edge` from the sums over the bins of all n rows, Σ gᵢ and Σ|gᵢ|."""
+        """Compute `largest_edge` from the sums over the bins of all n rows, Σ gᵢ and Σ|gᵢ|."""
         ends = np.cumsum([len(cuts) + 2 for cuts in self.thresholds or ()])
         parts = np.split(sums, ends[:-1])
         edges = (float(self._edges_of_sums(p[None], [j])[0]) for j, p in enumerate(parts))
@@ -411,7 +411,7 @@ class StumpClass:
 
 
 def _rise(parts: Sequence[FloatArray]) -> bool:
-    """Whether the numbers of each part increase."""
+    """Tell whether the numbers of each part increase."""
     what = "the thresholds of the stumps"
     plain = (isinstance(p, np.ndarray) and p.dtype == np.float64 and p.ndim == 1 for p in parts)
     known = [p if fine else numbers(p, what) for p, fine in zip(parts, plain, strict=True)]
@@ -472,7 +472,7 @@ def _place(cuts: Sequence[FloatArray], x: FloatArray, k: IntArray) -> None:
 
 
 def ranks(x: FloatArray) -> IntArray:
-    """The place of each number among the distinct ones of its row.
+    """Return the place of each number among the distinct ones of its row.
 
     >>> ranks(np.array([[3.0, 0.5, 3.0]]))
     array([[1, 0, 1]])
@@ -487,7 +487,7 @@ def ranks(x: FloatArray) -> IntArray:
 
 
 def sums_by_code(codes: IntArray, g: FloatArray, n_codes: int) -> FloatArray:
-    """Σ g over the entries of each row with each code, in the order of the entries."""
+    """Compute Σ g over the entries of each row with each code, in the order of the entries."""
     sums = [np.bincount(c, values, n_codes) for c, values in zip(codes, g, strict=True)]
     return np.array(sums, dtype=np.float64)
 

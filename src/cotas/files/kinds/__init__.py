@@ -25,7 +25,7 @@ for _family in FAMILIES:
 
 @cache
 def name_in_files(cls: type[Any]) -> str:
-    """What a class is called where files are concerned: its name may change, this may not.
+    """Return what a class is called where files are concerned: its name may change, this may not.
 
     >>> from cotas.losses import Hinge
     >>> name_in_files(Hinge)

@@ -31,7 +31,7 @@ from cotas.files.schema import (
 
 
 def _given(sides: str) -> Array:
-    """Numbers that only the checker looks at."""
+    """Return numbers that only the checker looks at."""
     return Array(sides, NUMBERS, infinite=True, nan=True)
 
 

@@ -213,7 +213,7 @@ def expansion_fits(model: Any) -> None:
 
 
 def _width(features: Any) -> int:
-    """How many features there are."""
+    """Tell how many features there are."""
     if hasattr(features, "frequencies"):
         return int(2 * features.frequencies.shape[1])
     return int(features.map._projection.shape[1])

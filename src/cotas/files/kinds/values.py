@@ -112,7 +112,7 @@ RISKS = (Record("cotas.problem.RegularizedRisk"), Record("cotas.problem.SoftmaxR
 
 
 def _tests(features: int | str) -> dict[str, Field]:
-    """The arrays of t complete trees with v tests each, on so many features."""
+    """Return the arrays of t complete trees with v tests each, on so many features."""
     return {
         "feature": Array("t v", "int32", low=-1, below=features),
         "threshold": Array("t v", infinite=True),
