@@ -217,8 +217,7 @@ class Classes:
         return len(self.known) + (not self.all_known)
 
     def labels_among(self, there: list[Any]) -> list[Any]:
-        """Return the labels in the order of the classes; None if that of the others cannot be
-        said."""
+        """Return the labels in the order of the classes; None if the others have no one label."""
         others = [label for label in there if label not in self.known]
         # Where y has one label for all the others, it is about one class against the rest.
         most = 0 if self.all_known else 1
@@ -230,8 +229,7 @@ class Classes:
 
 
 def _told(model: Any, classes: Classes, scores: FloatArray) -> frozenset[tuple[int, Any]] | None:
-    """Return the label that is predicted at each place; None if decisions do not follow from
-    scores."""
+    """Return the label predicted at each place; None if decisions do not follow from scores."""
     decision = model._decided(scores)
     predicted = np.asarray(model._chosen(decision))
     if len(classes) == 2:
@@ -247,8 +245,7 @@ def _told(model: Any, classes: Classes, scores: FloatArray) -> frozenset[tuple[i
 
 
 def _follows(decision: FloatArray, scores: FloatArray, k: int, paired: bool) -> bool:
-    """Tell whether these are the votes of the pairs, the scores themselves, or those less their
-    mean.
+    """Tell whether these are the votes of the pairs, the scores, or those less their mean.
 
     Scores less their mean, times (k − 1)/k, are what a logistic model of several classes has.
     """
@@ -262,8 +259,7 @@ def _follows(decision: FloatArray, scores: FloatArray, k: int, paired: bool) -> 
 
 
 def _votes(scores: FloatArray, k: int) -> FloatArray:
-    """Return the votes of each class, and less than half a vote more or less by how clear they
-    are."""
+    """Return the votes of each class, plus or minus less than half a vote by how clear they are."""
     votes, clear = np.zeros((len(scores), k)), np.zeros((len(scores), k))
     for column, (first, second) in zip(scores.T, combinations(range(k), 2), strict=True):
         votes[:, second] += column > 0

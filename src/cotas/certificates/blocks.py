@@ -53,8 +53,7 @@ class Signs:
 def class_factors(
     labels: AnyArray | None, factors: FloatArray | None
 ) -> tuple[tuple[Any, float], ...]:
-    """Return label and factor of each class that has one; raises `Objection` where they are
-    none."""
+    """Return label and factor of each class that has one; raise `Objection` where there is none."""
     if labels is None and factors is None:
         return ()
     if labels is None or factors is None:
@@ -102,8 +101,7 @@ def in_spans(X: Matrix, function: Callable[[Matrix, slice], FloatArray]) -> Floa
 
 @np.errstate(all="ignore")
 def with_sketch(function: Callable[[Block], Any], read: Any, block: Block) -> Sums:
-    """Return what a function finds in a block, the sums of which sketches are made, and the
-    scatter."""
+    """Return what a function finds in a block, what its sketches are made of, and the scatter."""
     y, s = read(block)
     s = np.ones(len(y)) if s is None else s
     projected = in_spans(block.X, lambda rows, span: project(rows, gaps=True))
@@ -135,8 +133,7 @@ class Scatter(NamedTuple):
         return Scatter(total, self.mean + share * apart, squares)
 
     def constants(self, free_bias: bool) -> list[tuple[float, float]]:
-        """Return what `constant_model` says of each target: its loss, half a square, and the mean
-        square."""
+        """Return what `constant_model` says of each target: loss, half a square, mean square."""
         spread = np.asarray(self.squares / self.total)
         square = spread + self.mean**2
         loss = 0.5 * (spread if free_bias else square)

@@ -162,8 +162,7 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """Return gap / upper: the best objective is lower than this one by at most that share of
-        it.
+        """Return gap / upper: the best objective is lower by at most that share of this one.
 
         Of a mean of models the largest that one of them has.
 
@@ -254,8 +253,7 @@ class Certificate:
             return [str(error)]
 
     def _discrepancies(self, rows: Any, labels: Any) -> list[str]:
-        """Return those with rows of this layout, or with a source of blocks, which has the
-        labels."""
+        """Return the discrepancies with rows of this layout, or with a source that has labels."""
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
@@ -311,8 +309,7 @@ class Certificate:
     # ---- the same, said otherwise --------------------------------------------------------------
 
     def about(self, coef: FloatArray, intercept: Any) -> Certificate:
-        """Return this certificate as it is when the model it is asked about has the given
-        parameters.
+        """Return this certificate as it is when its model has the given parameters.
 
         If they are not the ones that were certified, nothing has been proved of them: the
         certificate no longer holds, and `verify` measures the parameters it was asked about.
@@ -325,8 +322,7 @@ class Certificate:
         return self.objected(CHANGED, witness.about(coef, intercept))
 
     def objected(self, objection: str, witness: Witness | None) -> Certificate:
-        """Return the same claim, which does not hold for the reason given, with the witness
-        given."""
+        """Return the same claim with the witness given, which does not hold for that reason."""
         return self._but(holds=False, objection=objection, witness=witness)
 
     def withdrawn(self, objection: str) -> Certificate:
@@ -373,8 +369,7 @@ class Certificate:
 
 
 def checked_at_once(witnesses: Sequence[Any], X: Any) -> Sequence[Certificate | None]:
-    """Return fresh certificates of all classes or targets of one fit, from the same passes over a
-    source.
+    """Return fresh certificates of all classes or targets of one fit, from common passes.
 
     The kind of a witness names in `shared` what those of one fit have in common. None stands for
     each where they differ in that, or one is not proved: then each is checked by itself, and told
@@ -501,15 +496,14 @@ def _label(witness: Any) -> str:
 
 
 def badness(part: Certificate) -> tuple[bool, bool, float]:
-    """Rank how bad a part of a composite is: whether it fails, is vacuous, and how much it
-    leaves."""
+    """Rank how bad a part of a composite is: whether it fails, is vacuous, how much it leaves."""
     size = part.relative_gap if part.kind in OPTIMIZATION else part.upper
     return not part.holds, part.vacuous, size
 
 
 def _said_by(parts: Sequence[Certificate]) -> dict[str, Any]:
-    """Collect what a composite repeats of its parts: why it does not hold, and what is said
-    besides."""
+    """Collect what a composite repeats of its parts: why it does not hold, and what else is
+    said."""
     against = [in_one([part.title, part.objection], ": ") for part in parts if not part.holds]
     said: dict[str, Any] = {"objection": in_one(against) if against else ""}
     for name in ("remarks", "trusted", "notes"):  # each once

@@ -67,8 +67,7 @@ def computed_by(maker: Maker | None) -> Iterator[None]:
 
 
 def gram_on(device: Any, spec: Any, X: Any, each: Each = map) -> Gram:
-    """Compute the Gram matrix on a device; on the processor if it is no formula, or the device
-    fails."""
+    """Compute the Gram matrix on a device; on the processor if it has no formula or that fails."""
     from cotas.device.sides import is_known
 
     if spec == ("linear",) or not is_known(spec):
@@ -126,8 +125,7 @@ class DeviceGram(Gram):
         return m, e
 
     def times(self, W: FloatArray, wanted: Any) -> tuple[FloatArray, FloatArray]:
-        """Compute KW, for the rows wanted and those of W that are not zero, and how far it may be
-        off."""
+        """Compute KW, for the rows wanted and the nonzero rows of W, and how far it may be off."""
         support = np.asarray(W.any(axis=1))
         chosen = np.flatnonzero(wanted | support)
         columns = np.flatnonzero(support)
@@ -147,8 +145,7 @@ class DeviceGram(Gram):
         return out, off * (1.0 + 2.0 * gamma(self.n + 32))
 
     def _multiplied(self, chosen: Any, columns: Any, W: FloatArray) -> tuple[FloatArray, int]:
-        """Compute K[chosen, columns]·W, and the roundings that a term of these sums can go
-        through."""
+        """Compute K[chosen, columns]·W, and how many roundings a term of the sums goes through."""
         import torch
 
         from cotas.device.sides import CHUNK, is_fused
@@ -198,8 +195,7 @@ class Shared:
 
 
 def enclosed(spec: Any, A: Any, centre: Any, most: Shared) -> tuple[Any, Any]:
-    """Compute m and e of `core/kernels.py` for rows on a device: |k| ≤ √(mm′), and K is off by
-    √(ee′)."""
+    """Compute m and e of `core/kernels.py` on a device: |k| ≤ √(mm′), and K is off by √(ee′)."""
     match spec:
         case ("linear",):
             return _squares(A)
@@ -236,8 +232,7 @@ def _numpy(values: Any) -> FloatArray:
 
 
 def _squares(A: Any) -> tuple[FloatArray, FloatArray]:
-    """Bound the error of x·x′: it is off by γ‖x‖‖x′‖, and by what underflows; zero for a row of
-    zeros."""
+    """Bound the error of x·x′: γ‖x‖‖x′‖, and what underflows; zero for a row of zeros."""
     squares, width = _numpy((A * A).sum(dim=1)), A.shape[1]
     off = gamma(width + 2)
     lost = np.where(_numpy((A != 0).any(dim=1)), (width + 1) * TINY, 0.0)
@@ -275,8 +270,7 @@ def _power(side: tuple[Any, Any], p: int) -> tuple[Any, Any]:
 
 
 def _normalized(k: Any, A: Any, centre: Any, most: Shared) -> tuple[Any, Any]:
-    """Bound the error of k/√(k(x, x)·k(x′, x′)): e/k(x, x), and the relative error of k(x, x),
-    below 1 %."""
+    """Bound the error of k/√(k(x, x)·k(x′, x′)): e/k(x, x), and that of k(x, x), below 1 %."""
     from cotas.device.sides import diagonal, levelled, see
 
     A = levelled(A) if k == ("linear",) else A

@@ -124,8 +124,7 @@ class DualPoint(Together):
         facts: Facts | None = None,
         each: Each = map,
     ) -> list[Certificate]:
-        """Return the certificates of several classes of one fit, the data being read for all at
-        once.
+        """Return the certificates of several classes of one fit, from common passes over the data.
 
         `facts` are those of the same data, if they have been gathered already.
         """

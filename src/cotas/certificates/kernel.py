@@ -81,8 +81,7 @@ class KernelRegion:
     highest: float
 
     def covers(self, other: KernelRegion, slack: float) -> bool:
-        """Tell whether it holds all of another one, up to a relative slack: a larger one claims
-        less."""
+        """Tell whether it holds all of another region, up to a slack: a larger one claims less."""
         room = slack * (1.0 + abs(other.lowest) + abs(other.highest))
         return (
             self.radius >= other.radius * (1.0 - slack)
@@ -127,8 +126,7 @@ class KernelDualPoint(Together):
         facts: Facts | None = None,
         each: Each = map,
     ) -> list[Certificate]:
-        """Return the certificates of several classes of one fit, from one computation of the
-        kernel.
+        """Return the certificates of several classes of one fit, from one computation of K.
 
         The points share the kernel. `facts` are those of the same data, if they have been gathered
         already.
@@ -277,8 +275,8 @@ class KernelSurvey:
         return () if self.gram.positive else (not_examined(LARGEST_EXAMINED),)
 
     def _mean(self, point: KernelDualPoint) -> str:
-        """Return the mean that is minimized, of two classes that over all of their rows, if they
-        are here.
+        """Return the mean that is minimized; of two classes, over all of their rows if they are
+        here.
 
         The others have no weight.
         """
@@ -322,8 +320,7 @@ class KernelSurvey:
         return conclude_bounds(found, statement=statement, reference=REFERENCE, **said)
 
     def _said(self, c: int, figures: dict[str, float], remarks: tuple[str, ...]) -> dict[str, Any]:
-        """Say what is said of every machine besides: its kernel, and how many rows it is made
-        of."""
+        """Say what holds for every machine besides: its kernel, and how many rows it has."""
         point = self.points[c]
         support = float(np.count_nonzero(point.coef))
         return {
@@ -358,8 +355,7 @@ class KernelSurvey:
         return float(np.abs(self.betas[:, c] - beta).max(initial=0.0)) <= 1e-9 * scale
 
     def _stationary(self, c: int, evidence: Definiteness) -> Certificate:
-        """Compute how far α is from the KKT conditions of the dual problem, which it may meet by
-        chance.
+        """Compute how far α is from the KKT conditions of the dual problem.
 
         P is then no convex function of anything, and D(α) bounds nothing. A point that meets the
         conditions is stationary, and others may be better.
@@ -531,8 +527,7 @@ class PairPoint(Parametric):
     def survey(
         self, some: Matrix, y: AnyArray, facts: Facts, each: Each = map
     ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
-        """Check as `KernelDualPoint.survey` does, from the rows that take part; y and facts are of
-        all."""
+        """Check as `KernelDualPoint.survey` does, rows that take part; y and facts are of all."""
         own = y[self.rows]
         labels = [self.point.positive, *own[own != self.point.positive][:1]]
         complete = sum(np.count_nonzero(y == label) for label in labels) == len(own)
@@ -558,8 +553,7 @@ class PairPoint(Parametric):
 def survey_together(
     points: Sequence[KernelDualPoint | PairPoint], X: Matrix, y: AnyArray, facts: Facts
 ) -> list[tuple[Certificate, KernelRegion | None]]:
-    """Return the certificate of each and where its optimum is, from K of all the rows, computed
-    once."""
+    """Return the certificate of each and where its optimum is, from K of all rows, made once."""
     survey = KernelSurvey([point.whole() for point in points], X, y, facts.sketches, map)
     return [
         (survey.conclude(c)._but(witness=point), survey.regions[c])

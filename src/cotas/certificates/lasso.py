@@ -48,8 +48,7 @@ class LassoProblem:
     free_bias: bool = True
 
     def in_words(self, mean: str, weighted: bool = False) -> str:
-        """Say the objective as a reader would say it; coefficients may have weights of their
-        own."""
+        """Say the objective as a reader would; coefficients may have weights of their own."""
         penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
         where = [] if self.delta is None else [f"‖β‖₁ ≤ {self.delta:g}"]
         if self.positive:

@@ -100,8 +100,7 @@ class SquaredLossPoint(Together):
     def check_all(
         cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
     ) -> list[Certificate]:
-        """Return the certificates of several targets of one fit, the data being read for all at
-        once.
+        """Return the certificates of several targets of one fit, from common passes over the data.
 
         X may be a source of row blocks, which has y.
         """

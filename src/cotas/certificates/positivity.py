@@ -91,6 +91,5 @@ def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:
 
 
 def shown_by(vector: FloatArray, value: float) -> Definiteness:
-    """Return the evidence that one vector c of length 1 with cᵀKc = value < 0 is, K not being at
-    hand."""
+    """Return the evidence that c of length 1 with cᵀKc = value < 0 is, where K is not at hand."""
     return Definiteness(len(vector), 0.0, math.nan, math.nan, 0.0, vector=vector, value=value)

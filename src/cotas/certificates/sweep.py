@@ -113,8 +113,7 @@ def sketches_of(
     first: int = 0,
     also: Callable[[slice, Matrix], None] | None = None,
 ) -> list[Sketch]:
-    """Make one sketch for each column of the targets, in one pass; X are the rows after the `first`
-    ones."""
+    """Make one sketch for each column of targets, in one pass; X are the rows from `first` on."""
     X = as_rows(X)
 
     def read(span: slice) -> FloatArray:
@@ -175,8 +174,7 @@ def as_double(X: Matrix) -> Matrix:
 
 
 def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Compute θ·x of each row, a column for each θ, and how far each may be off; infinite where
-    unknown."""
+    """Compute θ·x for each row and column θ, and how far it may be off; infinite where unknown."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         values = np.asarray(rows @ theta)
         sizes = np.array([norm_up(column) for column in theta.T])
@@ -223,8 +221,7 @@ def project(rows: Matrix, gaps: bool = False) -> FloatArray:
 def as_sketches(
     sums: FloatArray, shape: tuple[int, int], largest: Sequence[float] | FloatArray | None = None
 ) -> list[Sketch]:
-    """Make one sketch for each column of the labels, of which the largest are given where they are
-    not ±1."""
+    """Make one sketch for each column of labels; the largest are given where they are not ±1."""
     entries, scale, *labels = sums.tolist()
     most = [1.0] * len(labels) if largest is None else [float(value) for value in largest]
     pairs = zip(labels, most, strict=True)
@@ -232,8 +229,7 @@ def as_sketches(
 
 
 def one_in_each_row(sketches: Sequence[Sketch | None]) -> bool:
-    """Tell whether each row counts as +1 in one of these sketches of the same rows, and never in
-    two.
+    """Tell whether each row counts as +1 in exactly one of these sketches of the same rows.
 
     Labels of ±1 then add up to 2 − k in each row, which is less where a row is in none; it is
     multiplied by its fixed weight, which is above ½.

@@ -47,8 +47,7 @@ def best_biases(
 
 
 def _position(corners: FloatArray, weights: FloatArray, positive: BoolArray, side: int) -> int:
-    """Choose which corner in rising order ends the best biases: the lower end (−1) or the upper one
-    (1).
+    """Choose the corner, in rising order, that ends the best biases: below (−1) or above (1).
 
     They begin where the weights up to a corner reach W, and end where they exceed it.
     """
@@ -65,8 +64,7 @@ def _position(corners: FloatArray, weights: FloatArray, positive: BoolArray, sid
 def outer(
     values: FloatArray, room: FloatArray, ends: tuple[Any, Any] | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute values − room and values + room, each rounded outwards; with what is added at either
-    end."""
+    """Compute values − room and values + room, rounded outwards, with what is added at each end."""
     low, high = np.nextafter(values - room, -math.inf), np.nextafter(values + room, math.inf)
     if ends is None:
         return low, high

@@ -167,8 +167,7 @@ class Outlook:
     def _without_bias(
         self, rows: _Rows, least: float, most: float, c: float, radius: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Compute θ*·x for each row: between the smaller and the larger m·x of the two ends, ±
-        ρ‖x‖."""
+        """Enclose θ*·x of each row: between the m·x of the two ends, and ± ρ‖x‖."""
         theta, v, _ = self._sizes
         # The products are off by γ times the lengths of both factors, and so is their sum.
         off = above(gamma(len(self.theta) + 2 * MORE) * (theta + most * v), 3)
@@ -281,8 +280,7 @@ def _wrong(low: FloatArray, high: FloatArray, codes: IntArray) -> BoolArray:
 def counts_of_errors(
     coef: FloatArray, intercept: FloatArray, X: Matrix, codes: IntArray
 ) -> tuple[int, int]:
-    """Return between which a linear model's number of wrong rows lies, whatever rounding does to a
-    score.
+    """Bound a linear model's number of wrong rows, whatever rounding does to a score.
 
     A row and a number for each class, or those of the second of two.
     """
@@ -301,8 +299,7 @@ def bound_between(
     enough: int,
     room: float = 0.0,
 ) -> tuple[int, int]:
-    """Count errors that cannot be avoided: at least so many validation rows are wrong for every λ
-    of the interval, and its pieces.
+    """Count validation rows that are wrong for every λ of the interval, at least, and its pieces.
 
     The piece with the smallest count is halved until there are `pieces`, or until all of them
     prove `enough`.

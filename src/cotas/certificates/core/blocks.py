@@ -153,8 +153,7 @@ class Pulled(NamedTuple):
         return Pulled(self.u + other.u, off, mass, max(self.additions, other.additions) + 1)
 
     def whole(self, unit: FloatArray, expected: int, more: float = 0.0) -> Pull:
-        """Compute Xᵀc, off by so much `more`; so many additions its rows were charged with
-        already."""
+        """Compute Xᵀc, off by `more`; so many additions have been charged to its rows already."""
         added = above(gamma(self.additions + 2) * self.mass, 2)
         off = up(up(self.off + (added if self.additions > expected else 0.0)) + more)
         sound = np.isfinite(self.u.sum() + off)
@@ -190,14 +189,12 @@ class Claims:
 
     @property
     def additions(self) -> int:
-        """Count the additions that a number goes through, at most, when blocks are added two by
-        two."""
+        """Count the additions a number goes through, at most, as blocks are added two by two."""
         return 2 * self.n.bit_length()
 
     @property
     def roundings(self) -> int:
-        """Count the roundings of a sum over rows, at most, however they are divided: so all
-        divisions prove the same.
+        """Count the roundings of a sum over rows, at most, however the rows are divided.
 
         Rows are added up some at a time, then these sums two by two, then those of the blocks.
         """
@@ -374,8 +371,7 @@ class Sampled:
 
 
 def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
-    """Choose how to measure columns and targets, from rows of all blocks; any choice gives valid
-    bounds.
+    """Choose how columns and targets are measured, from rows of all blocks; any choice is valid.
 
     It is the choice that is made of the same rows in memory.
     """
@@ -450,8 +446,7 @@ class _Passes:
         return counted(self.source.map_reduce(Pulls(*given)), self.claims.n)
 
     def _signs(self, k: int) -> tuple[float, float]:
-        """Compute Σ of the positive entries of c, and of the negative ones, before any is
-        shrunk."""
+        """Sum the positive entries of c, and the negative ones, before any is shrunk."""
         return self.first[f"more {k}"], self.first[f"less {k}"]
 
     def _rest(self, k: int) -> float:

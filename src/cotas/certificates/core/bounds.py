@@ -28,8 +28,7 @@ class Objection(ValueError):
 def moved_apart(
     lower: float, upper: float, charge: float, room: float = 0.0, own: float = math.inf
 ) -> tuple[float, float, tuple[float, float]]:
-    """Move both bounds of an objective ≥ 0 a little outwards, and how far; `own`: the upper's
-    charge."""
+    """Move both bounds of an objective ≥ 0 outwards; return how far. `own`: the upper's charge."""
     if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
         return lower, upper, (0.0, 0.0)
     lower, upper = float(lower), float(upper)

@@ -22,8 +22,7 @@ from cotas.certificates.core.kernels import (  # isort: skip
 
 
 def _positive(spec: Any) -> bool:
-    """Tell whether the formula makes every Gram matrix positive semi-definite; refuses what is
-    none."""
+    """Tell whether the formula makes all Gram matrices positive semi-definite; refuse others."""
     match spec:
         case ("custom", function) if callable(function):  # of two blocks of rows: on trust
             return False
@@ -89,8 +88,7 @@ OTHERS.update(dict.fromkeys(NAMES, (_positive, _evaluate)))
 
 
 def _levelled(A: Any) -> Any:
-    """Multiply each row by a power of two, so that its largest entry is near one: no square
-    overflows."""
+    """Multiply each row by the power of two that brings its largest entry near one."""
     if not hasattr(A, "multiply"):
         return np.ldexp(A, -np.frexp(np.abs(A).max(axis=1, initial=0.0))[1][:, None])
     tops = np.frexp(np.asarray(abs(A).max(axis=1).toarray()).ravel())[1]

@@ -75,8 +75,7 @@ class Hinge(Margin):
         return np.asarray(np.maximum(0.0, 1.0 - (y * z - off)))
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
-        """Return the slope; near the corner one between both sides, so that a rounding of z hardly
-        matters."""
+        """Compute the slope, between both sides near the corner: a rounding of z hardly matters."""
         return np.asarray(-y * np.minimum(np.maximum((1.0 - y * z) / 2e-6 + 0.5, 0.0), 1.0))
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
@@ -236,8 +235,7 @@ def blurred(z: FloatArray, off: FloatArray) -> FloatArray:
 
 
 def objective(claim: Claim, losses: float, low: float) -> float:
-    """Compute P(θ, b), rounded up, from a sum of the losses and a lower bound of that of the
-    weights."""
+    """Compute P(θ, b), rounded up, from a sum of losses and a lower bound of the weights' sum."""
     mean = above(above(losses, claim.risk.loss.ulps + 2) / low, 1)
     value = up(mean + penalty_of(claim))
     if not math.isfinite(value):
@@ -295,8 +293,7 @@ def best_multiple(
     slip: float,
     least: float,
 ) -> tuple[float, float, float]:
-    """Evaluate D(tc) at a good t, from what `gain` says of − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far that is
-    off.
+    """Compute D(tc) at a good t, from what `gain` says of − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ), and its error.
 
     `rough` is about that, |Σ cᵢ| ≤ `rest`, and `least` is the smallest |cᵢ| but zero. What a bias
     and coefficients without a penalty take away is at most t·`slip`.

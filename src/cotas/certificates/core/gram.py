@@ -103,8 +103,7 @@ class Gram:
         return K, np.zeros(len(K)), np.zeros(len(columns))
 
     def times(self, W: FloatArray, wanted: Any) -> tuple[FloatArray, FloatArray]:
-        """Compute KW, for the rows wanted and those of W that are not zero, and how far it may be
-        off.
+        """Compute KW, for the rows wanted and the nonzero rows of W, and how far it may be off.
 
         A formula makes K symmetric: the rows of W that are not zero are then compared with each
         other once, and a block serves for itself and for its transpose.

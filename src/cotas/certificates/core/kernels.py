@@ -68,8 +68,7 @@ def diagonal(spec: Any, A: Any) -> FloatArray:
 
 
 def positive(spec: Any) -> bool:
-    """Tell whether the formula makes every Gram matrix positive semi-definite; refuses what is
-    none."""
+    """Tell whether the formula makes all Gram matrices positive semi-definite; refuse others."""
     match spec:
         case ("linear",):
             return True

@@ -90,8 +90,7 @@ class EpsilonInsensitive(Squared):
     centred: ClassVar[bool] = False
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
-        """Evaluate the farther end less ε, the rounding of the residual counted before ε is taken
-        away."""
+        """Compute the farther end less ε; the residual's rounding is counted before that."""
         return np.asarray(np.maximum(0.0, (np.abs(y - z) + off) * (1 + 4 * U) - self.epsilon))
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:

@@ -125,8 +125,7 @@ class Rows:
     def scores(
         self, thetas: FloatArray, biases: Sequence[Sequence[float]], use: Any = None
     ) -> tuple[FloatArray, FloatArray, tuple[Any, int]]:
-        """Compute Xθ + b for each column of θ, and how far each score may be off; b is a sum of
-        numbers.
+        """Compute Xθ + b for each column of θ, b a sum of numbers, and how far each may be off.
 
         Also the sum of what `use` makes of each block and its scores, while they are at hand.
         """
@@ -161,8 +160,7 @@ class Rows:
 
     @np.errstate(all="ignore")
     def pull(self, c: FloatArray, whole: tuple[FloatArray, int] | None = None) -> list[Pull]:
-        """Compute Xᵀc for each column of c, and how far each may be off: infinitely far where too
-        large.
+        """Compute Xᵀc for each column of c, and how far it may be off: infinitely where too large.
 
         `whole` is the sum of all `combine`, if there is one already.
         """

@@ -94,8 +94,7 @@ def slip_of(penalty: Any, k: int, level: float, m: Masses) -> float:
 
 
 def felt_of(k: int, d: int, reached: float) -> float:
-    """Bound what the roundings of p and of c are worth in Xᵀc: γ of their sizes, |p − e| ≤ p +
-    e."""
+    """Bound what the roundings of p and c are worth in Xᵀc: γ of their sizes, |p − e| ≤ p + e."""
     return above(gamma(k + 8) * reached, d + 4)
 
 
@@ -124,8 +123,7 @@ class ClassReader(Reader):
         return rows, truth, s
 
     def probabilities(self, block: Any, rows: Rows, z: FloatArray | None) -> FloatArray:
-        """Compute the probabilities of each row, one for each class; z are the scores of the model,
-        if they are known."""
+        """Compute the probabilities of each row and class; z are the scores, if they are known."""
         given = getattr(block, "p", None)
         if given is not None:
             return np.asarray(given)
@@ -191,8 +189,7 @@ class ClassPulls(ClassReader):
 def softmax_bounds(
     source: Any, claims: Claims, reference: tuple[FloatArray, FloatArray] | None = None
 ) -> Bounds:
-    """Compute both bounds of one model whose columns are those of the claims; the blocks are read
-    twice.
+    """Compute both bounds of one model, its columns being the claims'; blocks are read twice.
 
     A third time where the penalty allows multiples below one only. The targets are ±1, a column
     for each class. The dual point are the probabilities of the model, or of a reference.

@@ -75,8 +75,7 @@ class SparseRows(Rows):
 
     @cached_property
     def _safe_units(self) -> FloatArray | None:
-        """Compute 1/unit², where neither these nor the squares of entries leave the range of
-        numbers."""
+        """Compute 1/unit² where neither this nor squares of entries over- or underflow."""
         safe = ((self.unit >= SMALLEST_UNIT) & (self.unit <= LARGEST_UNIT)).all()
         return 1.0 / np.square(self.unit) if safe else None
 
@@ -92,8 +91,7 @@ class SparseRows(Rows):
         return np.array([turned @ column for column in np.ascontiguousarray(factors.T)]).T
 
     def _squares(self, rows: Any) -> FloatArray:
-        """Compute Σ (x/unit)²; where a square may leave the range of numbers, of what was
-        divided."""
+        """Compute Σ (x/unit)²; of what was divided where a square may over- or underflow."""
         if self._safe_units is not None:
             sums = row_squares(rows, None if self.plain else self._safe_units)
             if np.isfinite(sums).all():

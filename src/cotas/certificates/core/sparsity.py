@@ -65,8 +65,7 @@ class Sparse:
         return u._replace(u=u.u[on], unit=u.unit[on]) if isinstance(u, Pull) else u[on]
 
     def sizes(self, pull: Pull) -> FloatArray:
-        """Compute |uⱼ|/wⱼ, or −uⱼ/wⱼ, rounded up where that is above zero and there is a
-        penalty."""
+        """Compute |uⱼ|/wⱼ, or −uⱼ/wⱼ, rounded up where positive and penalized."""
         w, pull = self.penalized(self.weights), self.penalized(pull)
         sizes = sizes_of(pull, self.positive)
         return np.asarray(sizes if w is None else sizes / w * (1 + 4 * U))
@@ -135,7 +134,7 @@ class ElasticNet(Sparse):
         return above(ratio(above(size * size, 4), below(2 * self.lam2, 0)), 4)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
-        """Return the largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of
+        """Compute the largest multiple inside the domain; with λ₂ a good one: what λ₂β leaves of
         u."""
         left = pull._replace(u=pull.u + self.lam2 / share * self.weighted(self.weighted(theta)))
         top = above(share * self.largest(left))
@@ -188,8 +187,7 @@ class Ball(Sparse):
 
 @np.errstate(all="ignore")
 def column_lengths(rows: Any, s: FloatArray, low: float) -> tuple[FloatArray, FloatArray]:
-    """Compute √(Σ sᵢ(xᵢⱼ − aⱼ)²/S) for a centre a of each column, rounded up, and |a| from the
-    shift.
+    """Compute √(Σ sᵢ(xᵢⱼ − aⱼ)²/S) for a centre a of each column, rounded up, and |a|.
 
     S ≥ `low`. Sparse columns are measured from zero.
     """

@@ -104,8 +104,7 @@ def all_weights(found: BlockTally) -> ExampleWeights:
 
 
 def in_few_digits(found: Certificate, unit: float) -> Certificate:
-    """Return the same with figures that are small differences of sums rounded to a millionth of a
-    unit.
+    """Return the same, with figures that are small differences of sums rounded to a millionth.
 
     They are still true, and no longer depend on how the rows are divided into blocks.
     """
@@ -217,8 +216,7 @@ def _residuals(witness: BlockAdditive, block: Block) -> Any:
 
 
 def in_blocks(witness: Any, factors: tuple[tuple[Any, float], ...]) -> Any:
-    """Return the same witness for rows in blocks; classes may have weights besides those of the
-    rows."""
+    """Return the same witness for rows in blocks; classes may have weights besides the rows'."""
     kind = BlockSurrogate if isinstance(witness, SurrogateBound) else BlockAdditive
     given = {f.name: getattr(witness, f.name) for f in fields(witness)}
     if factors:

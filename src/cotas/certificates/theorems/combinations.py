@@ -296,8 +296,7 @@ def _are_signs(f: Learners) -> TypeGuard[PlainTrees]:
 
 
 def _terms_of_trees(trees: Sequence[PlainTrees], c: FloatArray, rows: Matrix) -> Iterator[Terms]:
-    """Compute the same for trees with the same tests, of which a row is in one leaf for all
-    classes."""
+    """Compute the same for trees with the same tests, where a row has one leaf for all classes."""
     for f in trees:
         f.refuse_unsound(rows.shape[1])
     values = np.stack([numbers(f.value, "the leaves of the trees", 2) for f in trees])
@@ -317,8 +316,7 @@ def _alike(learners: Sequence[Any]) -> bool:
 
 
 def _votes(values: FloatArray) -> AnyArray:
-    """Tell whether all are ±1 (last index), and of several classes (first index) exactly one has
-    +1."""
+    """Tell whether all are ±1 (last index), and exactly one of several classes (first) is +1."""
     one = len(values) == 1 or ((values > 0).sum(axis=0) == 1).all(axis=-1)
     return np.asarray((np.abs(values) == 1.0).all(axis=(0, -1)) & one)
 
@@ -365,8 +363,7 @@ class ExampleWeights:
         )
 
     def share(self, count: int, weight: float, n: int) -> float:
-        """Return the share that so many of n examples have, of no more than this weight, rounded
-        up."""
+        """Return the share that so many of n examples have, none heavier than this, rounded up."""
         if not count:
             return 0.0
         return min(1.0, up(count / n) if self.uniform else self.quotient(0.0, float(weight))[1])
@@ -400,8 +397,7 @@ class LongSweep:
         refuse_other_labels(self.X, self.y)
 
     def tally(self, read: Read, each: Each = map) -> Tally:
-        """Collect what `read` finds in all the blocks together, and the sums for a sketch of the
-        data.
+        """Collect what `read` finds in all blocks, and the sums for a sketch of the data.
 
         It is given the place of some rows, the rows in double precision, and ±1 for each class.
         """

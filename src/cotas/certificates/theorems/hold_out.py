@@ -67,8 +67,7 @@ def hold_out_bound(
     *,
     largest: float | None = None,
 ) -> Certificate:
-    """Bound how often a model errs on future rows at most, from its mistakes on rows it has not
-    seen.
+    """Bound how often a model errs on future rows, from its mistakes on rows it has not seen.
 
     For mistakes it is the exact bound of Clopper and Pearson. For losses between zero and
     `largest` it is Hoeffding's, in its sharpest form; a loss without a largest value has none,
@@ -192,7 +191,7 @@ def upper_mean(q: float, n: int, risk: Fraction) -> float:
 
 
 def _first(found: float, proves: Callable[[float], bool]) -> float:
-    """Find the first number from `found` on, in steps that grow, that is proved; one needs no
+    """Find the first number from `found` on, in growing steps, that is proved; one needs no
     proof."""
     step = 2.0**-46
     while 0.0 <= found < 1.0 and not proves(found):
@@ -222,8 +221,7 @@ def _log_probability(wrong: int, n: int, p: float) -> Decimal:
 
 
 def _log_factorial(m: int) -> Decimal:
-    """Compute log m!, within `SLIGHT`: Stirling's series errs by less than 1/(1680m⁷), its next
-    term."""
+    """Compute log m! within `SLIGHT`: Stirling's series errs by less than 1/(1680m⁷)."""
     if m < 1000:
         return Decimal(math.factorial(m)).ln()
     x = Decimal(m)

@@ -156,7 +156,7 @@ class Allowed(NamedTuple):
         about: dict[str, Any],
         **whose: Any,
     ) -> Certificate:
-        """Return the mistakes made beside these; where the bound is infinite, as many as are
+        """Return the mistakes made beside these; where the bound is infinite, all that are
         possible.
 
         `said` are the statements without a bound and with one, which are `about` these values, and
@@ -305,8 +305,7 @@ class Ledger(Together):
         return np.zeros(len(self.coef) + 1) if self.start is None else self.start
 
     def passes(self, used: int) -> int:
-        """Count how often an example was presented at the most: an epoch begun counts as a whole
-        one."""
+        """Count how often an example was presented at most: an epoch begun counts as one."""
         if not whole(self.presentations):
             return 1
         return max(1, -(-self.presentations // max(1, used)))
@@ -429,8 +428,7 @@ def novikoff(
     radius: float, size: float, off: float, least: float, sought: float, shortfall: float,
     terms: float, aligned: float = 0.0, length: float = 0.0,
 ) -> Allowed:  # fmt: skip
-    """Compute what Theorem 3.1 allows, or its extension to data that are not separable if that is
-    less.
+    """Compute what Theorem 3.1 allows, or its extension to inseparable data if that is less.
 
     u is of the length `size`, its smallest margin is `least`, up to `off`, and `shortfall` is what
     margins lack to the one sought, the root of so many `terms`: a larger γ that some fall short of
@@ -460,15 +458,13 @@ def novikoff(
 
 
 def least_step(radius: float, lam: float, lightest: float) -> float:
-    """Compute min(1/R², s/λ) of the lightest example: what each mistake adds to the ledger at
-    least."""
+    """Compute min(1/R², s/λ) of the lightest example: what each mistake adds at least."""
     least = below(lightest / lam)
     return min(least, below(1.0 / above(radius * radius), 2)) if radius > 0 else least
 
 
 def aggressive(away: float, losses: float, lam: float, least: float) -> float:
-    """Compute (‖u − θ⁰‖² + (2/λ)ΣH) over the least step, rounded up: the mistakes that PA-I
-    allows."""
+    """Bound the mistakes of PA-I: (‖u − θ⁰‖² + (2/λ)ΣH) over the least step, rounded up."""
     allowed = above((away * away + 2.0 * losses / lam) / least, 6) if least > 0 else math.inf
     return math.inf if math.isnan(allowed) else allowed
 

@@ -116,8 +116,7 @@ class MixtureMargins:
         return _BlockRows(used, weights, lengths, lowest, off, runs)
 
     def found(self, step: int, block: Block) -> Sums:
-        """Make the first pass: measure the rows of each run, the longest, the least margins, some
-        of them."""
+        """Make the first pass: the rows of each run, the longest, the least margins, a sample."""
         found = self.rows(block)
         which, counts = np.unique(found.runs, return_counts=True)
         some = (block.start + found.used) % step == 0
@@ -133,8 +132,7 @@ class MixtureMargins:
 
     @np.errstate(all="ignore")
     def lacking(self, sought: FloatArray, shares: FloatArray, squared: bool, block: Block) -> Sums:
-        """Make the second pass: sum Σ μᵢh of each class, h being what a margin lacks, squared, or
-        sH."""
+        """Make the second pass: Σ μᵢh of each class, h a margin's lack, squared, or sH."""
         found = self.rows(block)
         missing = np.maximum(0.0, np.nextafter(sought - found.lowest, math.inf))
         cost = missing * (missing if squared else found.weights[:, None])
@@ -205,8 +203,8 @@ class MixtureLedger(Together):
     def check_all(
         cls, ledgers: Sequence[Self], X: Any, y: Any = None, each: Each = map
     ) -> list[Certificate]:
-        """Return the certificates of several classes of one fit; the blocks are read twice for
-        all."""
+        """Return the certificates of several classes of one fit, from two passes over the
+        blocks."""
         one, source = ledgers[0], as_source(X, y)
         one._refuse(source, ledgers)
         weights = class_factors(one.labels, one.factors)

@@ -94,8 +94,7 @@ def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Replayed, FloatArray, 
 
 
 def _walk(run: StagewiseRun, data: UnitColumns, visited: IntArray) -> Iterator[tuple[Any, ...]]:
-    """Walk some steps at a time: ‖β‖₁, how many are not zero, Xⱼ·r met, what `_look` sees, and
-    β."""
+    """Walk some steps at a time: ‖β‖₁, nonzeros, Xⱼ·r met, what `_look` sees, and β."""
     used = np.unique(run.chosen)
     place, keeps = np.searchsorted(used, run.chosen), run.keeps()
     columns = data.columns(used) if not data.by_gram else np.zeros((0, len(used)))
@@ -165,8 +164,7 @@ def _complaint(
 
 
 def iterations_to_visit(m: int, data: UnitColumns, everything: bool) -> IntArray:
-    """Choose all iterations if that is affordable or asked for; else some, dense at the
-    beginning."""
+    """Choose all iterations if affordable or asked for; else some, dense at the beginning."""
     if everything or 2.0 * m * data.p * min(data.rows, data.p) <= EVERY_ITERATION:
         return np.arange(m + 1)
     spread = np.geomspace(1, m, SOME_ITERATIONS // 2)

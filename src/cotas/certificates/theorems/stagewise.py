@@ -137,8 +137,7 @@ class StagewiseCertificate(Certificate):
         return cls(**{f.name: getattr(found, f.name) for f in fields(found)}, proof=proof)
 
     def at(self, k: int) -> list[Item]:
-        """Return for each item of the theorem at iteration k the bound, what was measured, the
-        verdict.
+        """Return for each item of the theorem at iteration k the bound, the measured, the verdict.
 
         k = 0 is the start, β = 0; the last is `n_iter_`.
         """
@@ -265,8 +264,7 @@ class StagewiseRun(Parametric):
         return StagewiseCertificate.of(found, proof)
 
     def _by_the_theorem(self, first: Item, k: int, last: float) -> _Shown:
-        """Compare the training error, of the last iteration or of the best one, against its
-        bound."""
+        """Compare the training error, of the last or of the best iteration, with its bound."""
         lower, text = last, "After {k} iterations the training error is {beyond}; {allowed}."
         if self.algorithm == "FS":
             lower, text = (

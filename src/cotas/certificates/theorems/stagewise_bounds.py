@@ -113,8 +113,7 @@ def ls_boost(s: Setting) -> Items:
 
 
 def forward_stagewise(s: Setting) -> Items:
-    """Apply Theorem 2.2.1: some i ≤ k is near the least-squares solution, up to the size of the
-    steps.
+    """Apply Theorem 2.2.1: some i ≤ k is near the least-squares solution, by the size of steps.
 
     With b = (‖Xβ_LS‖² + Σε²)/(2Σε) over ε₀ … ε_k, the subgradient method has ‖Xᵀrⁱ‖_∞ ≤ b.
     """

@@ -149,8 +149,7 @@ class SurrogateBound(Labelled):
         }
 
     def _edge(self, sweep: LongSweep, final: FloatArray, each: Each) -> float:
-        """Bound the largest edge of a stump at the last weights, at most; infinite if it is not
-        known."""
+        """Bound the largest edge of a stump at the last weights; infinite if it is not known."""
         mass = total_down(final)
         learners = self.combinations[0].learners
         if self.stumps is None or not mass > 0 or not self.stumps.contains(learners):

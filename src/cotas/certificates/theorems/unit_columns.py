@@ -143,8 +143,7 @@ class UnitColumns:
         return products.over(self.X, self.y, self.w, self.each)
 
     def _measure(self, seen: Seen | None, p: int, centred: bool) -> None:
-        """Compute lengths and products of the columns, as `_sum` finds them, and how far they are
-        off."""
+        """Compute lengths and products of the columns, as `_sum` finds them, and their errors."""
         self.n = math.fsum(seen.weights) if seen is not None else 0.0
         if seen is None or not 0.0 < self.n < math.inf:
             raise ValueError("The weights of the rows sum to nothing, or to too much.")
@@ -174,8 +173,7 @@ class UnitColumns:
         self.length = above(math.sqrt(max(0.0, self.square * (1 + self.off))), 4)  # ‖y‖
 
     def _shifts(self, seen: Seen, centred: bool) -> tuple[FloatArray, AnyArray, bool]:
-        """Compute t, which columns are constant, or zero where nothing is centred, and whether D is
-        dense.
+        """Compute t; which columns are constant, zero where nothing is centred; if D is dense.
 
         A sparse column can be shifted if it has no zeros: then every entry is stored.
         """
@@ -247,8 +245,7 @@ class UnitColumns:
         return total_up([drop, above((norm_up(c) + error * math.sqrt(self.p)) ** 2 / mu, 8)])
 
     def _kernel(self) -> FloatArray:
-        """Compute XXᵀ, by blocks of columns, and what makes it regular where the columns are
-        centred."""
+        """Compute XXᵀ, by blocks of columns, and what makes it regular where they are centred."""
         roots = np.sqrt(self.w)[:, None]
         found = roots @ roots.T * (self.centred / self.n)
         width = max(1, (1 << 22) // (8 * self.rows))
