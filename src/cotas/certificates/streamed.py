@@ -129,12 +129,12 @@ class Stream:
 
     @property
     def shift(self) -> FloatArray | None:
-        """What x was measured from; None for zero."""
+        """Return what x was measured from; None for zero."""
         centre = self.centre[: len(self.centre) - len(self.sketches)]
         return centre if centre.any() else None
 
     def products(self) -> tuple[FloatArray | None, FloatArray, list[FloatArray]]:
-        """What x and y were measured from, then Σsxxᵀ, Σsx, Σsxyᵀ, Σsy and Σsy²: for a solver."""
+        """Return the shifts of x and y, then Σsxxᵀ, Σsx, Σsxyᵀ, Σsy and Σsy²: for a solver."""
         G, d = self.gram, len(self.centre) - len(self.sketches)
         seconds = G.diagonal()[d + 1 :]
         sums = [G[:d, :d], G[:d, d], G[:d, d + 1 :], G[d, d + 1 :], seconds]
@@ -169,7 +169,7 @@ class Stream:
         return np.concatenate(parts)
 
     def certificates(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
-        """One for each target: about all the batches, whatever the weights of the points say."""
+        """Return a certificate for each target, about all the batches and their weights."""
         note = f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}"
         return [one.noted(note) for one in self.proved(points)]
 
@@ -238,7 +238,7 @@ class Stream:
         return in_certificate(point, *about, weights=point.weights)
 
     def constant_model(self, c: int, free_bias: bool) -> tuple[float, float]:
-        """As that of the targets in memory: the mean loss of the mean of y, and Σ sᵢyᵢ²/S."""
+        """Return the mean loss of the mean of y, and Σ sᵢyᵢ²/S, as for targets in memory."""
         size, d = sum(self.weight) / 2, len(self.centre) - len(self.sketches)
         mean, square = (self.gram[i, d + 1 + c] / size for i in (d, d + 1 + c))
         about_zero = float(square + self.centre[d + c] * (self.centre[d + c] + 2 * mean))
@@ -263,7 +263,7 @@ def _centre_of(X: Matrix, targets: FloatArray) -> FloatArray:
 def _squares(
     part: Matrix, others: FloatArray, centre: FloatArray, roots: FloatArray | None
 ) -> FloatArray:
-    """Σ saaᵀ of some rows, a being (x − centre, others); of sparse rows by what they store."""
+    """Compute Σ saaᵀ of some rows, a = (x − centre, others); of sparse rows by what they store."""
     d = part.shape[1]
     if roots is not None:
         others = others * roots[:, None]

@@ -72,7 +72,7 @@ class Facts:
 
     @property
     def measured(self) -> FloatArray:
-        """The lengths, where they were asked for."""
+        """Return the lengths, where they were asked for."""
         assert self.lengths is not None
         return self.lengths
 
@@ -113,7 +113,7 @@ def sketches_of(
     first: int = 0,
     also: Callable[[slice, Matrix], None] | None = None,
 ) -> list[Sketch]:
-    """One for each column of the targets, in one pass; X are the rows after the `first` ones."""
+    """Make one sketch for each column of targets, in one pass; X are the rows from `first` on."""
     X = as_rows(X)
 
     def read(span: slice) -> FloatArray:
@@ -174,7 +174,7 @@ def as_double(X: Matrix) -> Matrix:
 
 
 def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """θ·x of each row, a column for each θ, and how far each may be off; infinite where unknown."""
+    """Compute θ·x for each row and column θ, and how far it may be off; infinite where unknown."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         values = np.asarray(rows @ theta)
         sizes = np.array([norm_up(column) for column in theta.T])
@@ -203,14 +203,14 @@ def signs_of(y: AnyArray, positive: Any) -> FloatArray:
 
 @np.errstate(over="ignore", invalid="ignore")
 def sketch_sums(projected: FloatArray, labels: FloatArray, first: int) -> FloatArray:
-    """Σ over rows, counted from `first`, of what they are projected to, its size, and labels."""
+    """Sum over rows, counted from `first`, of what they are projected to, its size, and labels."""
     fixed = _fixed_weights(first, first + len(labels), SQUARE_ROOT_OF_TWO)
     return np.array([fixed @ projected, fixed @ np.abs(projected), *(fixed @ labels)])
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def project(rows: Matrix, gaps: bool = False) -> FloatArray:
-    """The entries of each row added up with fixed weights; with `gaps` NaN is a fixed number."""
+    """Add up the entries of each row with fixed weights; with `gaps` NaN is a fixed number."""
     weights = _column_weights(rows.shape[1])
     projected = np.asarray(rows @ weights)
     if gaps and np.isnan(projected).any():
@@ -221,7 +221,7 @@ def project(rows: Matrix, gaps: bool = False) -> FloatArray:
 def as_sketches(
     sums: FloatArray, shape: tuple[int, int], largest: Sequence[float] | FloatArray | None = None
 ) -> list[Sketch]:
-    """One for each column of the labels, of which the largest are given where they are not ±1."""
+    """Make one sketch for each column of labels; the largest are given where they are not ±1."""
     entries, scale, *labels = sums.tolist()
     most = [1.0] * len(labels) if largest is None else [float(value) for value in largest]
     pairs = zip(labels, most, strict=True)
@@ -229,7 +229,7 @@ def as_sketches(
 
 
 def one_in_each_row(sketches: Sequence[Sketch | None]) -> bool:
-    """Whether each row counts as +1 in one of these sketches of the same rows, and never in two.
+    """Tell whether each row counts as +1 in exactly one of these sketches of the same rows.
 
     Labels of ±1 then add up to 2 − k in each row, which is less where a row is in none; it is
     multiplied by its fixed weight, which is above ½.

@@ -25,7 +25,7 @@ ROUNDED = 1e15 * EPS**2
 
 
 def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray:
-    """The targets of n rows in double precision: the columns of y that certificates speak of."""
+    """Return the targets of n rows in double precision, as certificates speak of them."""
     y = np.asarray(y, dtype=np.float64)
     if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
         raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")

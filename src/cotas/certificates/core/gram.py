@@ -43,7 +43,7 @@ class Length(NamedTuple):
 
     @property
     def most(self) -> float:
-        """‖θ‖², rounded up."""
+        """Compute ‖θ‖², rounded up."""
         return up(max(0.0, self.square) + self.off)
 
 
@@ -103,7 +103,7 @@ class Gram:
         return K, np.zeros(len(K)), np.zeros(len(columns))
 
     def times(self, W: FloatArray, wanted: Any) -> tuple[FloatArray, FloatArray]:
-        """KW, for the rows wanted and those of W that are not zero, and how far it may be off.
+        """Compute KW, for the rows wanted and the nonzero rows of W, and how far it may be off.
 
         A formula makes K symmetric: the rows of W that are not zero are then compared with each
         other once, and a block serves for itself and for its transpose.
@@ -174,7 +174,7 @@ def pieces_of(rows: Any, size: int) -> list[Any]:
 
 
 def chunked_times(K: FloatArray, w: FloatArray) -> FloatArray:
-    """K·w in sums of `CHUNK` products, which keeps γ small."""
+    """Compute K·w in sums of `CHUNK` products, which keeps γ small."""
     whole = K.shape[1] - K.shape[1] % CHUNK
     chunks = K[:, :whole].reshape(len(K), whole // CHUNK, CHUNK).swapaxes(0, 1)
     sums = np.matmul(chunks, w[:whole].reshape(whole // CHUNK, CHUNK, w.shape[1])).sum(axis=0)

@@ -26,12 +26,12 @@ ALIKE = 1e-9
 
 
 def more(a: Any, operations: Any = 8) -> FloatArray:
-    """No less than what a ≥ 0 stands for after so many rounded operations."""
+    """Return a number no less than what a ≥ 0 stands for after so many rounded operations."""
     return np.asarray(a * (1.0 + 1.01 * (np.asarray(operations) + 3) * U))
 
 
 def less(a: Any, operations: Any = 8) -> FloatArray:
-    """No more than what a ≥ 0 stands for after so many rounded operations."""
+    """Return a number no more than what a ≥ 0 stands for after so many rounded operations."""
     return np.asarray(a * (1.0 - 1.01 * (np.asarray(operations) + 3) * U))
 
 
@@ -94,7 +94,7 @@ def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Replayed, FloatArray, 
 
 
 def _walk(run: StagewiseRun, data: UnitColumns, visited: IntArray) -> Iterator[tuple[Any, ...]]:
-    """Some steps at a time: ‖β‖₁, how many are not zero, Xⱼ·r met, what `_look` sees, and β."""
+    """Walk some steps at a time: ‖β‖₁, nonzeros, Xⱼ·r met, what `_look` sees, and β."""
     used = np.unique(run.chosen)
     place, keeps = np.searchsorted(used, run.chosen), run.keeps()
     columns = data.columns(used) if not data.by_gram else np.zeros((0, len(used)))
@@ -137,7 +137,7 @@ def _look(data: UnitColumns, used: IntArray, betas: FloatArray, r: FloatArray) -
 
 
 def trail(start: FloatArray, moves: FloatArray, keeps: FloatArray, home: FloatArray) -> FloatArray:
-    """start, and what each step leaves of it: x ← home + keep·(x − home) + move."""
+    """Return start, and what each step leaves of it: x ← home + keep·(x − home) + move."""
     found = np.empty((len(start), len(keeps) + 1))
     found[:, 0] = start
     if np.all(keeps == 1.0):
@@ -164,7 +164,7 @@ def _complaint(
 
 
 def iterations_to_visit(m: int, data: UnitColumns, everything: bool) -> IntArray:
-    """All iterations if that is affordable or asked for; else some, dense at the beginning."""
+    """Choose all iterations if affordable or asked for; else some, dense at the beginning."""
     if everything or 2.0 * m * data.p * min(data.rows, data.p) <= EVERY_ITERATION:
         return np.arange(m + 1)
     spread = np.geomspace(1, m, SOME_ITERATIONS // 2)

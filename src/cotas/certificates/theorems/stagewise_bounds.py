@@ -44,7 +44,7 @@ class Setting:
 
     @property
     def ks(self) -> IntArray:
-        """All the iterations."""
+        """Return all the iterations."""
         return np.arange(len(self.eps) + 1)
 
     def excess(self) -> FloatArray:
@@ -56,7 +56,7 @@ class Setting:
         return found
 
     def steepest(self) -> FloatArray:
-        """‖Xᵀr‖_∞, at most: the columns have length one, so it is no more than ‖X(β − β_LS)‖."""
+        """Bound ‖Xᵀr‖_∞: the columns have length one, so it is no more than ‖X(β − β_LS)‖."""
         found = more(np.sqrt(self.excess()))
         found[self.trace.visited] = np.minimum(found[self.trace.visited], self.trace.largest)
         return found
@@ -88,7 +88,7 @@ class Setting:
 
 
 def ls_boost(s: Setting) -> Items:
-    """Theorem 2.1.2: linear convergence at the rate γ = 1 − ε(2 − ε)λ_pmin/(4p).
+    """Apply Theorem 2.1.2: linear convergence at the rate γ = 1 − ε(2 − ε)λ_pmin/(4p).
 
     The first four items follow from ‖y‖² − ‖rᵏ‖² ≥ F(1 − Πγ), where no L_n* stands.
     """
@@ -113,7 +113,7 @@ def ls_boost(s: Setting) -> Items:
 
 
 def forward_stagewise(s: Setting) -> Items:
-    """Theorem 2.2.1: some i ≤ k is near the least-squares solution, up to the size of the steps.
+    """Apply Theorem 2.2.1: some i ≤ k is near the least-squares solution, by the size of steps.
 
     With b = (‖Xβ_LS‖² + Σε²)/(2Σε) over ε₀ … ε_k, the subgradient method has ‖Xᵀrⁱ‖_∞ ≤ b.
     """
@@ -133,7 +133,7 @@ def forward_stagewise(s: Setting) -> Items:
 
 
 def regularized(s: Setting) -> Items:
-    """Theorem 2.2.3: some i ≤ k is near the solution of the Lasso on the ball of radius δ.
+    """Apply Theorem 2.2.3: some i ≤ k is near the solution of the Lasso on the ball of radius δ.
 
     What is bounded is ω_δ itself, which is more: see the proof.
     """
@@ -156,7 +156,7 @@ def omegas(trace: Replayed, delta: float) -> FloatArray:
 
 
 def best(s: Setting, sizes: FloatArray) -> IntArray:
-    """For each k the iteration i ≤ k, of those visited, with the least of `sizes`."""
+    """Find for each k the iteration i ≤ k, of those visited, with the least of `sizes`."""
     lowest = np.append(np.inf, np.minimum.accumulate(sizes)[:-1])
     place = np.maximum.accumulate(np.where(sizes < lowest, np.arange(len(sizes)), 0))
     visited = s.trace.visited
@@ -164,7 +164,7 @@ def best(s: Setting, sizes: FloatArray) -> IntArray:
 
 
 def _over(above: FloatArray, below: float) -> FloatArray:
-    """above/below, infinite where λ_pmin is not known and there is something to bound."""
+    """Divide above by below: infinite where λ_pmin is not known and there is something to bound."""
     return above / below if below > 0 else np.where(above > 0, np.inf, 0.0)
 
 
