@@ -98,7 +98,9 @@ def _not_predicted(error: Exception) -> str:
     return say("The model does not predict these rows: {error}", error=str(error))
 
 
-def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
+def contradictions(
+    model: Any, witnesses: Sequence[Any], X: Matrix | Source, y: AnyArray
+) -> list[str]:
     """Say in words where the model predicts other than its witnesses say; empty if nowhere.
 
     The model has `_foreign_rows` and `_machine_scores`; a classifier also `_decided`, from scores

@@ -266,7 +266,7 @@ class Certificate:
             found += [f"{part.title}: {words}" for words in part._against(rows, labels, fresh)]
         return found or left_out(self.parts, rows, labels)
 
-    def _against(self, X: Matrix, y: AnyArray, fresh: Certificate | None = None) -> list[str]:
+    def _against(self, X: Any, y: AnyArray, fresh: Certificate | None = None) -> list[str]:
         """Return what the data contradict of one part; `fresh` is computed unless it is given."""
         if self.witness is None:
             return [say("There is nothing to verify: {statement}", statement=self.statement)]

@@ -105,7 +105,7 @@ class LassoPoint(Together):
 
     @classmethod
     def check_all(
-        cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
+        cls, points: Sequence[Self], X: Matrix | Source, y: Any = None, each: Each = map
     ) -> list[Certificate]:
         """Return the certificates of several points of one data set, such as a path.
 

@@ -98,7 +98,7 @@ class SquaredLossPoint(Together):
 
     @classmethod
     def check_all(
-        cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
+        cls, points: Sequence[Self], X: Matrix | Source, y: Any = None, each: Each = map
     ) -> list[Certificate]:
         """Return the certificates of several targets of one fit, from common passes over the data.
 

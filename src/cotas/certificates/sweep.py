@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix, Sparse
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparse_rows import row_squares, rows_in, some_of
@@ -151,7 +151,7 @@ def row_lengths(rows: Matrix) -> FloatArray:
         squares, unit = _squares(rows), 1.0
         if not 1e-200 < squares.max(initial=0.0) < math.inf:
             # Squares that vanish or overflow: measure in a power of two as large as the entries.
-            values = rows.data if sparse.issparse(rows) else rows
+            values: AnyArray = rows.data if sparse.issparse(rows) else rows
             top = float(np.abs(values).max(initial=0.0))
             if not 0.0 < top < math.inf:
                 return np.full(rows.shape[0], 0.0 if top == 0.0 else math.inf)
@@ -299,5 +299,5 @@ def spans_of(X: Matrix) -> list[slice]:
 def read_span(X: Matrix, span: slice) -> Matrix:
     """Return rows of X in double precision; of double precision data no entry is copied."""
     if sparse.issparse(X):
-        return some_of(X, span)
+        return cast(Sparse, some_of(X, span))
     return X[span].astype(np.float64, copy=False)

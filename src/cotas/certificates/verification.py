@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, Matrix
+from cotas.arrays import AnyArray, Matrix, Sparse
 from cotas.certificates.categories import coded
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.presentation import (
@@ -57,8 +57,8 @@ def read_rows(X: Any) -> Matrix:
     X = as_stored(coded(X))
     refuse_inexact(X, "X")
     if sparse.issparse(X):
-        X = X if X.format in ("csr", "csc") else X.tocsr()
-        return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
+        rows: Sparse = X.tocsc() if X.format == "csc" else X.tocsr()
+        return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
     return _native(X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X))
 
 

@@ -310,11 +310,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         }
 
     def _fit_matrix(self, X: Matrix) -> None:
-        X = self._read_matrix(X, reset=True)
-        self.layout_ = "sparse" if sparse.issparse(X) else "dense"
-        names = [f"x{j}" for j in range(X.shape[1])]
-        if self.layout_ == "dense":
-            found = Moments.of(X).numbers(names)
+        rows = self._read_matrix(X, reset=True)
+        self.layout_ = "sparse" if sparse.issparse(rows) else "dense"
+        names = [f"x{j}" for j in range(rows.shape[1])]
+        if not sparse.issparse(rows):
+            found = Moments.of(rows).numbers(names)
             self._learn_numbers(found, names, np.zeros(len(names), dtype=np.bool_))
         else:
             self._keep_numbers([], np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))
@@ -363,10 +363,10 @@ class Preparation(TransformerMixin, BaseEstimator):
             frame = self._with_parts(self._checked_frame(X))
             values = numbers_of(frame, self.number_names_)
             return self._assembled(values, [*self._codes(frame)])
-        X = self._read_matrix(as_matrix(X), reset=False)
-        if self.layout_ == "sparse":
-            return X
-        return self._assembled(X[:, [int(name[1:]) for name in self.number_names_]], [])
+        rows = self._read_matrix(as_matrix(X), reset=False)
+        if sparse.issparse(rows):
+            return rows
+        return self._assembled(rows[:, [int(name[1:]) for name in self.number_names_]], [])
 
     def _assembled(self, values: FloatArray, categories: list[Codes]) -> Matrix:
         """Join the numbers standardized, with marks where they are missing, and the categories."""
@@ -516,7 +516,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         if as_frame(X) is not None:
             raise ColumnError("the model was fitted on a matrix; a table with names was given.")
         _refuse_words(X)
-        return validate_data(
+        rows: Matrix = validate_data(
             self,
             X,
             accept_sparse="csr",
@@ -524,6 +524,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             reset=reset,
             ensure_all_finite="allow-nan" if not sparse.issparse(X) else True,
         )
+        return rows
 
 
 def _refuse_words(X: Any) -> None:

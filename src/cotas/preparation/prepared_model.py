@@ -156,7 +156,7 @@ class PreparedModel(BaseEstimator):
         frame = as_frame(X)
         table = X if frame is None else coded(frame)
         self.preparation_.fit(table).know_commas(getattr(X, "decimal_commas", ()))
-        prepared = self.preparation_.transform(table)
+        prepared: Matrix = self.preparation_.transform(table)
         if prepared.shape[1] == 0:
             raise ColumnError(NO_COLUMN)
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
@@ -425,4 +425,5 @@ class PreparedModel(BaseEstimator):
         known = learned.number_names_ if learned.layout_ == "columns" else []
         made = getattr(self, "recipe_", None)
         gone = MISSING if made is None else words_for_missing(made.missing, made.not_missing)
-        return learned.transform(as_read_again(X, known, learned.decimal_commas_, gone))
+        rows: Matrix = learned.transform(as_read_again(X, known, learned.decimal_commas_, gone))
+        return rows

@@ -252,11 +252,11 @@ def _aligned(given: Any) -> AnyArray:
 def _matrix(X: Any) -> Matrix:
     """Return rows as a dense or CSR matrix of real numbers."""
     if sparse.issparse(X):
-        rows = sparse.csr_matrix(X)
-        parts = (_aligned(rows.data), _aligned(rows.indices), _aligned(rows.indptr))
-        rows = sparse.csr_matrix(parts, shape=rows.shape)
-        rows.sum_duplicates()
-        return rows
+        given = sparse.csr_matrix(X)
+        parts = (_aligned(given.data), _aligned(given.indices), _aligned(given.indptr))
+        found = sparse.csr_matrix(parts, shape=given.shape)
+        found.sum_duplicates()
+        return found
     if hasattr(X, "dtypes"):
         words = [str(name) for name, kind in X.dtypes.items() if not _is_number(kind)]
         if words:

@@ -282,7 +282,8 @@ class Decoder:
             return X
         with np.errstate(over="ignore"):
             narrow = X.astype(np.float32)
-        if not np.isfinite(narrow.data if sparse.issparse(X) else narrow).all():
+        values: AnyArray = narrow.data if sparse.issparse(narrow) else narrow
+        if not np.isfinite(values).all():
             raise DataFileError("a number is too large for single precision.", source)
         return narrow
 
@@ -339,18 +340,18 @@ class Decoder:
                 pairs = libsvm_batches(
                     stream, n_features=most, zero_based=True, source=source_name(file)
                 )
-                for X, y in pairs:
-                    if X.nnz:
-                        self.lowest = min(self.lowest, int(X.indices.min()))
-                        self.largest = max(self.largest, int(X.indices.max()))
+                for rows, y in pairs:
+                    if rows.nnz:
+                        self.lowest = min(self.lowest, int(rows.indices.min()))
+                        self.largest = max(self.largest, int(rows.indices.max()))
                     first, self.n_rows = self.n_rows, self.n_rows + len(y)
-                    X = self._as_kept(X, source_name(file))
+                    X = self._as_kept(rows, source_name(file))
                     yield Part(np.arange(first, self.n_rows), X, y, None)
 
     def settled(self, X: Matrix) -> Matrix:
         """Return rows with their columns as they are counted at last: in LibSVM files from one or
         zero."""
-        if not self.sparse:
+        if not sparse.issparse(X):
             return X
         first = 1 if self._counts_from_one() else 0
         shape = (X.shape[0], self.width())

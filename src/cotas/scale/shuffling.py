@@ -49,12 +49,13 @@ class Part(NamedTuple):
     @classmethod
     def of(cls, arrays: Mapping[str, AnyArray], n_features: int) -> Part:
         """Return the rows that a page holds."""
-        rows, y, X = arrays["rows"], arrays["y"], arrays.get("X")
-        if X is None:
-            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-            X = sparse.csr_matrix(parts, shape=(len(rows), n_features), copy=False)
-            X.has_sorted_indices = X.has_canonical_format = True
-        return cls(rows, X, y, arrays.get("weights"))
+        rows, y, weights = arrays["rows"], arrays["y"], arrays.get("weights")
+        if "X" in arrays:
+            return cls(rows, arrays["X"], y, weights)
+        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        X = sparse.csr_matrix(parts, shape=(len(rows), n_features), copy=False)
+        X.has_sorted_indices = X.has_canonical_format = True
+        return cls(rows, X, y, weights)
 
     @property
     def n_bytes(self) -> int:

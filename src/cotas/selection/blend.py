@@ -16,7 +16,7 @@ from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.metaestimators import _BaseComposition, available_if
 from sklearn.utils.validation import check_is_fitted
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray
 from cotas.certificates import Certificate
 from cotas.certificates.binding import OTHER_SCORES
 from cotas.certificates.certificate import CHANGED
@@ -24,7 +24,7 @@ from cotas.certificates.verification import UNCHECKED, read_rows
 from cotas.files.state import digest
 from cotas.fitting.certified import INTERRUPTED, NOT_PREDICTING, OF_SCIKIT_LEARN, Certified, outside
 from cotas.fitting.from_source import nameless
-from cotas.source import Source
+from cotas.source import MatrixLike, Source
 from cotas.stops import InterruptedWarning, Stop
 from cotas.words import say, spoken
 
@@ -125,7 +125,7 @@ class Blend(Certified, _BaseComposition):
             tags.input_tags.pairwise = any(one.input_tags.pairwise for one in each)
         return tags
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train each estimator on all the rows.
 
         After Ctrl-C those that are fitted count, the one that was interrupted among them.
@@ -202,7 +202,7 @@ class Blend(Certified, _BaseComposition):
 
     # ---- prediction ----------------------------------------------------------------------------
 
-    def predict(self, X: Matrix) -> AnyArray:
+    def predict(self, X: MatrixLike) -> AnyArray:
         """Return the mean of what the estimators predict, or the class that is likeliest by the
         mean.
 
@@ -214,7 +214,7 @@ class Blend(Certified, _BaseComposition):
         return np.asarray(self.classes_[mean.argmax(axis=1)]) if self._has_classes else mean
 
     @available_if(_classifies)
-    def predict_proba(self, X: Matrix) -> FloatArray:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the mean of the probabilities, a column for each class.
 
         Parameters
@@ -224,7 +224,7 @@ class Blend(Certified, _BaseComposition):
         return self._averaged(X)
 
     @available_if(_classifies)
-    def decision_function(self, X: Matrix) -> FloatArray:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """Return the log odds of the second of two classes, or the logarithm of each probability.
 
         Parameters
@@ -234,7 +234,7 @@ class Blend(Certified, _BaseComposition):
         logs = np.log(np.maximum(self._averaged(X), np.finfo(np.float64).tiny))
         return np.asarray(logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs)
 
-    def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: Any, sample_weight: Any = None) -> float:
         """Compute the accuracy of classifiers, R² of regressors.
 
         Parameters
@@ -246,7 +246,7 @@ class Blend(Certified, _BaseComposition):
         measure = accuracy_score if self._has_classes else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
-    def _averaged(self, X: Matrix) -> FloatArray:
+    def _averaged(self, X: MatrixLike) -> FloatArray:
         check_is_fitted(self, "estimators_")
         return np.asarray(
             sum(w * answers(one, X) for w, one in zip(self.weights_, self.estimators_, strict=True))
@@ -430,7 +430,7 @@ def members_of(model: Any) -> list[Any]:
     return list(vars(model).get("estimators_") or unfitted)
 
 
-def answers(model: Any, X: Matrix) -> FloatArray:
+def answers(model: Any, X: MatrixLike) -> FloatArray:
     """Return what is averaged: numbers, or the probability of each class."""
     if not is_classifier(model):
         return np.asarray(model.predict(X))

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas.arrays import Matrix
 from cotas.certificates import Certificate, HeldOut, ValidationBound, hold_out_bound, no_certificate
 from cotas.certificates.consequences.path import bound_validation_error
 from cotas.fitting.data import refuse_source
@@ -52,6 +51,7 @@ from cotas.selection.ranking import (
 )
 from cotas.selection.splits import CheckedRows, Part, read_rows, split
 from cotas.selection.yardstick import Yardstick, yardstick
+from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning
 from cotas.words import say
 
@@ -87,7 +87,7 @@ def bound_between(
 
 def choose(
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     over: str = "lam",
     values: Any = None,

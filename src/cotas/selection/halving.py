@@ -17,6 +17,7 @@ from sklearn.base import clone, is_classifier
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.fitting.deciding import brier_scores
 from cotas.selection.blend import BLEND, Blend, answers
+from cotas.source import MatrixLike
 from cotas.stops import Stop
 from cotas.words import say
 
@@ -451,7 +452,7 @@ class Judge:
         self._y, self._labels = y, np.unique(y) if classes else None
         self._groups = groups
 
-    def answers(self, model: Any, X: Matrix) -> FloatArray:
+    def answers(self, model: Any, X: MatrixLike) -> FloatArray:
         """Return what a `Blend` would count: numbers, or probabilities of all the labels there are.
 
         A label that the model was not shown has the probability zero.

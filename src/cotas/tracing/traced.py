@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from cotas.arrays import Matrix
 from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.gentleboost import GentleBoost
 from cotas.kernel.pegasos import KernelPegasos
@@ -19,6 +18,7 @@ from cotas.linear.pegasos import Pegasos
 from cotas.linear.perceptron import AveragedPerceptron, Perceptron
 from cotas.regression.least_squares import LeastSquares
 from cotas.regression.ridge import Ridge
+from cotas.source import MatrixLike
 from cotas.stops import Stop
 from cotas.tracing import printed
 from cotas.tracing.boosting import trace_rounds
@@ -165,7 +165,7 @@ class Trace:
         return f"<Trace of {self.model!r}: {where}>"
 
 
-def trace(estimator: Any, X: Matrix, y: Any, sample_weight: Any = None) -> Trace:
+def trace(estimator: Any, X: MatrixLike, y: Any, sample_weight: Any = None) -> Trace:
     """Fit a copy of the estimator, and return the run that led to it, step by step.
 
     Each step has the numbers of its update, the lines of the printed algorithm that made it, in

@@ -202,7 +202,8 @@ class PlainLinear(Learners):
     def enclosed(self, rows: Matrix) -> Iterator[Value]:
         theta = numbers(self.coef, "the coefficients of the learners", 2)
         bias = numbers(self.intercept, "the intercepts of the learners")
-        d, widest = rows.shape[1], abs(rows).max(axis=1)
+        sizes: Any = abs(rows)
+        d, widest = rows.shape[1], sizes.max(axis=1)
         widest = widest.toarray().ravel() if sparse.issparse(widest) else widest
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.asarray(rows @ theta.T).T + bias[:, None]
