@@ -50,9 +50,9 @@ from cotas.certificates.sweep import (
 from cotas.certificates.targets import ROUNDED, targets_of
 from cotas.certificates.verification import MOST_ENTRIES
 
-# Bytes of a block, which a cache should hold, and its rows, so many of which are added up at a
-# time: the more, the more rounding is charged for.
-BLOCK_BYTES, BLOCK_ROWS, PIECE = 1 << 21, 2048, 256
+# Bytes of a block, which a cache should hold, and its rows, dense ones being added up so many at a
+# time: the more are, the more rounding is charged for.
+BLOCK_BYTES, DENSE_ROWS, SPARSE_ROWS, PIECE = 1 << 21, 8192, 2048, 256
 # The part of an objective by which the rows themselves may prove less.
 ROOM = 2e-10
 
@@ -261,8 +261,10 @@ class Stream:
 
 def _spans(X: Matrix) -> list[slice]:
     """Return blocks that stay in the cache: each has few Python calls, and few roundings."""
-    n, entries = X.shape[0], X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
-    step = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), BLOCK_ROWS))
+    n, entries, most = X.shape[0], X.shape[1], DENSE_ROWS
+    if sparse.issparse(X):
+        entries, most = X.nnz / n, SPARSE_ROWS
+    step = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), most))
     return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
 
