@@ -251,8 +251,11 @@ def _column_weights(d: int) -> FloatArray:
 
 def _fixed_weights(start: int, stop: int, step: float) -> FloatArray:
     """Return numbers between 0.5 and 1.5 that are fixed and never twice the same."""
-    multiples = np.arange(start + 1, stop + 1) * step
-    return np.asarray(0.5 + multiples - np.floor(multiples))
+    multiples = np.arange(start + 1.0, stop + 1.0) * step
+    whole = np.floor(multiples)
+    multiples += 0.5
+    multiples -= whole
+    return multiples
 
 
 def _without_gaps(rows: Matrix) -> Matrix:
