@@ -12,7 +12,7 @@ import numpy as np
 
 from cotas.files.cells import MISSING, in_plain_numbers, tell_readings, understood, without_missing
 from cotas.files.frames import is_text, polars, uncoded
-from cotas.files.names import twins_in_words, without_twins
+from cotas.files.names import without_twins
 from cotas.files.table import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.columns import ColumnWarning, written
@@ -73,7 +73,7 @@ def as_read(X: Any) -> Any:
     if frame is None:
         return X
     found = understood(frame, False, "")
-    for remark in (*twins_in_words(*without_twins(_names(X) or [])), *found.remarks):
+    for remark in (*without_twins(_names(X) or [])[1], *found.remarks):
         warnings.warn(str(remark), ColumnWarning, stacklevel=outside())
     return Table(found.frame, None, "", "frame", decimal_commas=found.commas)
 

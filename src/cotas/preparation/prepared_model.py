@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.certificate import CHANGED
-from cotas.files.cells import MISSING, words_for_missing
+from cotas.files.csv_dialect import Wishes
 from cotas.files.frames import coded
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.problems import ModelFileError
@@ -424,6 +424,7 @@ class PreparedModel(BaseEstimator):
         learned = self.preparation_
         known = learned.number_names_ if learned.layout_ == "columns" else []
         made = getattr(self, "recipe_", None)
-        gone = MISSING if made is None else words_for_missing(made.missing, made.not_missing)
+        told = {} if made is None else {"missing": made.missing, "not_missing": made.not_missing}
+        gone = Wishes(**told).gone
         rows: Matrix = learned.transform(as_read_again(X, known, learned.decimal_commas_, gone))
         return rows
