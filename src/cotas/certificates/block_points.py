@@ -31,8 +31,7 @@ from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.certificates.lasso import LassoPoint
 from cotas.certificates.least_squares import ENOUGH, LARGEST_HESSIAN, SquaredLossPoint
 from cotas.certificates.ledger import Together
-from cotas.certificates.sweep import refuse_other_features
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import ROUNDED, refuse_other_features
 from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
 from cotas.rounds import Rounds
 from cotas.source import Source

@@ -22,8 +22,8 @@ from cotas.certificates.sweep import (
     project,
     signs_of,
     sketch_sums,
+    targets_of,
 )
-from cotas.certificates.targets import targets_of
 from cotas.source import Arrays, Block, Changed, Source, Sums, double
 
 T = TypeVar("T")

@@ -25,8 +25,7 @@ from cotas.certificates.kernel import KernelFunction, KernelSurvey
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
-from cotas.certificates.sweep import Sketch, sketches_of
-from cotas.certificates.targets import ROUNDED, constant_model
+from cotas.certificates.sweep import ROUNDED, Sketch, constant_model, sketches_of
 from cotas.words import say
 
 

@@ -26,8 +26,15 @@ from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
 from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
-from cotas.certificates.sweep import Sketch, refuse_other_rows, rows_of
-from cotas.certificates.targets import ROUNDED, constant_model, sketches_in_passing, targets_of
+from cotas.certificates.sweep import (
+    ROUNDED,
+    Sketch,
+    constant_model,
+    refuse_other_rows,
+    rows_of,
+    sketches_in_passing,
+    targets_of,
+)
 from cotas.source import Source
 from cotas.words import in_one, say
 

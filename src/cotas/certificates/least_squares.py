@@ -17,8 +17,16 @@ from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
-from cotas.certificates.sweep import EPS, Sketch, refuse_other_rows, rows_of
-from cotas.certificates.targets import ROUNDED, constant_model, sketches_in_passing, targets_of
+from cotas.certificates.sweep import (
+    EPS,
+    ROUNDED,
+    Sketch,
+    constant_model,
+    refuse_other_rows,
+    rows_of,
+    sketches_in_passing,
+    targets_of,
+)
 from cotas.problem import AS_GOOD_AS_ZERO
 from cotas.source import Source
 from cotas.words import say

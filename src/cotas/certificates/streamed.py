@@ -40,14 +40,15 @@ from cotas.certificates.core.sparse_rows import flipped, made_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.presentation import in_words
 from cotas.certificates.sweep import (
+    ROUNDED,
     Sketch,
     as_rows,
     as_sketches,
     project,
     read_span,
     sketch_sums,
+    targets_of,
 )
-from cotas.certificates.targets import ROUNDED, targets_of
 from cotas.certificates.verification import MOST_ENTRIES
 
 # Bytes of a block, which a cache should hold, and its rows, dense ones being added up so many at a

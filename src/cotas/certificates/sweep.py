@@ -1,4 +1,4 @@
-"""One pass over the data for the checker: blocks of rows, how long they are, and their sketch.
+"""One pass over the data for the checker: blocks of rows, their lengths, targets and sketch.
 
 The blocks are small enough for the cache and the pass keeps nothing of the size of X, whatever
 the precision of the data. Each block is read on its own and the results are merged, so the order
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
@@ -17,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix, Sparse
+from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparse_rows import row_squares, rows_in, some_of
@@ -30,6 +32,9 @@ EPS = float(np.finfo(np.float64).eps)
 GOLDEN_RATIO, SQUARE_ROOT_OF_TWO = 0.6180339887498949, 0.41421356237309515
 MISSING = 0.7548776662466927  # stands for a missing value in a sketch
 MORE = 8  # roundings of rows that were shifted, and of a bound itself
+# Times the mean square of the targets it is added to the objective of the constant model, so that
+# what their rounding leaves of an objective, EPS² of it, is a relative gap of 1e-6 at most.
+ROUNDED = 1e15 * EPS**2
 
 
 @dataclass(frozen=True)
@@ -304,3 +309,54 @@ def read_span(X: Matrix, span: slice) -> Matrix:
     if sparse.issparse(X):
         return cast(Sparse, some_of(X, span))
     return X[span].astype(np.float64, copy=False)
+
+
+# ---- the targets of regressions: which columns of y are meant, and the constant model ------------
+
+
+def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray:
+    """Return the targets of n rows in double precision, as certificates speak of them."""
+    y = np.asarray(y, dtype=np.float64)
+    if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
+        raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")
+    if y.ndim == 2 and max(c or 0 for c in columns) >= y.shape[1]:
+        raise ValueError(f"y has {y.shape[1]} targets; the certificate is about another one.")
+    if len(y) != n:
+        raise ValueError(f"y must have one target for each of the {n} rows of X.")
+    return y[:, None] if y.ndim == 1 else y[:, [int(c or 0) for c in columns]]
+
+
+def constant_model(
+    y: FloatArray, weights: Any, free_bias: bool, loss: Any = None
+) -> tuple[float, float]:
+    """Return the mean loss of the mean of y, or of zero without a bias, and Σ sᵢyᵢ²/S.
+
+    A loss of the core; that of squares, ½(y − z)², if none is given.
+    """
+    with np.errstate(all="ignore"):
+        if weights is None and loss is None:
+            about = y - np.add.reduce(y) / len(y) if free_bias else y
+            return float(0.5 * (about @ about) / len(y)), float(y @ y / len(y))
+        s = np.ones(len(y)) if weights is None else np.asarray(weights)
+        share = s / np.add.reduce(s)
+        about = y - share @ y if free_bias else y
+        losses = 0.5 * about**2 if loss is None else loss.value(about, np.zeros_like(y), 0.0)
+        return float(share @ losses), float(share @ y**2)
+
+
+def sketches_in_passing(rows: Rows, targets: FloatArray) -> Callable[[], list[Sketch]]:
+    """Have the first pass of the core project the rows, and make the sketches after it."""
+    projected = np.full(rows.n, np.nan)
+
+    def note(span: slice, block: Matrix) -> None:
+        projected[span] = project(block)
+
+    def sketches() -> list[Sketch]:
+        with suppress(Objection):
+            rows.lengths  # noqa: B018  # the pass, if there was none
+        whole = projected if rows.shift is None else projected + project(rows.shift[None])
+        sums = sketch_sums(whole, targets, 0)
+        return as_sketches(sums, (rows.n, rows.d), np.abs(targets).max(axis=0))
+
+    rows.also = note
+    return sketches

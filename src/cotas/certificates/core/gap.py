@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -264,13 +264,10 @@ def lower(
     rest = max(total_up(c), total_up(-c)) if risk.bias_scale else 0.0
     slip = risk.regularizer.loose(claim, rows, w, pull, level)
 
-    def gain(t: float) -> tuple[float, float]:
-        return gain_of(loss, y, c, s, t)
-
     def rough(t: float) -> float:
         return float(np.add.reduce(loss.gain(y, c, s, t)[0]))
 
-    least = float(np.abs(c).min(initial=math.inf))
+    least, gain = float(np.abs(c).min(initial=math.inf)), partial(gain_of, loss, y, c, s)
     return best_multiple(claim, w, pull, gain, rough, rest, slip, least)
 
 
@@ -280,7 +277,8 @@ def gain_of(
     """Compute − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows, and how far it is off."""
     values, sizes = loss.gain(y, c, s, t)
     value, off = total(values)
-    return value, up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
+    size = above(gamma(loss.ulps + 4) * float(np.add.reduce(sizes)), len(sizes) + 2)
+    return value, up(off + size)
 
 
 def best_multiple(

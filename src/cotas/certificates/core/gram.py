@@ -22,7 +22,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, gamma, total, total_up, up,
+    TINY, FloatArray, U, above, gamma, total, up,
 )  # fmt: skip
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -165,8 +165,8 @@ class Gram:
         with np.errstate(over="ignore"):
             terms = a * Ka
             value, error = total(terms)
-            slack = total_up(np.abs(a) * off + (2 * U) * np.abs(terms))
-        return Length(value, above(error + slack, 4) + self.n * TINY)
+            slack = float(np.add.reduce(np.abs(a) * off + (2 * U) * np.abs(terms)))
+        return Length(value, above(error + above(slack, len(a)), 4) + self.n * TINY)
 
 
 def pieces_of(rows: Any, size: int) -> list[Any]:

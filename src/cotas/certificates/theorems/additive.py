@@ -35,8 +35,7 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least
 from cotas.certificates.presentation import ends as bounds_in_words
-from cotas.certificates.sweep import EPS, Sketch, as_sketches
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import EPS, ROUNDED, Sketch, as_sketches
 from cotas.certificates.theorems.combinations import (
     Combined,
     ExampleWeights,

@@ -15,15 +15,16 @@ from cotas.certificates.core.rounding import above, below
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_most, ends
 from cotas.certificates.sweep import refuse_other_features
-from cotas.certificates.theorems.replay import Replayed, replay
 from cotas.certificates.theorems.stagewise_bounds import (
     LENGTH,
     SPARSITY,
     TELLING,
     THEOREMS,
+    Replayed,
     Setting,
     best,
     omegas,
+    replay,
 )  # fmt: skip
 from cotas.certificates.theorems.unit_columns import UnitColumns, columns_in_blocks
 from cotas.source import Source

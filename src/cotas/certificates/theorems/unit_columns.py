@@ -26,8 +26,7 @@ from cotas.certificates.blocks import Columns, Watched
 from cotas.certificates.core.definite import is_definite
 from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total_up, up
 from cotas.certificates.core.rows import pairwise
-from cotas.certificates.sweep import as_rows, sketches_of
-from cotas.certificates.targets import targets_of
+from cotas.certificates.sweep import as_rows, sketches_of, targets_of
 from cotas.source import Block, Source, Sums
 
 # Up to so many rows or columns λ_pmin is bounded.
