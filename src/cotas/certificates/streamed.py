@@ -282,25 +282,21 @@ def _squares(
 ) -> FloatArray:
     """Compute Σ saaᵀ of some rows, a = (x − centre, others); of sparse rows by what they store."""
     d = part.shape[1]
-    stored = bool(sparse.issparse(part)) and not centre.any() and worth_storing(part)
-    if not stored:
-        part = part.toarray() if sparse.issparse(part) else part
-        part = part - centre if centre.any() else part
-    if roots is not None:
-        others = others * roots
-        if stored:
+    others = others if roots is None else others * roots
+    whole = np.empty((d + len(others),) * 2)
+    if sparse.issparse(part) and not centre.any() and worth_storing(part):
+        if roots is not None:
             data = part.data * np.repeat(roots, np.diff(part.indptr))
             part = made_of(type(part), (data, part.indices, part.indptr), part.shape)
-        else:
-            part = part * roots[:, None]
-    whole = np.empty((d + len(others),) * 2)
-    if stored:
         turned = flipped(part)
         whole[:d, :d], whole[d:, :d] = (turned @ part).toarray(), (turned @ others.T).T
         whole[d:, d:] = others @ others.T
     else:
-        whole[:d, :d] = _in_pieces(part.T, part)
-        whole[d:, :d] = [_in_pieces(row[None], part)[0] for row in others]
+        rows: FloatArray = part.toarray() if sparse.issparse(part) else part
+        rows = rows - centre if centre.any() else rows
+        rows = rows if roots is None else rows * roots[:, None]
+        whole[:d, :d] = _in_pieces(rows.T, rows)
+        whole[d:, :d] = [_in_pieces(row[None], rows)[0] for row in others]
         whole[d:, d:] = _in_pieces(others, others.T)
     whole[:d, d:] = whole[d:, :d].T
     return whole

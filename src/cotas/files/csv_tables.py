@@ -93,8 +93,8 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
     frame, total = without_totals(_without_blank_lines(frame, text))
     found = understood(coded(frame), dialect.decimal_comma, source, wishes.gone, words)
     if dialect.encoding == MIXED:
-        words = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
-        said.append(remark(words, "encoding"))
+        mixed = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
+        said.append(remark(mixed, "encoding"))
     return table_of(found, source, "csv", (*said, *dialect.remarks, *total))
 
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeGuard
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -20,9 +19,8 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.core.rounding import dot
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
-from cotas.source import MatrixLike, NotInBlocksError, as_stored, comes_in_blocks
 from cotas.solvers.moments import rough_centre
-from cotas.source import NotInBlocksError, as_stored, comes_in_blocks
+from cotas.source import MatrixLike, NotInBlocksError, as_stored, comes_in_blocks
 
 DOUBLE_OR_SINGLE = (np.dtype(np.float64), np.dtype(np.float32))
 
