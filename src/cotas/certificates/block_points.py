@@ -76,7 +76,7 @@ class BlockPoint(Together):
     def check_all(
         cls, points: Sequence[Self], X: Any, y: Any = None, each: Each = map
     ) -> list[Certificate]:
-        """The certificates of several classes of one fit, the blocks being read for all at once."""
+        """Return the certificates of several classes of one fit, from common passes over blocks."""
         one, source = points[0], as_source(X, y)
         factors = class_factors(one.labels, one.factors)
         watched = Watched.over(source, Signs(tuple(p.positive for p in points), factors), each)

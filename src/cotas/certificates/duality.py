@@ -124,7 +124,7 @@ class DualPoint(Together):
         facts: Facts | None = None,
         each: Each = map,
     ) -> list[Certificate]:
-        """The certificates of several classes of one fit, the data being read for all at once.
+        """Return the certificates of several classes of one fit, from common passes over the data.
 
         `facts` are those of the same data, if they have been gathered already.
         """
@@ -165,7 +165,7 @@ def in_certificate(
     weights: FloatArray | None,
     theory: Mapping[str, float] | None = None,
 ) -> Certificate:
-    """Both values in words, of a point with a problem and θ; these are some of the weights."""
+    """Say both values in words, of a point with a problem and θ; these are some of the weights."""
     problem, lower, upper = point.problem, found.lower, found.upper
     length = {"‖θ‖": float(np.linalg.norm(point.coef))}
     return conclude_bounds(

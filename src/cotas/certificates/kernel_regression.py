@@ -79,7 +79,7 @@ class KernelRegressionPoint(Parametric):
     def survey(
         self, X: Matrix, y: AnyArray, sketch: Sketch | None = None, each: Each = map
     ) -> tuple[Certificate, FloatArray]:
-        """The certificate, and Kβ as it was computed for it; `sketch` is that of the same data."""
+        """Return the certificate, and the Kβ computed for it; `sketch` is of the same data."""
         y, sketches = np.asarray(y, dtype=np.float64), None if sketch is None else [sketch]
         found = _RegressionSurvey([self], X, y, sketches, each)
         return found.conclude(0), found.scores[:, 0]

@@ -55,7 +55,7 @@ class LassoProblem:
     free_bias: bool = True
 
     def in_words(self, mean: str, weighted: bool = False) -> str:
-        """The objective as a reader would say it; coefficients may have weights of their own."""
+        """Say the objective as a reader would; coefficients may have weights of their own."""
         penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
         where = [] if self.delta is None else [f"‖β‖₁ ≤ {self.delta:g}"]
         if self.positive:
@@ -112,7 +112,7 @@ class LassoPoint(Together):
 
     @classmethod
     def check_all(
-        cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
+        cls, points: Sequence[Self], X: Matrix | Source, y: Any = None, each: Each = map
     ) -> list[Certificate]:
         """Return the certificates of several points of one data set, such as a path.
 
@@ -126,7 +126,7 @@ class LassoPoint(Together):
         return [survey.conclude(k) for k in range(len(points))]
 
     def check_from_products(self, X: Matrix, y: Any) -> Certificate | None:
-        """Another proof of the same, where there are no more columns than rows."""
+        """Prove the same in another way, where there are no more columns than rows."""
         from cotas.certificates.lasso_products import lasso_from_products
         from cotas.certificates.streamed import Stream
 
@@ -134,7 +134,7 @@ class LassoPoint(Together):
         return None if stream is None else lasso_from_products(stream, [self])[0]
 
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
-        """For each feature, whether its coefficient is zero at every exact optimum."""
+        """Tell for each feature whether its coefficient is zero at every exact optimum."""
         return _LassoSurvey([self], X, y, map).zeros()
 
 
@@ -164,7 +164,7 @@ class _LassoSurvey:
         return in_certificate(self.points[k], self.found[k], weights, self.constant, self.sketch)
 
     def zeros(self) -> BoolArray:
-        """Gap-safe screening (Ndiaye et al. 2017), rounded the safe way.
+        """Screen by the gap (Ndiaye et al. 2017), rounded the safe way.
 
         The dual objective is strongly concave: the best dual point v* is no farther than
         √(2·gap) from tv, in the norm Σ sᵢuᵢ²/S. So Xⱼᵀ(s·v*)/S is known up to √(2·gap) times the

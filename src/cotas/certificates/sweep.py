@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix, Sparse
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
 from cotas.certificates.core.rows import Rows
@@ -77,7 +77,7 @@ class Facts:
 
     @property
     def measured(self) -> FloatArray:
-        """The lengths, where they were asked for."""
+        """Return the lengths, where they were asked for."""
         assert self.lengths is not None
         return self.lengths
 
@@ -118,7 +118,7 @@ def sketches_of(
     first: int = 0,
     also: Callable[[slice, Matrix], None] | None = None,
 ) -> list[Sketch]:
-    """One for each column of the targets, in one pass; X are the rows after the `first` ones."""
+    """Make one sketch for each column of targets, in one pass; X are the rows from `first` on."""
     X = as_rows(X)
 
     def read(span: slice) -> FloatArray:
@@ -156,7 +156,7 @@ def row_lengths(rows: Matrix) -> FloatArray:
         squares, unit = _squares(rows), 1.0
         if not 1e-200 < squares.max(initial=0.0) < math.inf:
             # Squares that vanish or overflow: measure in a power of two as large as the entries.
-            values = rows.data if sparse.issparse(rows) else rows
+            values: AnyArray = rows.data if sparse.issparse(rows) else rows
             top = float(np.abs(values).max(initial=0.0))
             if not 0.0 < top < math.inf:
                 return np.full(rows.shape[0], 0.0 if top == 0.0 else math.inf)
@@ -179,7 +179,7 @@ def as_double(X: Matrix) -> Matrix:
 
 
 def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """θ·x of each row, a column for each θ, and how far each may be off; infinite where unknown."""
+    """Compute θ·x for each row and column θ, and how far it may be off; infinite where unknown."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         values = np.asarray(rows @ theta)
         sizes = np.array([norm_up(column) for column in theta.T])
@@ -208,14 +208,14 @@ def signs_of(y: AnyArray, positive: Any) -> FloatArray:
 
 @np.errstate(over="ignore", invalid="ignore")
 def sketch_sums(projected: FloatArray, labels: FloatArray, first: int) -> FloatArray:
-    """Σ over rows, counted from `first`, of what they are projected to, its size, and labels."""
+    """Sum over rows, counted from `first`, of what they are projected to, its size, and labels."""
     fixed = _fixed_weights(first, first + len(labels), SQUARE_ROOT_OF_TWO)
     return np.array([fixed @ projected, fixed @ np.abs(projected), *(fixed @ labels)])
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def project(rows: Matrix, gaps: bool = False) -> FloatArray:
-    """The entries of each row added up with fixed weights; with `gaps` NaN is a fixed number."""
+    """Add up the entries of each row with fixed weights; with `gaps` NaN is a fixed number."""
     weights = _column_weights(rows.shape[1])
     projected = np.asarray(rows @ weights)
     if gaps and np.isnan(projected).any():
@@ -226,7 +226,7 @@ def project(rows: Matrix, gaps: bool = False) -> FloatArray:
 def as_sketches(
     sums: FloatArray, shape: tuple[int, int], largest: Sequence[float] | FloatArray | None = None
 ) -> list[Sketch]:
-    """One for each column of the labels, of which the largest are given where they are not ±1."""
+    """Make one sketch for each column of labels; the largest are given where they are not ±1."""
     entries, scale, *labels = sums.tolist()
     most = [1.0] * len(labels) if largest is None else [float(value) for value in largest]
     pairs = zip(labels, most, strict=True)
@@ -234,7 +234,7 @@ def as_sketches(
 
 
 def one_in_each_row(sketches: Sequence[Sketch | None]) -> bool:
-    """Whether each row counts as +1 in one of these sketches of the same rows, and never in two.
+    """Tell whether each row counts as +1 in exactly one of these sketches of the same rows.
 
     Labels of ±1 then add up to 2 − k in each row, which is less where a row is in none; it is
     multiplied by its fixed weight, which is above ½.
@@ -256,8 +256,11 @@ def _column_weights(d: int) -> FloatArray:
 
 def _fixed_weights(start: int, stop: int, step: float) -> FloatArray:
     """Return numbers between 0.5 and 1.5 that are fixed and never twice the same."""
-    multiples = np.arange(start + 1, stop + 1) * step
-    return np.asarray(0.5 + multiples - np.floor(multiples))
+    multiples = np.arange(start + 1.0, stop + 1.0) * step
+    whole = np.floor(multiples)
+    multiples += 0.5
+    multiples -= whole
+    return multiples
 
 
 def _without_gaps(rows: Matrix) -> Matrix:
@@ -304,7 +307,7 @@ def spans_of(X: Matrix) -> list[slice]:
 def read_span(X: Matrix, span: slice) -> Matrix:
     """Return rows of X in double precision; of double precision data no entry is copied."""
     if sparse.issparse(X):
-        return some_of(X, span)
+        return cast(Sparse, some_of(X, span))
     return X[span].astype(np.float64, copy=False)
 
 
@@ -312,7 +315,7 @@ def read_span(X: Matrix, span: slice) -> Matrix:
 
 
 def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray:
-    """The targets of n rows in double precision: the columns of y that certificates speak of."""
+    """Return the targets of n rows in double precision, as certificates speak of them."""
     y = np.asarray(y, dtype=np.float64)
     if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
         raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")

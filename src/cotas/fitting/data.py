@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ from cotas.certificates.core.rounding import dot
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
 from cotas.solvers.moments import rough_centre
-from cotas.source import NotInBlocksError, as_stored, comes_in_blocks
+from cotas.source import MatrixLike, NotInBlocksError, as_stored, comes_in_blocks
 
 DOUBLE_OR_SINGLE = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -89,7 +89,7 @@ class Examples(TrainingRows):
         return np.arange(1 if k == 2 else 0, k, dtype=_type_of_codes(k))
 
 
-def refuse_source(caller: Any, X: Any) -> None:
+def refuse_source(caller: Any, X: MatrixLike) -> None:
     """Raise where an estimator or a function needs arrays, and was given a source of row blocks.
 
     Parameters
@@ -105,7 +105,9 @@ def refuse_source(caller: Any, X: Any) -> None:
         )
 
 
-def is_plain(X: Any, *, finite: bool | str = True, layout: Literal["C"] | None = None) -> bool:
+def is_plain(
+    X: Any, *, finite: bool | str = True, layout: Literal["C"] | None = None
+) -> TypeGuard[FloatArray]:
     """Tell whether X is an array that scikit-learn's validation would hand back as it is.
 
     That takes a quarter of a millisecond to find out, which is most of the time of a small fit.
@@ -124,7 +126,7 @@ def _all_finite(a: AnyArray) -> bool:
         return math.isfinite(np.add.reduce(a, axis=None))
 
 
-def _is_plain_target(y: Any, n: int, kinds: str) -> bool:
+def _is_plain_target(y: Any, n: int, kinds: str) -> TypeGuard[AnyArray]:
     """Tell whether y is a vector of so many labels, or finite numbers, of one of these kinds."""
     if type(y) is not np.ndarray or y.shape != (n,) or y.dtype.kind not in kinds:
         return False
@@ -138,7 +140,11 @@ def _note_plain(estimator: Any, X: AnyArray) -> None:
 
 
 def rows_to_predict(
-    estimator: Any, X: Any, *, layouts: Sequence[str] = ("csr", "csc"), finite: bool | str = True
+    estimator: Any,
+    X: MatrixLike,
+    *,
+    layouts: Sequence[str] = ("csr", "csc"),
+    finite: bool | str = True,
 ) -> Matrix:
     """X as the fit would take it, with as many columns; the estimator is refused if not fitted."""
     known = vars(estimator)
@@ -147,7 +153,7 @@ def rows_to_predict(
         return X
     check_is_fitted(estimator)
     refuse_source(estimator, X)
-    rows = validate_data(
+    rows: Matrix = validate_data(
         estimator,
         as_stored(X),
         accept_sparse=layouts,
@@ -166,12 +172,13 @@ def _in_order(X: Any) -> Any:
     """
     if not sparse.issparse(X) or X.format not in ("csr", "csc"):
         return X
+    rows: Any = X
     # Most are in order and have no entry twice: one look then answers who asks for either.
-    return X if X.has_canonical_format or X.has_sorted_indices else X.sorted_indices()
+    return X if rows.has_canonical_format or rows.has_sorted_indices else rows.sorted_indices()
 
 
 def _validated(
-    estimator: Any, X: Matrix, y: Any, refuse_y: Callable[[Any, str], None], reset: bool,
+    estimator: Any, X: MatrixLike, y: Any, refuse_y: Callable[[Any, str], None], reset: bool,
     finite: bool | str, **more: Any,
 ) -> tuple[Matrix, Any]:  # fmt: skip
     """Return what scikit-learn makes of X and y, after what would be lost on the way is refused."""
@@ -194,7 +201,7 @@ def _validated(
 
 def read_examples(
     estimator: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sample_weight: Any,
     class_weight: Any,
@@ -278,7 +285,7 @@ def encode(y: AnyArray, classes: AnyArray) -> IntArray:
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 
-def checked_weights(sample_weight: Any, X: Any) -> FloatArray:
+def checked_weights(sample_weight: Any, X: MatrixLike) -> FloatArray:
     """Return a weight for each row, none below zero, the largest neither tiny nor huge."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     refuse_extreme_weights(float(weights.max()))
@@ -294,7 +301,9 @@ def refuse_extreme_weights(largest: float, name: str = "sample_weight") -> None:
         )
 
 
-def _weights(X: Matrix, y: AnyArray, sample_weight: Any, class_weight: Any) -> FloatArray | None:
+def _weights(
+    X: MatrixLike, y: AnyArray, sample_weight: Any, class_weight: Any
+) -> FloatArray | None:
     if sample_weight is None and class_weight is None:
         return None
     weights = checked_weights(sample_weight, X)
@@ -333,7 +342,7 @@ class Observations(TrainingRows):
 
 def read_observations(
     estimator: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sample_weight: Any = None,
     *,

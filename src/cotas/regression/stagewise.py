@@ -33,7 +33,16 @@ from cotas.running import (
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.moments import targets
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
-from cotas.source import Arrays, Block, Changed, Source, double, shape_of_targets, source_of
+from cotas.source import (
+    Arrays,
+    Block,
+    Changed,
+    MatrixLike,
+    Source,
+    double,
+    shape_of_targets,
+    source_of,
+)
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -209,7 +218,7 @@ class StagewiseRegressor(LinearRegressor):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Follow the algorithm for `max_iter` steps and check what its theorem promises.
 
         Parameters
@@ -268,7 +277,7 @@ class StagewiseRegressor(LinearRegressor):
         )
         return self._conclude_fit(reason)
 
-    def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Yield what `predict` would say after each iteration.
 
         Parameters

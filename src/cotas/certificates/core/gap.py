@@ -71,11 +71,11 @@ class Hinge(Margin):
     """max(0, 1 − m), φ*(−a) = −a"""
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
-        """At the lower end of the margins."""
+        """Evaluate the loss at the lower end of the margins."""
         return np.asarray(np.maximum(0.0, 1.0 - (y * z - off)))
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
-        """Near the corner a slope between both sides, so that a rounding of z hardly matters."""
+        """Compute the slope, between both sides near the corner: a rounding of z hardly matters."""
         return np.asarray(-y * np.minimum(np.maximum((1.0 - y * z) / 2e-6 + 0.5, 0.0), 1.0))
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
@@ -106,7 +106,7 @@ class L2:
         return half_square(self.lam, norm_up(theta))
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
-        """Ω*(−tu·share) = ‖tu·share‖²/2λ, rounded up."""
+        """Compute Ω*(−tu·share) = ‖tu·share‖²/2λ, rounded up."""
         factor = above(t * share, 1)
         return above(ratio(above(factor * factor) * pull.square, below(2.0 * self.lam, 0)), 6)
 
@@ -157,7 +157,7 @@ class Claim(NamedTuple):
         risk.regularizer.refuse(theta)
 
     def moved(self, w: Weights) -> tuple[Claim, float]:
-        """Targets less a number near them, where the bias is free to follow.
+        """Return targets less a number near them, where the bias is free to follow.
 
         They are rounded by U|y| ≤ U(|z| + |y − z|), which `scores` and `ulps` leave room for.
         """
@@ -220,7 +220,7 @@ def feasible(loss: Any, y: FloatArray, c: Any, s: FloatArray, free_bias: bool) -
 
 
 def penalty_of(claim: Claim) -> float:
-    """Ω(θ) and the penalty of the bias, rounded up."""
+    """Compute Ω(θ) and the penalty of the bias, rounded up."""
     regularizer = claim.risk.regularizer
     penalty = float(regularizer.value(claim.theta))
     if claim.risk.bias_scale:
@@ -235,7 +235,7 @@ def blurred(z: FloatArray, off: FloatArray) -> FloatArray:
 
 
 def objective(claim: Claim, losses: float, low: float) -> float:
-    """P(θ, b), rounded up, from a sum of the losses and a lower bound of that of the weights."""
+    """Compute P(θ, b), rounded up, from a sum of losses and a lower bound of the weights' sum."""
     mean = above(above(losses, claim.risk.loss.ulps + 2) / low, 1)
     value = up(mean + penalty_of(claim))
     if not math.isfinite(value):
@@ -291,7 +291,7 @@ def best_multiple(
     slip: float,
     least: float,
 ) -> tuple[float, float, float]:
-    """D(tc) at a good t, from what `gain` says of − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far that is off.
+    """Compute D(tc) at a good t, from what `gain` says of − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ), and its error.
 
     `rough` is about that, |Σ cᵢ| ≤ `rest`, and `least` is the smallest |cᵢ| but zero. What a bias
     and coefficients without a penalty take away is at most t·`slip`.

@@ -81,7 +81,7 @@ def block(spec: Any, A: Any, B: Any) -> tuple[FloatArray, FloatArray, FloatArray
 
 
 def diagonal(spec: Any, A: Any) -> FloatArray:
-    """Upper bounds of k(a, a); of |k(a, a)| where k is not known to be positive."""
+    """Compute upper bounds of k(a, a); of |k(a, a)| where k is not known to be positive."""
     with np.errstate(all="ignore"):
         found = np.array(np.broadcast_to(evaluate(spec, A).left[0], A.shape[0]))
     if not np.isfinite(found).all():
@@ -90,7 +90,7 @@ def diagonal(spec: Any, A: Any) -> FloatArray:
 
 
 def positive(spec: Any) -> bool:
-    """Whether the formula makes every Gram matrix positive semi-definite; refuses what is none."""
+    """Tell whether the formula makes all Gram matrices positive semi-definite; refuse others."""
     match spec:
         case ("linear",):
             return True
@@ -117,7 +117,7 @@ def evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
 
 
 def linear(A: Any, B: Any) -> Entries:
-    """A·Bᵀ is off by γ‖a‖‖b‖, and by what underflows."""
+    """Compute A·Bᵀ, which is off by γ‖a‖‖b‖, and by what underflows."""
     squares, left = squared_lengths(A)
     if B is None:
         return Entries(squares, left, left)
@@ -200,7 +200,7 @@ def _squared_distances(A: Any, B: Any, i: Any, j: Any, scale: float) -> FloatArr
 
 
 def raised(x: Any) -> Any:
-    """Above what x ≥ 0 stands for after a few operations; zero stays zero."""
+    """Return a number above what x ≥ 0 stands for after a few operations; zero stays zero."""
     return x * (1.0 + 64 * U)
 
 
@@ -215,7 +215,7 @@ class Length(NamedTuple):
 
     @property
     def most(self) -> float:
-        """‖θ‖², rounded up."""
+        """Compute ‖θ‖², rounded up."""
         return up(max(0.0, self.square) + self.off)
 
 
@@ -275,7 +275,7 @@ class Gram:
         return K, np.zeros(len(K)), np.zeros(len(columns))
 
     def times(self, W: FloatArray, wanted: Any) -> tuple[FloatArray, FloatArray]:
-        """KW, for the rows wanted and those of W that are not zero, and how far it may be off.
+        """Compute KW, for the rows wanted and the nonzero rows of W, and how far it may be off.
 
         A formula makes K symmetric: the rows of W that are not zero are then compared with each
         other once, and a block serves for itself and for its transpose.
@@ -346,7 +346,7 @@ def pieces_of(rows: Any, size: int) -> list[Any]:
 
 
 def chunked_times(K: FloatArray, w: FloatArray) -> FloatArray:
-    """K·w in sums of `CHUNK` products, which keeps γ small."""
+    """Compute K·w in sums of `CHUNK` products, which keeps γ small."""
     whole = K.shape[1] - K.shape[1] % CHUNK
     chunks = K[:, :whole].reshape(len(K), whole // CHUNK, CHUNK).swapaxes(0, 1)
     sums = np.matmul(chunks, w[:whole].reshape(whole // CHUNK, CHUNK, w.shape[1])).sum(axis=0)

@@ -47,12 +47,12 @@ Items = dict[str, Item]
 
 
 def more(a: Any, operations: Any = 8) -> FloatArray:
-    """No less than what a ≥ 0 stands for after so many rounded operations."""
+    """Return a number no less than what a ≥ 0 stands for after so many rounded operations."""
     return np.asarray(a * (1.0 + 1.01 * (np.asarray(operations) + 3) * U))
 
 
 def less(a: Any, operations: Any = 8) -> FloatArray:
-    """No more than what a ≥ 0 stands for after so many rounded operations."""
+    """Return a number no more than what a ≥ 0 stands for after so many rounded operations."""
     return np.asarray(a * (1.0 - 1.01 * (np.asarray(operations) + 3) * U))
 
 
@@ -115,7 +115,7 @@ def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Replayed, FloatArray, 
 
 
 def _walk(run: StagewiseRun, data: UnitColumns, visited: IntArray) -> Iterator[tuple[Any, ...]]:
-    """Some steps at a time: ‖β‖₁, how many are not zero, Xⱼ·r met, what `_look` sees, and β."""
+    """Walk some steps at a time: ‖β‖₁, nonzeros, Xⱼ·r met, what `_look` sees, and β."""
     used = np.unique(run.chosen)
     place, keeps = np.searchsorted(used, run.chosen), run.keeps()
     columns = data.columns(used) if not data.by_gram else np.zeros((0, len(used)))
@@ -158,7 +158,7 @@ def _look(data: UnitColumns, used: IntArray, betas: FloatArray, r: FloatArray) -
 
 
 def trail(start: FloatArray, moves: FloatArray, keeps: FloatArray, home: FloatArray) -> FloatArray:
-    """start, and what each step leaves of it: x ← home + keep·(x − home) + move."""
+    """Return start, and what each step leaves of it: x ← home + keep·(x − home) + move."""
     found = np.empty((len(start), len(keeps) + 1))
     found[:, 0] = start
     if np.all(keeps == 1.0):
@@ -185,7 +185,7 @@ def _complaint(
 
 
 def iterations_to_visit(m: int, data: UnitColumns, everything: bool) -> IntArray:
-    """All iterations if that is affordable or asked for; else some, dense at the beginning."""
+    """Choose all iterations if affordable or asked for; else some, dense at the beginning."""
     if everything or 2.0 * m * data.p * min(data.rows, data.p) <= EVERY_ITERATION:
         return np.arange(m + 1)
     spread = np.geomspace(1, m, SOME_ITERATIONS // 2)
@@ -210,7 +210,7 @@ class Setting:
 
     @property
     def ks(self) -> IntArray:
-        """All the iterations."""
+        """Return all the iterations."""
         return np.arange(len(self.eps) + 1)
 
     def excess(self) -> FloatArray:
@@ -222,7 +222,7 @@ class Setting:
         return found
 
     def steepest(self) -> FloatArray:
-        """‖Xᵀr‖_∞, at most: the columns have length one, so it is no more than ‖X(β − β_LS)‖."""
+        """Bound ‖Xᵀr‖_∞: the columns have length one, so it is no more than ‖X(β − β_LS)‖."""
         found = more(np.sqrt(self.excess()))
         found[self.trace.visited] = np.minimum(found[self.trace.visited], self.trace.largest)
         return found
@@ -254,7 +254,7 @@ class Setting:
 
 
 def ls_boost(s: Setting) -> Items:
-    """Theorem 2.1.2: linear convergence at the rate γ = 1 − ε(2 − ε)λ_pmin/(4p).
+    """Apply Theorem 2.1.2: linear convergence at the rate γ = 1 − ε(2 − ε)λ_pmin/(4p).
 
     The first four items follow from ‖y‖² − ‖rᵏ‖² ≥ F(1 − Πγ), where no L_n* stands.
     """
@@ -279,7 +279,7 @@ def ls_boost(s: Setting) -> Items:
 
 
 def forward_stagewise(s: Setting) -> Items:
-    """Theorem 2.2.1: some i ≤ k is near the least-squares solution, up to the size of the steps.
+    """Apply Theorem 2.2.1: some i ≤ k is near the least-squares solution, by the size of steps.
 
     With b = (‖Xβ_LS‖² + Σε²)/(2Σε) over ε₀ … ε_k, the subgradient method has ‖Xᵀrⁱ‖_∞ ≤ b.
     """
@@ -299,7 +299,7 @@ def forward_stagewise(s: Setting) -> Items:
 
 
 def regularized(s: Setting) -> Items:
-    """Theorem 2.2.3: some i ≤ k is near the solution of the Lasso on the ball of radius δ.
+    """Apply Theorem 2.2.3: some i ≤ k is near the solution of the Lasso on the ball of radius δ.
 
     What is bounded is ω_δ itself, which is more: see the proof.
     """
@@ -322,7 +322,7 @@ def omegas(trace: Replayed, delta: float) -> FloatArray:
 
 
 def best(s: Setting, sizes: FloatArray) -> IntArray:
-    """For each k the iteration i ≤ k, of those visited, with the least of `sizes`."""
+    """Find for each k the iteration i ≤ k, of those visited, with the least of `sizes`."""
     lowest = np.append(np.inf, np.minimum.accumulate(sizes)[:-1])
     place = np.maximum.accumulate(np.where(sizes < lowest, np.arange(len(sizes)), 0))
     visited = s.trace.visited
@@ -330,7 +330,7 @@ def best(s: Setting, sizes: FloatArray) -> IntArray:
 
 
 def _over(above: FloatArray, below: float) -> FloatArray:
-    """above/below, infinite where λ_pmin is not known and there is something to bound."""
+    """Divide above by below: infinite where λ_pmin is not known and there is something to bound."""
     return above / below if below > 0 else np.where(above > 0, np.inf, 0.0)
 
 
