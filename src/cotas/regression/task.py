@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, Descent, SquaredLossPoint
@@ -201,10 +202,13 @@ class Task:
 
     @cached_property
     def products(self) -> Stream | None:
-        """The products of the checker, if there are many more rows than columns.
+        """The products of the checker, if there are many more rows than columns, which are dense.
 
-        The moments are the same sums, and a model is proved from them without another pass.
+        The moments are the same sums, and a model is proved from them without another pass. Of
+        sparse rows a solver adds them up much sooner, and that pass costs little.
         """
+        if sparse.issparse(self.data.X):
+            return None
         return products_of(self.data, self.each, LARGEST_GRAM)
 
     @cached_property
