@@ -40,14 +40,15 @@ from cotas.certificates.core.sparse_rows import flipped, made_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.presentation import in_words
 from cotas.certificates.sweep import (
+    ROUNDED,
     Sketch,
     as_rows,
     as_sketches,
     project,
     read_span,
     sketch_sums,
+    targets_of,
 )
-from cotas.certificates.targets import ROUNDED, targets_of
 from cotas.certificates.verification import MOST_ENTRIES
 
 # Bytes of a block, which a cache should hold, and its rows, dense ones being added up so many at a
@@ -130,12 +131,12 @@ class Stream:
 
     @property
     def shift(self) -> FloatArray | None:
-        """What x was measured from; None for zero."""
+        """Return what x was measured from; None for zero."""
         centre = self.centre[: len(self.centre) - len(self.sketches)]
         return centre if centre.any() else None
 
     def products(self) -> tuple[FloatArray | None, FloatArray, list[FloatArray]]:
-        """What x and y were measured from, then Σsxxᵀ, Σsx, Σsxyᵀ, Σsy and Σsy²: for a solver."""
+        """Return the shifts of x and y, then Σsxxᵀ, Σsx, Σsxyᵀ, Σsy and Σsy²: for a solver."""
         G, d = self.gram, len(self.centre) - len(self.sketches)
         seconds = G.diagonal()[d + 1 :]
         sums = [G[:d, :d], G[:d, d], G[:d, d + 1 :], G[d, d + 1 :], seconds]
@@ -170,7 +171,7 @@ class Stream:
         return np.concatenate(parts)
 
     def certificates(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
-        """One for each target: about all the batches, whatever the weights of the points say."""
+        """Return a certificate for each target, about all the batches and their weights."""
         note = f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}"
         return [one.noted(note) for one in self.proved(points)]
 
@@ -252,7 +253,7 @@ class Stream:
         return in_certificate(point, *about, weights=point.weights)
 
     def constant_model(self, c: int, free_bias: bool) -> tuple[float, float]:
-        """As that of the targets in memory: the mean loss of the mean of y, and Σ sᵢyᵢ²/S."""
+        """Return the mean loss of the mean of y, and Σ sᵢyᵢ²/S, as for targets in memory."""
         size, d = sum(self.weight) / 2, len(self.centre) - len(self.sketches)
         mean, square = (self.gram[i, d + 1 + c] / size for i in (d, d + 1 + c))
         about_zero = float(square + self.centre[d + c] * (self.centre[d + c] + 2 * mean))
@@ -279,27 +280,23 @@ def _centre_of(X: Matrix, targets: FloatArray) -> FloatArray:
 def _squares(
     part: Matrix, others: FloatArray, centre: FloatArray, roots: FloatArray | None
 ) -> FloatArray:
-    """Σ saaᵀ of some rows, a being (x − centre, others); of sparse rows by what they store."""
+    """Compute Σ saaᵀ of some rows, a = (x − centre, others); of sparse rows by what they store."""
     d = part.shape[1]
-    stored = bool(sparse.issparse(part)) and not centre.any() and worth_storing(part)
-    if not stored:
-        part = part.toarray() if sparse.issparse(part) else part
-        part = part - centre if centre.any() else part
-    if roots is not None:
-        others = others * roots
-        if stored:
+    others = others if roots is None else others * roots
+    whole = np.empty((d + len(others),) * 2)
+    if sparse.issparse(part) and not centre.any() and worth_storing(part):
+        if roots is not None:
             data = part.data * np.repeat(roots, np.diff(part.indptr))
             part = made_of(type(part), (data, part.indices, part.indptr), part.shape)
-        else:
-            part = part * roots[:, None]
-    whole = np.empty((d + len(others),) * 2)
-    if stored:
         turned = flipped(part)
         whole[:d, :d], whole[d:, :d] = (turned @ part).toarray(), (turned @ others.T).T
         whole[d:, d:] = others @ others.T
     else:
-        whole[:d, :d] = _in_pieces(part.T, part)
-        whole[d:, :d] = [_in_pieces(row[None], part)[0] for row in others]
+        rows: FloatArray = part.toarray() if sparse.issparse(part) else part
+        rows = rows - centre if centre.any() else rows
+        rows = rows if roots is None else rows * roots[:, None]
+        whole[:d, :d] = _in_pieces(rows.T, rows)
+        whole[d:, :d] = [_in_pieces(row[None], rows)[0] for row in others]
         whole[d:, d:] = _in_pieces(others, others.T)
     whole[:d, d:] = whole[d:, :d].T
     return whole

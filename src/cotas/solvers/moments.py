@@ -203,13 +203,13 @@ def add_products(
 
 
 def _add_up_dense(
-    X: Matrix, side: FloatArray, w: Any, shift: FloatArray | None, part: slice, rough: bool
+    X: Any, side: FloatArray, w: Any, shift: FloatArray | None, part: slice, rough: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the same of dense rows, some at a time."""
     d = X.shape[1]
     gram, right = np.zeros((d, d), order="F"), np.zeros((d, side.shape[1]))
     for span in _spans(X, part):
-        rows = X[span] if rough else row_block(X, span)
+        rows = X[span] if rough else X[span].astype(np.float64, copy=False)
         if shift is not None:
             rows = rows - shift
         if rough:
