@@ -18,7 +18,6 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations
 from cotas.fitting.from_source import bound_to
 from cotas.regression.from_source import triangle_in_blocks
-from cotas.regression.products import moments_of
 from cotas.running import thread_count
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.moments import Moments
@@ -74,12 +73,12 @@ class FewRows:
 
 
 @dataclass(frozen=True)
-class FromProducts(FewRows):
-    """Those of rows in memory; models are proved from the products, or else from the rows."""
+class OfAllRows(FewRows):
+    """Those of rows in memory; models are proved from products, if there are, or the rows."""
 
     seen: Observations
     each: Each
-    products: Stream
+    products: Stream | None
     tol: float
 
     @property
@@ -89,6 +88,8 @@ class FromProducts(FewRows):
 
     def prove(self, points: Sequence[LassoPoint]) -> list[Certificate]:
         """Return the certificates of models."""
+        if self.products is None:
+            return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.each)
         found = lasso_from_products(self.products, points)
         blurred = [k for k, one in enumerate(found) if not self._enough(one)]
         rest = [points[k] for k in blurred]
@@ -122,16 +123,16 @@ def in_memory(
     n_jobs: int | None,
     tol: float,
     products: Stream | None,
-) -> Sequence[InMemory | FromProducts]:
-    """The data as each target sees them: as a few rows, where there are `products` of all."""
+    moments: Moments | None,
+) -> Sequence[InMemory | OfAllRows]:
+    """The data as each target sees them: as a few rows, where there are `moments` of all."""
     columns = list(enumerate(seen.columns))
-    if products is not None:
-        moments = moments_of(products)
+    if moments is not None:
         rows, targets = moments.few_rows(problem.free_bias)
         if np.isfinite(rows).all() and np.isfinite(targets).all():
             few, means = as_columns(rows, problem), means_of(moments, problem)
             about = [of_target(targets, t, c, means) for t, c in columns]
-            return [FromProducts(few, *one, seen, each, products, tol) for one in about]
+            return [OfAllRows(few, *one, seen, each, products, tol) for one in about]
     threads = 1 if each is map else thread_count(n_jobs)
     given = (seen.X, seen.shares(), problem.free_bias, problem.standardize, each, threads)
     whole = CentredColumns(*given)
@@ -175,7 +176,7 @@ def of_target(
     return y, column, None if means is None else (means[0], float(means[1][t]))
 
 
-LassoData = InMemory | FromProducts | InBlocks
+LassoData = InMemory | OfAllRows | InBlocks
 
 
 def penalty_scale(columns: CentredColumns, weights: FloatArray | None = None) -> FloatArray | None:

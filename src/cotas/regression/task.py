@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, Descent, SquaredLossPoint
@@ -202,13 +201,10 @@ class Task:
 
     @cached_property
     def products(self) -> Stream | None:
-        """The products of the checker, if there are many more rows than columns, which are dense.
+        """The products of the checker, if there are many more dense rows than columns.
 
-        The moments are the same sums, and a model is proved from them without another pass. Of
-        sparse rows a solver adds them up much sooner, and that pass costs little.
+        The moments are the same sums, and a model is proved from them without another pass.
         """
-        if sparse.issparse(self.data.X):
-            return None
         return products_of(self.data, self.each, LARGEST_GRAM)
 
     @cached_property
