@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyrk, ssyrk
-from scipy.linalg.lapack import dpstrf, dtrtrs
 
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.design import add, add_outer, as_design
@@ -78,28 +77,6 @@ class Moments:
     def deviation(self, free_bias: bool) -> FloatArray:
         """The scale of each column: its deviation, or its root mean square without a bias."""
         return np.sqrt(np.maximum(np.diag(self.hessian(free_bias)), 0.0))
-
-    def few_rows(self, free_bias: bool) -> tuple[FloatArray, FloatArray]:
-        """Rows, no more than columns and one, and targets that have the same products.
-
-        With a free bias those of deviations: X'ᵀX' = C, X'ᵀy' = c, y'ᵀy' = Σ s(y − ȳ)².
-        By a Cholesky factor with pivots, since columns may be collinear.
-        """
-        C, c = self.hessian(free_bias), self.slope(free_bias)
-        seconds = self.target_scatter + (0.0 if free_bias else self.target_mean**2)
-        length = np.sqrt(np.maximum(C.diagonal(), 0.0))
-        if free_bias:
-            length[self.constant()] = 0.0
-        inverse = np.divide(1.0, length, where=length > 0, out=np.zeros(len(length)))
-        factor, pivots, rank, _ = dpstrf(C * inverse * inverse[:, None], lower=0)
-        order = pivots - 1
-        upper = np.triu(factor)[:rank]
-        scaled = (inverse[:, None] * c)[order[:rank]]
-        X, Y = np.zeros((rank + 1, len(C))), np.zeros((rank + 1, c.shape[1]))
-        X[:rank, order] = upper
-        Y[:rank] = dtrtrs(upper[:, :rank], scaled, trans=1)[0] if rank else 0.0
-        Y[rank] = np.sqrt(np.maximum(seconds - np.square(Y[:rank]).sum(axis=0), 0.0))
-        return X * length, Y
 
     def constant(self) -> BoolArray:
         """Return the columns whose deviation is what rounding leaves of zero."""
