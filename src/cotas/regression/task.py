@@ -201,7 +201,7 @@ class Task:
 
     @cached_property
     def products(self) -> Stream | None:
-        """The products of the checker, if there are many more rows than columns.
+        """The products of the checker, if there are many more dense rows than columns.
 
         The moments are the same sums, and a model is proved from them without another pass.
         """
