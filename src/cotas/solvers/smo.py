@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
-from cotas.loops import loop
+from cotas.loops import loop_in_place
 from cotas.solvers.iterate import Iterate, KernelIterates
 from cotas.solvers.kernel_dual import GramRows, SignedDual
 from cotas.solvers.working_set import Watch, choose, solve_working_set
@@ -132,7 +132,7 @@ SETTLING = 1e-2
 BLOCK_ENTRIES = 1 << 18
 
 
-@loop
+@loop_in_place
 def add_rows(
     rows: AnyArray, which: IntArray, factors: FloatArray, start: int, out: FloatArray
 ) -> None:
@@ -143,7 +143,7 @@ def add_rows(
             out[k] += factor * row[start + k]
 
 
-@loop
+@loop_in_place
 def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -> None:
     """Columns from `start` of the rows at these places; NumPy would hold the global lock."""
     for r in range(len(places)):
@@ -368,11 +368,10 @@ class Decomposition:
         """Return the next working set, of active rows."""
         F, a, dual, last = self.F, self.a, self.dual, self.working_set
         if self.active is None:
-            return choose(F, a, dual.low, dual.high, dual.kink, size, last)
+            return choose(dual, a, F, size, last)
         some = self.active
         last = np.searchsorted(some, last[np.isin(last, some)])  # the order is that of their age
-        part = dual.part(some)
-        return some[choose(F[some], a[some], part.low, part.high, part.kink, size, last)]
+        return some[choose(dual.part(some), a[some], F[some], size, last)]
 
     def _set_aside(self) -> None:
         """Let the rows go that have been settled for two rounds, if they are many."""
