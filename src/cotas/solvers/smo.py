@@ -9,7 +9,6 @@ not matter to those that do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -182,9 +181,9 @@ def smo(
     Invariant: 0 ≤ αᵢ ≤ sᵢ; Σ αᵢyᵢ = 0 up to rounding. Cost: O(n) kernel values for each row that
     enters a working set and moves, less what the cache remembers.
     """
-    work: Decomposition | OneWorkingSet = OneWorkingSet(gram, dual, watch)
-    if len(gram) > WORKING_SET:
-        work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
+    if len(gram) <= WORKING_SET:
+        return ascend(OneWorkingSet(gram.whole(), dual, watch, start), tol)
+    work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
     if start is not None:
         work.begin_at(start)
     return ascend(work, tol)
@@ -250,20 +249,15 @@ class OneWorkingSet:
 
     complete = True
 
-    def __init__(self, gram: GramRows, dual: SignedDual, watch: Watch | None = None) -> None:
-        self.gram, self.dual, self.watch = gram, dual, watch
-        self.a, self.F = np.zeros(len(gram)), -dual.y
-        self.exact, self.begun = True, False
-
-    @cached_property
-    def K(self) -> FloatArray:
-        """The whole matrix."""
-        return np.asarray(self.gram.whole())
-
-    def begin_at(self, start: FloatArray) -> None:
-        """Start at this a, moved into the feasible set."""
-        self.a = self.dual.feasible(start)
-        self.recompute()
+    def __init__(
+        self, K: FloatArray, dual: SignedDual, watch: Watch | None = None,
+        start: FloatArray | None = None,
+    ) -> None:  # fmt: skip
+        self.K, self.dual, self.watch, self.begun, self.exact = K, dual, watch, False, True
+        self.a, self.F = np.zeros(len(K)), -dual.y
+        if start is not None:
+            self.a = dual.feasible(start)
+            self.recompute()
 
     def relative_gap(self, worth: float = 0.0) -> float:
         """(P − D)/P, by the F at hand: a round costs less than to look for the best bias."""
