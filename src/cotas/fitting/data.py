@@ -146,7 +146,7 @@ def rows_to_predict(
     layouts: Sequence[str] = ("csr", "csc"),
     finite: bool | str = True,
 ) -> Matrix:
-    """X as the fit would take it, with as many columns; the estimator is refused if not fitted."""
+    """Return X as the fit would take it, with as many columns; refuse who is not fitted."""
     known = vars(estimator)
     nameless = "_certificates" in known and "feature_names_in_" not in known
     if nameless and is_plain(X, finite=finite) and X.shape[1] == known.get("n_features_in_"):
@@ -251,7 +251,7 @@ def refuse_infinite(estimator: Any, X: Matrix, seen: Any) -> None:
 
 
 def distinct(y: AnyArray) -> AnyArray:
-    """The labels that occur, sorted; whole numbers close together are counted, not compared."""
+    """Return the labels that occur, sorted; whole numbers close together are counted."""
     if y.dtype.kind not in "biu" or len(y) == 0:
         return np.unique(y)
     low, high = y.min(), y.max()
@@ -336,7 +336,7 @@ class Observations(TrainingRows):
         return [None] if self.single else list(range(self.y.shape[1]))
 
     def uneven_shares(self) -> FloatArray | None:
-        """As `shares`; None stands for 1/n each."""
+        """Return the `shares`; None stands for 1/n each."""
         return None if self.weights is None else self.shares()
 
 
@@ -396,7 +396,7 @@ class Moved(NamedTuple):
         return cls(X) if shift is None else cls(X - shift, shift)
 
     def given(self, theta: FloatArray, theta0: Any) -> Any:
-        """θ₀ for the rows as they were given; θ is a vector, or has a column for each of θ₀."""
+        """Compute θ₀ for the rows as they were given; θ may have a column for each of θ₀."""
         return theta0 if self.shift is None else self._along(-theta, theta0)
 
     def seen(self, theta: FloatArray, theta0: Any) -> Any:

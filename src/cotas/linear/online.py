@@ -20,8 +20,9 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import bound_to, note_columns
-from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
-from cotas.fitting.validation import Patience, check_validation, hold_out
+from cotas.fitting.parameters import check_validation
+from cotas.fitting.pursuit import NOTHING_CHANGED, Patience, deadline, finished, follow_epochs
+from cotas.fitting.validation import hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
