@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
@@ -191,9 +192,11 @@ def as_stored(X: Any) -> Any:
     """
     if not sparse.issparse(X) or X.ndim != 2 or X.format not in ("csr", "csc", "bsr", "coo"):
         return X
+    made: Any = type(X)
+    given: Any = X
     if X.format == "coo":
-        return type(X)((X.data, X.coords), shape=X.shape)
-    found = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+        return made((given.data, given.coords), shape=X.shape)
+    found = made((given.data, given.indices, given.indptr), shape=X.shape)
     found.check_format()
     if found.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
         found.indices, found.indptr = (a.astype(np.int32) for a in (found.indices, found.indptr))
@@ -260,6 +263,18 @@ class Arrays(Source):
         span = slice(start, min(start + self.block_rows, self.n_rows))
         weights = None if self.weights is None else self.weights[span]
         return Block(start, self.X[span], self.y[span], weights)
+
+
+class Shaped(Protocol):
+    """A table of another library: a data frame, or a collection of Dask's."""
+
+    @property
+    def shape(self) -> Any:
+        """How many rows and columns."""
+
+
+# What users hand over as X; an estimator reads it before anything else.
+MatrixLike: TypeAlias = Matrix | ArrayLike | Shaped | Source
 
 
 # Collections of other libraries, by the module that makes a source of them.

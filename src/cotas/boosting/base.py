@@ -24,7 +24,7 @@ from cotas.certificates.verification import same
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_source, rows_to_predict
 from cotas.fitting.deciding import DecidingInBlocks
-from cotas.source import Source, comes_in_blocks
+from cotas.source import MatrixLike, Source, comes_in_blocks
 
 A_PREFIX = (
     "This model is a prefix of the one that was certified; `cotas.certify(model, X, y)` "
@@ -99,10 +99,10 @@ class Boosted(Certified, BaseEstimator):
         """Compute F of each ensemble, one column each."""
         return np.stack([e.values(X) for e in self.ensembles_], axis=1)
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         return self._totals(self._read(X))
 
-    def _read(self, X: Matrix) -> Matrix:
+    def _read(self, X: MatrixLike) -> Matrix:
         check_is_fitted(self, "ensembles_")
         refuse_source(self, X)
         missing = takes_missing_values(resolve(self.weak_learner))
@@ -128,7 +128,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
 
     # ---- prediction --------------------------------------------------------------------------
 
-    def decision_function(self, X: Matrix) -> FloatArray:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """F(x) for each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
 
         Parameters
@@ -139,7 +139,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
             return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
         return self._decided(self._machine_scores(X))
 
-    def predict_proba(self, X: Matrix) -> FloatArray:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probability of each class by the logistic model (1.1) of Rugeles Ospina.
 
         With two classes p = 1/(1 + exp(−2F)); with more, one against the rest, these are divided
@@ -153,7 +153,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
             return self._of_source(X, "predict_proba")  # type: ignore[no-any-return]
         return self._probabilities(self.decision_function(X))
 
-    def staged_decision_function(self, X: Matrix) -> Iterator[FloatArray]:
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Compute F(x) after each round.
 
         Parameters
@@ -169,7 +169,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
                 values[:, c] = next(stage, values[:, c])
             yield self._decided(values.copy())
 
-    def staged_predict(self, X: Matrix) -> Iterator[AnyArray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[AnyArray]:
         """Yield the class of each row after each round.
 
         Parameters
@@ -179,7 +179,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
         for values in self.staged_decision_function(X):
             yield self._chosen(values)
 
-    def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
+    def staged_predict_proba(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Yield the probability of each class after each round.
 
         Parameters
@@ -189,7 +189,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
         for values in self.staged_decision_function(X):
             yield self._probabilities(values)
 
-    def staged_score(self, X: Matrix, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(self, X: MatrixLike, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield the accuracy after each round.
 
         Parameters

@@ -29,7 +29,7 @@ from cotas.solvers.trees import (
     tree_without_tests,
 )
 from cotas.solvers.weak_learners import LinearScore
-from cotas.source import as_stored
+from cotas.source import MatrixLike, as_stored
 
 
 @dataclass
@@ -128,7 +128,7 @@ class WeakFunction:
     ensemble: Ensemble
     round: int
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: MatrixLike) -> FloatArray:
         """Compute fₘ of each row.
 
         Parameters
@@ -146,7 +146,7 @@ class ClassFunction:
     round: int
     classes: AnyArray
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: MatrixLike) -> AnyArray:
         """Return the class named for each row.
 
         Parameters
@@ -159,12 +159,13 @@ class ClassFunction:
 
 
 def _as_rows(X: Any) -> Matrix:
-    return check_array(
+    rows: Matrix = check_array(
         as_stored(X),
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         ensure_all_finite="allow-nan",
     )
+    return rows
 
 
 def collect(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.boosting.base import Boosted
 from cotas.boosting.ensemble import Ensemble, collect
 from cotas.boosting.from_source import (
@@ -48,7 +48,7 @@ from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.logistic_weights import ClassWeights, LogisticWeights
 from cotas.solvers.samme import ClassVotes
-from cotas.source import Source, source_of
+from cotas.source import MatrixLike, Source, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -175,7 +175,7 @@ class Booster(Boosted):
 
     # ---- scikit-learn ------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters
@@ -260,7 +260,7 @@ class Booster(Boosted):
         check_positive(self.learning_rate, "learning_rate")
 
     def _examples(
-        self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
+        self, X: MatrixLike, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
     ) -> tuple[Any, IntArray | None]:
         """Return the training data, and the rows that early stopping sets aside."""
         examples = read_examples(

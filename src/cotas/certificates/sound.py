@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, Matrix, Sparse
 from cotas.certificates.numbers import WHOLE, refuse_inexact, refuse_masked
 from cotas.source import Block, as_stored, rows_of
 
@@ -73,13 +73,13 @@ class Sound:
         if sparse.issparse(X):
             X = as_stored(X)
             refuse_inexact(X, f"X, in {where},")
-            rows = X.tocsr()
+            rows: Sparse = X.tocsr()
             return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
         return _numbers(X, "X", where)
 
 
 def _numbers(values: Any, name: str, where: str) -> FloatArray:
-    """Numbers in double precision, none of which is rounded; single precision is left alone."""
+    """Return numbers in double precision, none of them rounded; float32 is left alone."""
     refuse_inexact(values, f"{name}, in {where},")
     found = np.asarray(values)
     if found.dtype in (np.float32, np.float64) and (name == "X" or found.dtype == np.float64):

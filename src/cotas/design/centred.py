@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray, Matrix, Sparse
 from cotas.design.blocks import row_block, row_spans, times, times_transposed
 
 # Columns whose Gram matrix is formed in one go.
@@ -40,8 +40,7 @@ class CentredColumns:
         threads: int = 1,
     ) -> None:
         self.each, self.threads = each, threads
-        self.sparse = sparse.issparse(X)
-        if self.sparse:
+        if sparse.issparse(X):
             X = sparse.csc_matrix(X, dtype=np.float64)
             X.sum_duplicates()
         self.X, self.weights, self.centre = X, weights, centre
@@ -60,7 +59,8 @@ class CentredColumns:
 
     def _is_constant(self, j: int) -> bool:
         """Tell whether all entries of the rows with a weight are equal."""
-        column = self.X[:, [j]].toarray()[:, 0] if self.sparse else self.X[:, j]
+        column = self.X[:, [j]]
+        column = (column.toarray() if sparse.issparse(column) else column)[:, 0]
         used = column[self.weights > 0]
         return bool((used == used[0]).all())
 
@@ -80,19 +80,19 @@ class CentredColumns:
 
     def lengths(self) -> FloatArray:
         """Compute √Σ sᵢ x̃ᵢⱼ² of each column."""
-        if self.sparse:
-            total = self._sparse_squares()
+        if sparse.issparse(self.X):
+            total = self._sparse_squares(self.X)
         else:
             total = np.zeros(self.p)
             for span in row_spans(self.X):
                 total += self.weights[span] @ (row_block(self.X, span) - self.mean) ** 2
         return np.asarray(np.sqrt(np.maximum(total, 0.0)) / self.scale)
 
-    def _sparse_squares(self) -> FloatArray:
+    def _sparse_squares(self, X: Sparse) -> FloatArray:
         """Σ sᵢ(xᵢⱼ − mⱼ)² over the stored entries, plus mⱼ² for the weight of the others."""
-        column = np.repeat(np.arange(self.p), np.diff(self.X.indptr))
-        weights = self.weights[self.X.indices]
-        deviation = weights * (self.X.data - self.mean[column]) ** 2
+        column = np.repeat(np.arange(self.p), np.diff(X.indptr))
+        weights = self.weights[X.indices]
+        deviation = weights * (X.data - self.mean[column]) ** 2
         stored = np.bincount(column, weights, self.p)
         total = np.bincount(column, deviation, self.p)
         return np.asarray(total + np.maximum(1.0 - stored, 0.0) * self.mean**2)
@@ -119,14 +119,16 @@ class CentredColumns:
 
     def gram(self, some: IntArray, others: IntArray) -> FloatArray:
         """Compute Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
-        found = self._sparse_gram(some, others) if self.sparse else self._dense_gram(some, others)
+        X = self.X
+        spans = (some, others)
+        found = self._sparse_gram(X, *spans) if sparse.issparse(X) else self._dense_gram(*spans)
         if self.standardize:
             found /= np.multiply.outer(self.scale[some], self.scale[others])
         return found
 
     def gram_with_all(self, some: IntArray) -> FloatArray:
         """Compute Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and every k."""
-        if self.sparse:
+        if sparse.issparse(self.X):
             return self.gram(some, np.arange(self.p))
         chosen = np.asarray(self.X[:, some], dtype=np.float64) - self.mean[some]
         chosen *= self.weights[:, None] / self.scale[some]
@@ -138,12 +140,12 @@ class CentredColumns:
         found /= self.scale
         return found
 
-    def _sparse_gram(self, some: IntArray, others: IntArray) -> FloatArray:
-        right = self.X[:, others]
+    def _sparse_gram(self, X: Sparse, some: IntArray, others: IntArray) -> FloatArray:
+        right = X[:, others]
         found = np.empty((len(some), len(others)))
         for start in range(0, len(some), WIDEST_BLOCK):
             part = some[start : start + WIDEST_BLOCK]
-            left = self.X[:, part].multiply(self.weights[:, None]).tocsc()
+            left = X[:, part].multiply(self.weights[:, None]).tocsc()
             found[start : start + len(part)] = (left.T @ right).toarray()
         return found - np.multiply.outer(self.mean[some], self.mean[others])
 

@@ -105,6 +105,6 @@ def _digest(values: Any) -> str:
 
 def _parts(values: Any) -> list[Any]:
     if sparse.issparse(values):
-        compressed = values if values.format in ("csr", "csc") else values.tocsr()
+        compressed: Any = values if values.format in ("csr", "csc") else values.tocsr()
         return [compressed.data, compressed.indices, compressed.indptr]
     return [np.atleast_1d(values)]

@@ -30,7 +30,7 @@ from cotas.files.models import save
 from cotas.files.state import digest
 from cotas.fitting.from_source import nameless, of_source
 from cotas.fitting.parameters import check_parameters
-from cotas.source import Source
+from cotas.source import MatrixLike, Source
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import in_one, say, spoken
 
@@ -120,7 +120,7 @@ class Certified:
         """One for each class or target, about the parameters as they are now, not as they were."""
         raise NotImplementedError
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         """Return what the model computes of each row, one column for each certificate or class."""
         raise NotImplementedError
 
@@ -323,7 +323,7 @@ class Certified:
         save(self, path, data=data, preparation=preparation, witness=witness)
 
 
-def _checked_again(certificate: Certificate, X: Matrix, y: AnyArray) -> Certificate:
+def _checked_again(certificate: Certificate, X: Any, y: AnyArray) -> Certificate:
     """Return what the witness proves now; one that was tampered with proves nothing."""
     if certificate.witness is None:
         return certificate

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -16,9 +16,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates.core.rounding import dot
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
-from cotas.source import NotInBlocksError, as_stored, comes_in_blocks
+from cotas.solvers.moments import rough_centre
+from cotas.source import MatrixLike, NotInBlocksError, as_stored, comes_in_blocks
 
 DOUBLE_OR_SINGLE = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -87,7 +89,7 @@ class Examples(TrainingRows):
         return np.arange(1 if k == 2 else 0, k, dtype=_type_of_codes(k))
 
 
-def refuse_source(caller: Any, X: Any) -> None:
+def refuse_source(caller: Any, X: MatrixLike) -> None:
     """Raise where an estimator or a function needs arrays, and was given a source of row blocks.
 
     Parameters
@@ -103,7 +105,9 @@ def refuse_source(caller: Any, X: Any) -> None:
         )
 
 
-def is_plain(X: Any, *, finite: bool | str = True, layout: Literal["C"] | None = None) -> bool:
+def is_plain(
+    X: Any, *, finite: bool | str = True, layout: Literal["C"] | None = None
+) -> TypeGuard[FloatArray]:
     """Tell whether X is an array that scikit-learn's validation would hand back as it is.
 
     That takes a quarter of a millisecond to find out, which is most of the time of a small fit.
@@ -122,7 +126,7 @@ def _all_finite(a: AnyArray) -> bool:
         return math.isfinite(np.add.reduce(a, axis=None))
 
 
-def _is_plain_target(y: Any, n: int, kinds: str) -> bool:
+def _is_plain_target(y: Any, n: int, kinds: str) -> TypeGuard[AnyArray]:
     """Tell whether y is a vector of so many labels, or finite numbers, of one of these kinds."""
     if type(y) is not np.ndarray or y.shape != (n,) or y.dtype.kind not in kinds:
         return False
@@ -136,7 +140,11 @@ def _note_plain(estimator: Any, X: AnyArray) -> None:
 
 
 def rows_to_predict(
-    estimator: Any, X: Any, *, layouts: Sequence[str] = ("csr", "csc"), finite: bool | str = True
+    estimator: Any,
+    X: MatrixLike,
+    *,
+    layouts: Sequence[str] = ("csr", "csc"),
+    finite: bool | str = True,
 ) -> Matrix:
     """X as the fit would take it, with as many columns; the estimator is refused if not fitted."""
     known = vars(estimator)
@@ -145,7 +153,7 @@ def rows_to_predict(
         return X
     check_is_fitted(estimator)
     refuse_source(estimator, X)
-    rows = validate_data(
+    rows: Matrix = validate_data(
         estimator,
         as_stored(X),
         accept_sparse=layouts,
@@ -164,12 +172,13 @@ def _in_order(X: Any) -> Any:
     """
     if not sparse.issparse(X) or X.format not in ("csr", "csc"):
         return X
+    rows: Any = X
     # Most are in order and have no entry twice: one look then answers who asks for either.
-    return X if X.has_canonical_format or X.has_sorted_indices else X.sorted_indices()
+    return X if rows.has_canonical_format or rows.has_sorted_indices else rows.sorted_indices()
 
 
 def _validated(
-    estimator: Any, X: Matrix, y: Any, refuse_y: Callable[[Any, str], None], reset: bool,
+    estimator: Any, X: MatrixLike, y: Any, refuse_y: Callable[[Any, str], None], reset: bool,
     finite: bool | str, **more: Any,
 ) -> tuple[Matrix, Any]:  # fmt: skip
     """Return what scikit-learn makes of X and y, after what would be lost on the way is refused."""
@@ -192,7 +201,7 @@ def _validated(
 
 def read_examples(
     estimator: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sample_weight: Any,
     class_weight: Any,
@@ -276,7 +285,7 @@ def encode(y: AnyArray, classes: AnyArray) -> IntArray:
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 
-def checked_weights(sample_weight: Any, X: Any) -> FloatArray:
+def checked_weights(sample_weight: Any, X: MatrixLike) -> FloatArray:
     """Return a weight for each row, none below zero, the largest neither tiny nor huge."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     refuse_extreme_weights(float(weights.max()))
@@ -292,7 +301,9 @@ def refuse_extreme_weights(largest: float, name: str = "sample_weight") -> None:
         )
 
 
-def _weights(X: Matrix, y: AnyArray, sample_weight: Any, class_weight: Any) -> FloatArray | None:
+def _weights(
+    X: MatrixLike, y: AnyArray, sample_weight: Any, class_weight: Any
+) -> FloatArray | None:
     if sample_weight is None and class_weight is None:
         return None
     weights = checked_weights(sample_weight, X)
@@ -331,7 +342,7 @@ class Observations(TrainingRows):
 
 def read_observations(
     estimator: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sample_weight: Any = None,
     *,
@@ -358,3 +369,43 @@ def read_observations(
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for all rows: at least one must count.")
     return Observations(X, y, weights)
+
+
+# ---- data far from zero --------------------------------------------------------------------------
+
+
+class Moved(NamedTuple):
+    """X less a shift m of its columns, for solvers; None where no column lies far from zero.
+
+    Beside a free bias a solver may see each column less a number near it.
+    θ·(x − m) + θ₀ is the model θ·x + (θ₀ − θ·m) of the rows as they were given. Squares of the
+    digits that m takes away would leave none for the rest.
+    """
+
+    X: Matrix
+    shift: FloatArray | None = None
+
+    @classmethod
+    def near_zero(cls, X: Matrix, free_bias: bool) -> Moved:
+        """Return a dense X with all columns near zero, which is a copy where one was not.
+
+        A constant column is a multiple of the ones that the bias stands for, and the solver has to
+        live with those: it is far where such ones would be.
+        """
+        shift = rough_centre(X, unit=1.0) if free_bias and not sparse.issparse(X) else None
+        return cls(X) if shift is None else cls(X - shift, shift)
+
+    def given(self, theta: FloatArray, theta0: Any) -> Any:
+        """θ₀ for the rows as they were given; θ is a vector, or has a column for each of θ₀."""
+        return theta0 if self.shift is None else self._along(-theta, theta0)
+
+    def seen(self, theta: FloatArray, theta0: Any) -> Any:
+        """Compute θ₀ for the rows that the solver sees."""
+        return theta0 if self.shift is None else self._along(theta, theta0)
+
+    def _along(self, theta: FloatArray, theta0: Any) -> Any:
+        """Compute θ₀ + θ·m, rounded once: at these sizes each rounding shows in the objective."""
+        assert self.shift is not None
+        if theta.ndim == 1:
+            return dot(self.shift, theta, [float(theta0)])[0]
+        return np.array([self._along(t, b) for t, b in zip(theta.T, theta0, strict=True)])

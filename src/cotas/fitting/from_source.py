@@ -213,7 +213,7 @@ def shift_of(source: Source) -> FloatArray | None:
 def _far_centres(block: Block) -> FloatArray | None:
     if sparse.issparse(block.X):
         return None
-    X = double(block.X)
+    X = np.asarray(block.X, dtype=np.float64)
     with np.errstate(all="ignore"):
         centre, spread = X.mean(axis=0), X.std(axis=0)
         far = np.isfinite(centre) & (np.abs(centre) > FAR * spread) & (spread > 0)
@@ -243,15 +243,16 @@ def draw_sample(source: Source, fewest: int, each: Each = map) -> Block | None:
         return None
     parts = source.map_reduce(Draw(size / source.n_rows), each)
     weights = None if parts[0].weights is None else np.concatenate([p.weights for p in parts])
-    X, y = [p.X for p in parts], np.concatenate([p.y for p in parts])
-    whole = sparse.vstack(X, format="csr") if is_sparse(parts[0]) else np.vstack(X)
+    y = np.concatenate([p.y for p in parts])
+    X: list[Any] = [p.X for p in parts]
+    whole = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.vstack(X)
     return Block(0, double(whole), y, weights)
 
 
 def _entries_of_a_row(block: Block) -> float:
     """Tell how many numbers a row takes, on average."""
     n, d = block.X.shape
-    return 1.5 * block.X.nnz / n if is_sparse(block) else float(d)
+    return 1.5 * block.X.nnz / n if sparse.issparse(block.X) else float(d)
 
 
 # ---- what a fitted model makes of a source -----------------------------------------------------

@@ -17,6 +17,7 @@ from cotas.certificates.consequences.path import (
 from cotas.certificates.verification import LABELLED, SAME, UNCHECKED, read_labels, read_rows
 from cotas.fitting.data import encode
 from cotas.fitting.parameters import check_count
+from cotas.source import MatrixLike
 from cotas.words import say
 
 
@@ -195,7 +196,7 @@ class Path:
         again = self._bound(X, y, X_val, y_val, claimed, 0.0)
         return bool((known.lower <= again.lower).all())
 
-    def bound(self, X: Matrix, y: Any, X_val: Matrix, y_val: Any) -> ValidationBound:
+    def bound(self, X: MatrixLike, y: Any, X_val: MatrixLike, y_val: Any) -> ValidationBound:
         """What the certificates of support vector machines prove between the λ, recomputed."""
         assert self.validation_errors is not None
         # A bound above what the grid has reached would not help anybody.
@@ -203,13 +204,14 @@ class Path:
         return self._bound(X, y, X_val, y_val, wrong)
 
     def _bound(
-        self, X: Matrix, y: Any, X_val: Matrix, y_val: Any, enough: Any, room: float = SAME
+        self, X: MatrixLike, y: Any, X_val: MatrixLike, y_val: Any, enough: Any, room: float = SAME
     ) -> ValidationBound:
         assert self.classes is not None
         y, y_val = np.asarray(y).ravel(), np.asarray(y_val).ravel()
-        data = (X, y, X_val, y_val, self.classes)
+        data: tuple[Any, AnyArray, Any, AnyArray] = (X, y, X_val, y_val)
         singles = [list(certificate.singles) for certificate in self.certificates]
-        return bound_validation_error(singles, *data, self.pieces, enough, room)
+        last = (self.classes, self.pieces, enough, room)
+        return bound_validation_error(singles, *data, *last)
 
     # ---- in words --------------------------------------------------------------------------------
 

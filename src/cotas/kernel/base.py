@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
@@ -24,8 +25,8 @@ from cotas.kernel.blocks import Blocks, blocks_of
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.functions import Linear
 from cotas.kernel.interface import Kernel
-from cotas.kernel.products import is_dense
 from cotas.running import blocks_in_threads, one_thread_in_blas
+from cotas.source import MatrixLike
 
 BLOCK = 512  # rows and support vectors compared at a time: 2 MB in double precision
 LARGEST_COPY = 1 << 26  # bytes for a dense copy of the support vectors
@@ -104,10 +105,10 @@ class KernelExpansion(Certified, BaseEstimator):
         if isinstance(vectors := self.__dict__.get("support_vectors_"), np.ndarray):
             vectors.flags.writeable = False
 
-    def _rows(self, X: Matrix) -> Matrix:
+    def _rows(self, X: MatrixLike) -> Matrix:
         """Compute X as it can be compared with the support vectors."""
-        X = rows_to_predict(self, X)
-        return X.tocsr() if hasattr(X, "tocsr") else X
+        rows = rows_to_predict(self, X)
+        return rows.tocsr() if sparse.issparse(rows) else rows
 
     def _scores(self, X: Matrix) -> FloatArray:
         """Compute Σ βᵢ k(xᵢ, x) + θ₀, one column for each machine."""
@@ -135,10 +136,12 @@ class KernelExpansion(Certified, BaseEstimator):
         It serves as long as every number is what it was: a lock can be taken off and put back.
         """
         kernel, known, blocks = _READY.get(self, (None, None, None))
-        if kernel is self.kernel_ and is_dense(vectors) and np.array_equal(known, vectors):
+        made = partial(blocks_of, self.kernel_, vectors, np.float64, LARGEST_COPY)
+        if sparse.issparse(vectors):
+            return made()
+        if kernel is self.kernel_ and np.array_equal(known, vectors):
             return cast(Blocks, blocks)
-        blocks = blocks_of(self.kernel_, vectors, np.float64, LARGEST_COPY)
-        small = is_dense(vectors) and vectors.nbytes <= BLOCK * BLOCK * 8
+        blocks, small = made(), vectors.nbytes <= BLOCK * BLOCK * 8
         if small and not vectors.flags.writeable and self.kernel_.known_mercer:
             _READY[self] = self.kernel_, vectors.copy(), blocks
         return blocks
@@ -158,7 +161,7 @@ class KernelExpansion(Certified, BaseEstimator):
             warnings.warn(said, RuntimeWarning, stacklevel=outside())
             return None
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         return self._scores(self._rows(X))
 
     def _foreign_rows(self, X: Matrix) -> bool:
@@ -211,7 +214,7 @@ class KernelClassifier(Deciding, KernelExpansion):
     n_support_: IntArray
     _regions: list[KernelRegion | None]  # of the optimum, as far as the certificates know it
 
-    def decision_function(self, X: Matrix) -> FloatArray:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """Σ βᵢ k(xᵢ, x) + θ₀ for each row: (n_samples,), or (n_samples, n_classes) for several.
 
         The kernel is computed in blocks of 512 × 512, one for each core at a time.
@@ -222,7 +225,7 @@ class KernelClassifier(Deciding, KernelExpansion):
         """
         return self._decided(self._machine_scores(X))
 
-    def predict(self, X: Matrix) -> AnyArray:
+    def predict(self, X: MatrixLike) -> AnyArray:
         """The class of each row; a row exactly on the boundary belongs to the first class (−1).
 
         Parameters
@@ -231,7 +234,7 @@ class KernelClassifier(Deciding, KernelExpansion):
         """
         return self._chosen(self.decision_function(X))
 
-    def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
+    def certified_predict(self, X: MatrixLike) -> tuple[AnyArray, BoolArray]:
         """Return the class of each row, and whether the exact optimum provably gives the same one.
 
         A duality gap bounds ‖θ − θ*‖ and encloses θ₀*, hence every score of the optimum:
@@ -258,7 +261,7 @@ class KernelClassifier(Deciding, KernelExpansion):
         """From the scores of the machines to those of the classes: here they are the same."""
         return low, high
 
-    def _optimal_scores(self, X: Matrix) -> tuple[FloatArray, FloatArray] | None:
+    def _optimal_scores(self, X: MatrixLike) -> tuple[FloatArray, FloatArray] | None:
         """Between which the scores of an optimum lie, one column for each machine, if known."""
         current, known = self._current_certificates(), getattr(self, "_regions", [])
         regions = [region for region in known if region is not None]
@@ -294,6 +297,6 @@ def same_entries(A: Matrix, B: Matrix) -> bool:
     """Tell whether two matrices are equal, dense or sparse."""
     if A.shape != B.shape:
         return False
-    if is_dense(A) and is_dense(B):
+    if not sparse.issparse(A) and not sparse.issparse(B):
         return np.array_equal(A, B)
     return not np.any((sparse.csr_matrix(A) - sparse.csr_matrix(B)).data)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.certificates.kernel import examine
@@ -14,7 +15,7 @@ from cotas.design.blocks import row_spans
 from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
-from cotas.kernel.products import is_dense, row_squares
+from cotas.kernel.products import row_squares
 
 NAMED: dict[str, Kernel] = {
     "cosine": Cosine(),
@@ -90,11 +91,11 @@ def scaled_rbf(X: Matrix, weights: FloatArray | None = None) -> RBF:
     mean = mean_of(lambda rows: rows.sum(axis=1, dtype=np.float64))
 
     def squares(rows: Matrix) -> FloatArray:
-        if is_dense(rows):
+        if not sparse.issparse(rows):
             return row_squares(rows - mean)
-        rows = rows.tocsr().astype(np.float64)  # entries that are not stored differ by the mean
-        rows.data = rows.data - mean
-        return np.asarray(row_squares(rows) + (d - np.diff(rows.indptr)) * mean**2)
+        moved = rows.tocsr().astype(np.float64)  # entries that are not stored differ by the mean
+        moved.data = moved.data - mean
+        return np.asarray(row_squares(moved) + (d - np.diff(moved.indptr)) * mean**2)
 
     variance = mean_of(squares)
     width = unit * math.sqrt(max(0.0, variance) * d)

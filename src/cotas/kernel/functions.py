@@ -19,6 +19,7 @@ from cotas.kernel.interface import (
     number,
 )
 from cotas.kernel.products import as_rows, dense_rows, norms, products, squared_norms
+from cotas.source import MatrixLike
 
 SAMPLE = 256  # about so many rows of a given matrix are tested for symmetry
 
@@ -162,11 +163,11 @@ class Precomputed(Kernel):
         """Compute ("precomputed",)"""
         return ("precomputed",)
 
-    def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
+    def prepare(self, X: MatrixLike, indices: IntArray | None = None) -> Prepared:
         """Return the rows of the given matrix."""
         return GivenRows(self, as_rows(X), indices)
 
-    def _whole(self, X: Matrix) -> FloatArray:
+    def _whole(self, X: MatrixLike) -> FloatArray:
         X = as_rows(X)
         refuse_not_square(X)
         return np.asarray(dense_rows(X, np.float64))
@@ -207,7 +208,7 @@ class GivenRows(Prepared):
         """Return the rows of the Gram matrix with these numbers."""
         return self.against(self.X[self.indices[indices]], dtype)
 
-    def against(self, A: Matrix, dtype: Any = np.float64) -> AnyArray:
+    def against(self, A: MatrixLike, dtype: Any = np.float64) -> AnyArray:
         """Return the columns of A that belong to these examples."""
         A = as_rows(A, "A")
         if A.shape[1] != self.X.shape[0]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
@@ -16,7 +17,6 @@ from cotas.kernel.interface import Kernel, KernelValueError, Side, check_above_z
 from cotas.kernel.products import (
     as_rows,
     dense_rows,
-    is_dense,
     products,
     row_squares,
     squared_distances_of_pairs,
@@ -115,7 +115,7 @@ class RBF(Kernel):
         unscaled = 1e-140 < scale < 1e140
         if unscaled and largest <= SAFE_EXPONENT:
             return None
-        return Whitened(_mean(X) if is_dense(X) else None, scale)
+        return Whitened(_mean(X) if not sparse.issparse(X) else None, scale)
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
         frame = self._frame(X) if like is None else like.frame
@@ -278,7 +278,7 @@ def _repair(
 
 def _fusible(left: Side, right: Side, gamma: float) -> bool:
     """Tell whether the norms can take part in the product of matrices, and are worth it."""
-    dense = is_dense(left.rows) and is_dense(right.rows)
+    dense = not sparse.issparse(left.rows) and not sparse.issparse(right.rows)
     largest = left.notes[0].max(initial=0.0) + right.notes[0].max(initial=0.0)
     return dense and left.rows.shape[1] <= FEW_COLUMNS and bool(gamma * largest <= SAFE_EXPONENT)
 

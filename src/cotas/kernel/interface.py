@@ -14,6 +14,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.kernel.products import as_rows, filled
+from cotas.source import MatrixLike
 
 if TYPE_CHECKING:
     from cotas.kernel.algebra import (
@@ -99,7 +100,7 @@ class Kernel(ABC):
     def _diagonal(self, side: Side) -> FloatArray:
         """Compute k(x, x) of each row."""
 
-    def __call__(self, A: Matrix, B: Matrix | None = None) -> FloatArray:
+    def __call__(self, A: MatrixLike, B: MatrixLike | None = None) -> FloatArray:
         """The matrix of k(a, b) for each row a of A and each row b of B (of A if B is None)."""
         prepared = self.prepare(A if B is None else B)
         return prepared.rows(np.arange(len(prepared))) if B is None else prepared.against(A)
@@ -108,7 +109,7 @@ class Kernel(ABC):
         """Compute k(a, a) of each row of A."""
         return self.prepare(A).diagonal
 
-    def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
+    def prepare(self, X: MatrixLike, indices: IntArray | None = None) -> Prepared:
         """Keep what depends on the rows of X alone (of X[indices], if given), such as norms.
 
         X itself is not copied; rows that are not very sparse are made dense.
@@ -116,7 +117,7 @@ class Kernel(ABC):
         X = as_rows(X)
         return Prepared(self, X if indices is None else filled(X[indices]))
 
-    def _whole(self, X: Matrix) -> FloatArray:
+    def _whole(self, X: MatrixLike) -> FloatArray:
         """Return the Gram matrix as it is, valid or not."""
         prepared = Prepared(self, as_rows(X))
         return np.asarray(prepared.rows(np.arange(len(prepared))))
@@ -203,7 +204,7 @@ class Prepared:
         out[np.arange(len(indices)), indices] = self.diagonal[indices]
         return out
 
-    def against(self, A: Matrix, dtype: Any = np.float64) -> AnyArray:
+    def against(self, A: MatrixLike, dtype: Any = np.float64) -> AnyArray:
         """Compute k(a, x) for each row a of A and each row x of X, as an array (len(A), n)."""
         A = as_rows(A, "A")
         if A.shape[1] != self.X.shape[1]:

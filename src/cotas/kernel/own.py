@@ -13,6 +13,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.kernel.functions import refuse_asymmetric
 from cotas.kernel.interface import Kernel, Prepared, Side
 from cotas.kernel.products import as_rows, dense_rows, products, squared_norms
+from cotas.source import MatrixLike
 
 SAMPLE = 32  # the rows on which a function is tested for symmetry
 
@@ -106,7 +107,7 @@ class Custom(Kernel):
         """Compute ("custom", function of two blocks of rows)"""
         return ("custom", lambda A, B: self._block(Side(A), Side(B), np.float64))
 
-    def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
+    def prepare(self, X: MatrixLike, indices: IntArray | None = None) -> Prepared:
         """As for every kernel; a sample of rows is tested for symmetry."""
         prepared = super().prepare(X, indices)
         n = len(prepared)

@@ -38,6 +38,7 @@ from cotas.kernel.training import (
 )
 from cotas.running import Monitor
 from cotas.solvers.working_set import Move
+from cotas.source import MatrixLike
 
 # Rows whose scores are computed before they are turned into the answer.
 ROWS_AT_A_TIME = 1 << 14
@@ -170,7 +171,7 @@ class KernelSVM(KernelClassifier):
     progress: bool | None = None
     callbacks: Any = None
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
@@ -184,7 +185,7 @@ class KernelSVM(KernelClassifier):
         return self._fit(X, y, sample_weight)
 
     def _fit(
-        self, X: Matrix, y: Any, sample_weight: Any, watch: list[list[Move]] | None = None
+        self, X: MatrixLike, y: Any, sample_weight: Any, watch: list[list[Move]] | None = None
     ) -> Self:
         """Train; `watch` gets a list of moves for each binary problem."""
         began = time.perf_counter()
@@ -266,7 +267,7 @@ class KernelSVM(KernelClassifier):
             found.append(fresh if current.holds else fresh.withdrawn(current.objection))
         return found[0] if len(found) == 1 else Certificate.of_parts(found, self._part_names(0))
 
-    def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
+    def certified_predict(self, X: MatrixLike) -> tuple[AnyArray, BoolArray]:
         """As for every kernel classifier; nothing is claimed of a model with `approximate`."""
         if getattr(self, "features_", None) is None:
             return super().certified_predict(X)
@@ -303,7 +304,7 @@ class KernelSVM(KernelClassifier):
             return not same_entries(X[self.features_.landmarks], self.features_.map.rows_)
         return self.features_ is None and super()._foreign_rows(X)
 
-    def decision_function(self, X: Matrix) -> FloatArray:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
 
         With one machine for each pair, a class has as its score the votes it gets, and less than

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, IntArray
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.blocks import Signs, Watched
 from cotas.certificates.sweep import Facts, gather_facts
@@ -35,7 +35,7 @@ from cotas.running import (
 )
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
-from cotas.source import Source, source_of
+from cotas.source import MatrixLike, Source, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -109,7 +109,7 @@ class OnlineClassifier(LinearClassifier):
 
     # ---- scikit-learn ------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters
@@ -144,7 +144,7 @@ class OnlineClassifier(LinearClassifier):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def partial_fit(
-        self, X: Matrix, y: Any = None, classes: Any = None, sample_weight: Any = None
+        self, X: MatrixLike, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Return one pass over a batch, starting from the model so far.
 

@@ -23,6 +23,7 @@ from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
 from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
+from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import say
 
@@ -31,7 +32,7 @@ USUAL = (1e-4, 1.0)
 
 
 def svm_path(
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     lams: Any = None,
     n_lams: int = 50,
@@ -129,7 +130,7 @@ def svm_path(
 
 
 def logistic_path(
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     lams: Any = None,
     n_lams: int = 50,
@@ -216,7 +217,7 @@ def logistic_path(
     return _along("Logistic regressions", model, *given)
 
 
-def _refuse_sources(name: str, X: Matrix, validation: tuple[Matrix, Any] | None) -> None:
+def _refuse_sources(name: str, X: MatrixLike, validation: tuple[Matrix, Any] | None) -> None:
     refuse_source(name, X)
     if isinstance(validation, tuple | list) and validation:
         refuse_source("validation", validation[0])
@@ -225,7 +226,7 @@ def _refuse_sources(name: str, X: Matrix, validation: tuple[Matrix, Any] | None)
 def _along(
     name: str,
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     lams: FloatArray,
     sample_weight: Any,
@@ -271,7 +272,7 @@ class _Step(NamedTuple):
 
 def _walk(
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sample_weight: Any,
     lams: FloatArray,

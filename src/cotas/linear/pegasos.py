@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, IntArray
 from cotas.certificates import Certificate, DualPoint, Expectation
 from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.blocks import Watched
@@ -28,7 +28,7 @@ from cotas.solvers.bias import best_bias
 from cotas.solvers.online import Sampling, Steps
 from cotas.solvers.pegasos import PegasosRule
 from cotas.solvers.subgradient_descent import SubgradientRule
-from cotas.source import Source
+from cotas.source import MatrixLike, Source
 from cotas.stops import Stop
 from cotas.words import say
 
@@ -136,7 +136,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return rule(float(self.fit_intercept), self.lam_, radius)
 
     def partial_fit(
-        self, X: Matrix, y: Any = None, classes: Any = None, sample_weight: Any = None
+        self, X: MatrixLike, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         if self.C is not None:
             raise ValueError("C needs all the data at once: give lam to use partial_fit.")

@@ -19,10 +19,11 @@ from cotas.solvers.separating_plane import (
     separate,
     widest_margin,
 )
+from cotas.source import MatrixLike
 
 
 def separability(
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     *,
     fit_intercept: bool = True,
@@ -68,7 +69,7 @@ def separability(
     if not (isinstance(widest, bool | np.bool_) or widest == "distance"):
         raise ValueError(f"widest must be True, False or 'distance', not {widest!r}.")
     refuse_source("separability", X)
-    X, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
+    rows, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) > 2:
@@ -79,8 +80,8 @@ def separability(
     if widest == "distance" and len(classes) == 1 and fit_intercept:
         raise ValueError("A hyperplane may be as far from one class alone as one likes.")
     # One class alone counts as +1: any hyperplane beside it separates it from nothing.
-    witness = _prove(X, y == classes[-1], classes[-1], float(fit_intercept), widest)
-    return Separability.from_witness(witness, X, y)
+    witness = _prove(rows, y == classes[-1], classes[-1], float(fit_intercept), widest)
+    return Separability.from_witness(witness, rows, y)
 
 
 def tightest_separator(X: Matrix, positive: BoolArray, ledger: PerceptronLedger) -> Separability:

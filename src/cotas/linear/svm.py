@@ -27,7 +27,7 @@ from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, ascent_comes_first
-from cotas.source import Source, as_stored, source_of
+from cotas.source import MatrixLike, Source, as_stored, source_of
 from cotas.words import say
 
 LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
@@ -127,7 +127,7 @@ class LinearSVM(RiskMinimizer):
     margin: str = "soft"
     solver: str = "auto"
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
@@ -178,7 +178,7 @@ class LinearSVM(RiskMinimizer):
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
         return optimum_region(certificate, X, y)
 
-    def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
+    def certified_predict(self, X: MatrixLike) -> tuple[AnyArray, BoolArray]:
         """Return the class of each row, and whether the exact optimum provably gives the same one.
 
         The gap proves how far θ and θ₀ can be from the optimum, hence how far each score can be;
@@ -196,12 +196,14 @@ class LinearSVM(RiskMinimizer):
         refuse_source(self, X)
         labels = self.predict(X)
         layouts = ["csr", "csc"]
-        X = validate_data(self, as_stored(X), accept_sparse=layouts, dtype="numeric", reset=False)
+        rows = validate_data(
+            self, as_stored(X), accept_sparse=layouts, dtype="numeric", reset=False
+        )
         regions = [region for region in self._regions if region is not None]
         unchanged = all(certificate.holds for certificate in self._current_certificates())
         if len(regions) < len(self.coef_) or not unchanged:
             return labels, np.zeros(len(labels), dtype=np.bool_)
-        bounds = [region.scores(X) for region in regions]
+        bounds = [region.scores(rows) for region in regions]
         low, high = (np.stack(side, axis=1) for side in zip(*bounds, strict=True))
         codes = np.searchsorted(self.classes_, labels)
         return labels, shared_by_all(codes, low, high)

@@ -63,7 +63,8 @@ def as_matrix(X: Any) -> Any:
 
 
 def as_read(X: Any) -> Any:
-    """The table of a frame, its text as the reader of files has it: gaps, numbers, truth values.
+    """Read the table of a frame, its text as the reader of files has it: gaps, numbers, truth
+    values.
 
     One table is one model then, whether it comes from a file or as a frame. What is no text, and
     categories of pandas and polars, is taken as it is; a Table was read already.
@@ -80,7 +81,8 @@ def as_read(X: Any) -> Any:
 def as_read_again(
     X: Any, numbers: Collection[str], commas: Collection[str], gone: Sequence[str] = MISSING
 ) -> Any:
-    """The same for a fitted model, which knows its columns: these hold numbers, some with commas.
+    """Read the same for a fitted model, which knows its columns: these hold numbers, some with
+    commas.
 
     `gone` are the words that stand for a missing value.
 

@@ -38,7 +38,8 @@ DECLARED = "That equal rows are independent draws was declared, and not looked a
 
 
 def numbered(groups: AnyArray) -> IntArray:
-    """The groups as numbers in the order in which they first appear, whatever they are called.
+    """Return the groups as numbers in the order in which they first appear, whatever they are
+    called.
 
     A split by them is then the same whichever file the rows came from.
 
@@ -117,7 +118,8 @@ def _row_marks(table: Table) -> Any:
 def hold_out_rows(
     y: AnyArray, task: str, share: float, seed: int, groups: AnyArray | None = None
 ) -> tuple[IntArray, IntArray]:
-    """The rows to train on and the rows to hold out, both in their order, drawn with the seed.
+    """Divide rows into those to train on and those to hold out, both in their order, drawn with the
+    seed.
 
     Each class gives its share of the rows, as nearly as whole rows allow, and keeps one to train
     on. With `groups`, whole groups are drawn, each as one row of the class of its first, and a

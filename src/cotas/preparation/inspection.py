@@ -72,7 +72,8 @@ def inspect_table(
 
 
 def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Iterator[Remark]:
-    """Columns that are left out, mostly missing, or sorted, and dates that can be read twice."""
+    """Remark on columns that are left out, mostly missing, or sorted, and dates that can be read
+    twice."""
     if not table.has_names:
         return
     frame = (table if train is None else table.take(train)).features
@@ -102,7 +103,7 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
 
 
 def _time_order(column: Any, form: str) -> Iterator[Remark]:
-    """A remark on rows that stand in the order of time, of which some were drawn to be held out."""
+    """Remark on rows that stand in the order of time, of which some were drawn to be held out."""
     moments = column if column.dtype.is_temporal() else parsed(column, form)
     there = moments.drop_nulls()
     ordered = there.is_sorted() or there.is_sorted(descending=True)
@@ -116,7 +117,8 @@ def _time_order(column: Any, form: str) -> Iterator[Remark]:
 
 
 def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
-    """A number such as −999 in several rows, and farther from the others than these are apart."""
+    """Remark on a number such as −999 in several rows, and farther from the others than these are
+    apart."""
     if not column.dtype.is_numeric() or column.dtype == polars().Boolean:
         return
     for value in {column.min(), column.max()} & STAND_INS:

@@ -198,7 +198,7 @@ def rows_left_out(y: Any, there: BoolArray) -> str:
 
 
 def read_target(y: Any, task: str) -> Any:
-    """The target of a frame as the reader of files has it: for regression "$6.18" is a number.
+    """Read the target of a frame as the reader of files has it: for regression "$6.18" is a number.
 
     What is no text is taken as it is.
     """

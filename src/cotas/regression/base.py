@@ -14,7 +14,7 @@ from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_infinite, rows_to_predict
 from cotas.fitting.from_source import r_squared
-from cotas.source import comes_in_blocks, source_of
+from cotas.source import MatrixLike, comes_in_blocks, source_of
 
 
 def refuse_overflow(estimator: Any, X: Matrix, seen: AnyArray) -> None:
@@ -40,7 +40,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         tags.input_tags.sparse = True
         return tags
 
-    def predict(self, X: Matrix) -> FloatArray:
+    def predict(self, X: MatrixLike) -> FloatArray:
         """Compute θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_targets) as y had.
 
         Parameters
@@ -52,7 +52,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         X = rows_to_predict(self, X)
         return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
 
-    def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> float:
         """R², the part of the variance of y that is predicted; with several targets the mean.
 
         Parameters
@@ -66,7 +66,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
             return r_squared(self, source)
         return float(super().score(X, y, sample_weight))
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         values = self.predict(X)
         return values[:, None] if values.ndim == 1 else values
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.fitting.certified import outside
@@ -24,8 +24,7 @@ from cotas.fitting.parameters import (
     check_time,
 )
 from cotas.fitting.path import Path, falling, spread
-from cotas.fitting.pursuit import Pursuit, deadline
-from cotas.fitting.reporting import SolverReport
+from cotas.fitting.pursuit import Pursuit, SolverReport, deadline
 from cotas.problem import relative_gap
 from cotas.regression.lasso import Lasso
 from cotas.regression.lasso_data import (
@@ -42,6 +41,7 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WIDEST_GRAM, WorkingSetLasso
 from cotas.solvers.penalties import Penalty
+from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import say
 
@@ -52,7 +52,7 @@ TOGETHER = 16
 
 
 def lasso_path(
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     lams: Sequence[float] | None = None,
     n_lams: int = 50,

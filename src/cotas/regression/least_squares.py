@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cotas.arrays import Each, FloatArray, Matrix
+from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, SquaredLossPoint
 from cotas.certificates.streamed import Stream
 from cotas.fitting.certified import outside
@@ -32,7 +32,7 @@ from cotas.regression.task import LARGEST_GRAM, Outcome, Task
 from cotas.running import blocks_in_threads, rows_in_threads
 from cotas.solvers.moments import Moments
 from cotas.solvers.normal_equations import normal_equations, pseudo_inverse
-from cotas.source import Source, source_of
+from cotas.source import MatrixLike, Source, source_of
 from cotas.stops import Reason, Rule, Stop
 from cotas.words import say
 
@@ -67,7 +67,7 @@ class SquaredLossRegressor(LinearRegressor):
         """Compute λ of the objective."""
         raise NotImplementedError
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Minimise the squared error on X, y and certify the result.
 
         Parameters
@@ -90,7 +90,7 @@ class SquaredLossRegressor(LinearRegressor):
             self.solver_, why = choose(task)
             outcome = solve(task, self.solver_)
             points = task.points(outcome.theta, outcome.theta0, descent=outcome.descent)
-            certificates = task.certificates(points)
+            certificates = task.certificates(points, outcome.singular)
         self._keep(data.single, outcome, certificates, (why, *outcome.remarks))
         return self._end(outcome)
 
@@ -123,7 +123,7 @@ class SquaredLossRegressor(LinearRegressor):
             reason = Reason(Stop.ROUNDING)
         return self._conclude_fit(reason, ADVICE if self.stop is None else None)
 
-    def partial_fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch.
 
         With `solver="stochastic"` it is one pass of stochastic steps over the batch, and the

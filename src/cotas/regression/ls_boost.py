@@ -10,8 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Tags
+from sklearn.utils.validation import _num_samples
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import FloatArray
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
 from cotas.certificates.theorems.unit_columns import UnitColumns
@@ -19,7 +20,7 @@ from cotas.fitting.data import read_observations, refuse_source
 from cotas.fitting.parameters import check_fraction, check_rate
 from cotas.regression.boosted import BoostedRegressor
 from cotas.regression.stagewise import StagewiseRegressor
-from cotas.source import comes_in_blocks
+from cotas.source import MatrixLike, comes_in_blocks
 
 # Which parameters belong to which of the two, and what the other calls the same thing.
 OF_COLUMNS = {"eps": "learning_rate", "max_iter": "n_estimators", "fit_intercept": "", "ties": ""}
@@ -172,7 +173,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
 
     # ---- fitting -------------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters
@@ -223,7 +224,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
 
     # ---- the fitted model ----------------------------------------------------------------------
 
-    def predict(self, X: Matrix) -> FloatArray:
+    def predict(self, X: MatrixLike) -> FloatArray:
         """Return the number predicted for each row.
 
         Parameters
@@ -236,7 +237,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
             return self._totals(self._read(X))[:, 0]
         return StagewiseRegressor.predict(self, X)
 
-    def iterations_for(self, X: Matrix, share: float = 0.01, sample_weight: Any = None) -> int:
+    def iterations_for(self, X: MatrixLike, share: float = 0.01, sample_weight: Any = None) -> int:
         """Tell how many iterations on these columns are enough, before any is made.
 
         By Theorem 2.1.2 of Rugeles Ospina, L_n(βᵏ) − L_n* ≤ γᵏ·(L_n(0) − L_n*), whatever y is, with
@@ -270,7 +271,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         check_rate(self.eps, "eps")
         model = type(self)(fit_intercept=self.fit_intercept)
         refuse_source(model, X)
-        seen = read_observations(model, X, np.arange(np.shape(X)[0]), sample_weight)  # any y
+        seen = read_observations(model, X, np.arange(_num_samples(X)), sample_weight)  # any y
         unit = UnitColumns(seen.X, seen.y, seen.weights, bool(self.fit_intercept))
         smallest, rate = 0.0 if unit.objection else unit.curvature()[0], float(self.eps)
         shrinks = rate * (2.0 - rate) * smallest / (4.0 * unit.p) * (1 - 1e-15)
@@ -281,7 +282,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
             )
         return math.ceil(math.log(share) / math.log1p(-shrinks) * (1 + 1e-12))
 
-    def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Return what `predict` would say after each round or iteration.
 
         Parameters
@@ -300,7 +301,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         prefix.n_iter_ = prefix.n_rounds_
         return prefix
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         return self.predict(X)[:, None]
 
     def _measured_certificates(self) -> list[Certificate]:

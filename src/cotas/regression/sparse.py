@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from cotas.arrays import BoolArray, FloatArray, Matrix
+from cotas.arrays import BoolArray, FloatArray
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.fitting.data import read_observations, refuse_source
@@ -39,7 +39,7 @@ from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WIDEST_GRAM, WorkingSetLasso
 from cotas.solvers.penalties import Penalty
 from cotas.solvers.run import NO_WEIGHTS
-from cotas.source import Source, as_stored, source_of
+from cotas.source import MatrixLike, Source, as_stored, source_of
 from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
@@ -70,7 +70,7 @@ class SparseRegressor(LinearRegressor):
     lam_: Any = field(init=False)
     delta_: Any = field(init=False)
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients and prove their gap.
 
         Parameters
@@ -112,7 +112,7 @@ class SparseRegressor(LinearRegressor):
         self._keep([one.proved for one in ended], single)
         return self._conclude_fit(worst_of(ended), ADVICE)
 
-    def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
+    def certified_zeros(self, X: MatrixLike, y: Any) -> BoolArray:
         """For each feature, whether the gap proves that it is zero at the exact optimum.
 
         The smaller the gap, the more can be proved; `docs/theory/lasso.md` has the derivation.
@@ -128,7 +128,7 @@ class SparseRegressor(LinearRegressor):
         """
         certificates = self._current_certificates()
         refuse_source(self, X)
-        X, y = validate_data(
+        rows, y = validate_data(
             self,
             as_stored(X),
             y,
@@ -139,9 +139,9 @@ class SparseRegressor(LinearRegressor):
             reset=False,
         )
         found = [
-            c.witness.proved_zeros(X, y)
+            c.witness.proved_zeros(rows, y)
             if c.holds and isinstance(c.witness, LassoPoint)
-            else np.zeros(X.shape[1], dtype=np.bool_)
+            else np.zeros(rows.shape[1], dtype=np.bool_)
             for c in certificates
         ]
         return found[0] if self.coef_.ndim == 1 else np.stack(found)

@@ -21,8 +21,7 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations, rows_to_predict
 from cotas.fitting.from_source import bound_to, note_columns, shift_of
 from cotas.fitting.parameters import check_parameters, check_positive
-from cotas.fitting.pursuit import Pursuit, finished
-from cotas.fitting.reporting import StepReport
+from cotas.fitting.pursuit import Pursuit, StepReport, finished
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import read_moments_and_ends
 from cotas.running import (
@@ -34,7 +33,16 @@ from cotas.running import (
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.moments import targets
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
-from cotas.source import Arrays, Block, Changed, Source, double, shape_of_targets, source_of
+from cotas.source import (
+    Arrays,
+    Block,
+    Changed,
+    MatrixLike,
+    Source,
+    double,
+    shape_of_targets,
+    source_of,
+)
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -210,7 +218,7 @@ class StagewiseRegressor(LinearRegressor):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Follow the algorithm for `max_iter` steps and check what its theorem promises.
 
         Parameters
@@ -269,7 +277,7 @@ class StagewiseRegressor(LinearRegressor):
         )
         return self._conclude_fit(reason)
 
-    def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Yield what `predict` would say after each iteration.
 
         Parameters

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas.arrays import Matrix
 from cotas.certificates import Certificate, HeldOut, ValidationBound, hold_out_bound, no_certificate
 from cotas.certificates.consequences.path import bound_validation_error
 from cotas.fitting.data import refuse_source
@@ -52,6 +51,7 @@ from cotas.selection.ranking import (
 )
 from cotas.selection.splits import CheckedRows, Part, read_rows, split
 from cotas.selection.yardstick import Yardstick, yardstick
+from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning
 from cotas.words import say
 
@@ -59,7 +59,8 @@ from cotas.words import say
 def bound_between(
     plan: Plan, standings: Sequence[Standing], part: Part | None
 ) -> ValidationBound | None:
-    """No optimum at any λ of the range has a validation error below it; see `svm_path`."""
+    """Bound the validation error from below: no optimum at any λ of the range has less; see
+    `svm_path`."""
     model = standings[0].fits[0].model
     last = final_step(model)
     along = plan.parameter.name == "lam" and isinstance(last, LinearSVM)
@@ -86,7 +87,7 @@ def bound_between(
 
 def choose(
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     over: str = "lam",
     values: Any = None,
@@ -368,7 +369,8 @@ def bound_for_future_rows(
 
 
 def _forms(fitter: Fitter, standings: Sequence[Standing], goal: Goal) -> int:
-    """In how many forms a value may have been chosen: these rows decided which fits to repeat."""
+    """Count in how many forms a value may have been chosen: these rows decided which fits to
+    repeat."""
     fits = [standing.fits[0] for standing in standings]
     repeats = any(fit.tightened or fitter.can_be_tighter(fit) for fit in fits)
     return 1 + goal.tighten * repeats
@@ -411,7 +413,8 @@ def doubtful(
     deepest: int,
     enough: float,
 ) -> dict[Key, int]:
-    """The fits whose gap could change the winner, each with the level it should be repeated at."""
+    """Find the fits whose gap could change the winner, each with the level it should be repeated
+    at."""
     scores = _scores(standings, plan)
     best = winner(scores)
     intervals = [standing.interval(plan.by, plan.measure) for standing in standings]

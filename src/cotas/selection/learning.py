@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _safe_split
 
-from cotas.arrays import AnyArray, IntArray, Matrix
+from cotas.arrays import AnyArray, IntArray
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
 from cotas.running import thread_count
@@ -22,6 +22,7 @@ from cotas.selection.parameter import Parameter, check_estimator, is_number, is_
 from cotas.selection.ranking import Standing, what_fits_made
 from cotas.selection.splits import Part, read_rows, split
 from cotas.selection.yardstick import yardstick
+from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning
 from cotas.words import say
 
@@ -78,7 +79,7 @@ class LearningCurves(Judged):
 
 def learning_curves(
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sizes: Any = DEFAULT_SIZES,
     *,
@@ -93,7 +94,7 @@ def learning_curves(
     random_state: Any = None,
     progress: bool | None = None,
 ) -> LearningCurves:
-    """Training and validation loss and error of one model against the number of rows.
+    """Measure training and validation loss and error of one model against the number of rows.
 
     Parameters
     ----------
@@ -194,7 +195,8 @@ def _counts(sizes: Any, most: int) -> list[int]:
 
 
 def _order(y: AnyArray, by_class: bool, random: np.random.RandomState) -> IntArray:
-    """A random order whose beginnings have, as nearly as they can, the classes of the whole."""
+    """Draw a random order whose beginnings have, as nearly as they can, the classes of the
+    whole."""
     order = random.permutation(len(y))
     if not by_class:
         return order

@@ -26,6 +26,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import ParameterError
 from cotas.selection.parameter import is_number, is_whole
+from cotas.source import MatrixLike
 from cotas.words import say
 
 # Clasificación lineal sets 10 to 30 % aside.
@@ -48,7 +49,7 @@ class Part:
 
     @property
     def size(self) -> float:
-        """n of c = 1/(λn): the rows trained on, or the sum of their weights."""
+        """Return n of c = 1/(λn): the rows trained on, or the sum of their weights."""
         return float(len(self.y) if self.weights is None else self.weights.sum())
 
 
@@ -64,15 +65,15 @@ class CheckedRows:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Tell how many rows there are."""
         return len(self.y)
 
 
-def read_rows(X: Matrix, y: Any, weights: Any, classifies: bool, groups: Any = None) -> CheckedRows:
+def read_rows(
+    X: MatrixLike, y: Any, weights: Any, classifies: bool, groups: Any = None
+) -> CheckedRows:
     """Check that rows, labels and weights belong together."""
-    if not hasattr(X, "shape"):
-        X = np.asarray(X)
-    X, y = indexable(X, y)
+    rows, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
     if y is None:
         raise ValueError("y is missing: choosing needs the answers.")
     y = np.asarray(y)
@@ -81,13 +82,14 @@ def read_rows(X: Matrix, y: Any, weights: Any, classifies: bool, groups: Any = N
         check_classification_targets(y)
     elif not np.isfinite(np.asarray(y, dtype=np.float64)).all():
         raise ValueError("y holds NaN or infinity.")
-    if _num_samples(X) < 2:
+    if _num_samples(rows) < 2:
         raise ValueError(
-            f"X has {_num_samples(X)} rows: it takes some to train on and some others to judge by."
+            f"X has {_num_samples(rows)} rows: it takes some to train on and some others to judge "
+            "by."
         )
     if weights is not None:
-        weights = _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
-    return CheckedRows(X, y, weights, classifies, groups)
+        weights = _check_sample_weight(weights, rows, dtype=np.float64, ensure_non_negative=True)
+    return CheckedRows(rows, y, weights, classifies, groups)
 
 
 def split(
@@ -125,7 +127,7 @@ def _given(rows: CheckedRows, validation: Any) -> Part:
 
 
 def _check_part(rows: CheckedRows, y: AnyArray, y_val: AnyArray) -> None:
-    """Every label has to be learned from the rows that are trained on."""
+    """Check that every label can be learned from the rows that are trained on."""
     if not rows.classifies:
         return
     learned = np.unique(y)
@@ -240,4 +242,5 @@ def _fold_splitter(rows: CheckedRows, folds: int, stratify: bool, random_state: 
 
 def take(X: Matrix, rows: IntArray) -> Matrix:
     """Return some rows of a table of any kind."""
-    return _safe_indexing(X, rows)
+    found: Matrix = _safe_indexing(X, rows)
+    return found

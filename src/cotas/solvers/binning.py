@@ -302,7 +302,7 @@ class Coding:
     def run(self, first: int, last: int, each: Each) -> None:
         """Code the features first to last, the rows in threads."""
         block = self.X[:, first:last]
-        n = len(block)
+        n = block.shape[0]
         step = max(TILE, -(-n // 8))
 
         def code(start: int) -> None:

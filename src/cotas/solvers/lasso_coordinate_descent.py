@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import Dense, add, as_design, dot
@@ -82,9 +83,9 @@ class ResidualDescent:
         self.data, self.target, self.chosen = data, target, chosen
         self.roots = np.sqrt(data.weights)
         picked = data.X[:, chosen]
-        if data.sparse:
-            picked = picked.multiply(self.roots[:, None]).tocsc()
-            self.columns: Any = as_design(picked, by="columns")
+        if sparse.issparse(picked):
+            weighted = picked.multiply(self.roots[:, None]).tocsc()
+            self.columns: Any = as_design(weighted, by="columns")
         else:
             rows = np.asarray(picked, dtype=np.float64).T * self.roots
             self.columns = Dense(np.ascontiguousarray(rows))

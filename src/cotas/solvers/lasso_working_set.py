@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 
-from cotas.arrays import FloatArray, IntArray
+from cotas.arrays import BoolArray, FloatArray, IntArray
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
 from cotas.solvers.lasso_gram import (
@@ -241,7 +241,7 @@ class WorkingSetLasso:
         """Return the correlations that a coefficient can follow."""
         return self.rho if self.penalty.positive else np.abs(self.rho)
 
-    def _steep(self, lam: float) -> FloatArray:
+    def _steep(self, lam: float) -> BoolArray:
         """Tell whether a coefficient at zero would leave it."""
         return np.asarray(self._reach() > lam * self.thresholds)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, IntArray, Sparse
 from cotas.design import as_design, canonical
 from cotas.rounds import Rounds
 from cotas.solvers.rounded_hinge import HingeRows, Response, recall, sum_up_curved
@@ -52,11 +52,11 @@ class System(NamedTuple):
     """
 
     d: int
-    rows: tuple[tuple[Matrix, FloatArray], ...] = ()
+    rows: tuple[tuple[Sparse, FloatArray], ...] = ()
     gram: FloatArray | None = None
 
     @classmethod
-    def of_sparse(cls, X: Matrix, s: FloatArray, curved: IntArray) -> System:
+    def of_sparse(cls, X: Sparse, s: FloatArray, curved: IntArray) -> System:
         """Of some rows of a block: these, or their sum if that takes more than adding sums up."""
         if not len(curved):
             return cls(X.shape[1])

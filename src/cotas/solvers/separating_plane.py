@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -134,7 +134,8 @@ def _folded(X: Matrix, signs: FloatArray, bias: float) -> Matrix:
 
 def _column_scale(rows: Matrix) -> FloatArray:
     """Return a power of two for each column, so that dividing by it rounds nothing."""
-    largest = abs(rows).max(axis=0)
+    sizes: Any = abs(rows)
+    largest = sizes.max(axis=0)
     largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
     return np.where(largest > 0, np.exp2(np.round(np.log2(np.where(largest > 0, largest, 1)))), 1)
 
@@ -175,7 +176,7 @@ def _program_of(rows: Matrix) -> tuple[FloatArray, FloatArray]:
     one = np.concatenate([np.ones(n), np.zeros(2 * d)])[None, :]
     if sparse.issparse(rows):
         eye = sparse.eye_array(d)
-        constraints = sparse.vstack([sparse.hstack([rows.T, eye, -eye]), one], format="csc")
+        constraints: Any = sparse.vstack([sparse.hstack([rows.T, eye, -eye]), one], format="csc")
     else:
         constraints = np.vstack([np.hstack([rows.T, np.eye(d), -np.eye(d)]), one])
     cost = 1.0 - one[0]

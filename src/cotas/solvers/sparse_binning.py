@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix, Sparse
 from cotas.solvers.binning import (
     DENSEST,
     MOST_BINS,
@@ -90,7 +90,7 @@ def bin_table(
 
 
 def make_sparse_bins(
-    X: Matrix, used: IntArray | None, categorical: BoolArray, each: Each
+    X: Sparse, used: IntArray | None, categorical: BoolArray, each: Each
 ) -> tuple[Bins, Scale]:
     """Return the same as `make_bins` of the dense X, from the stored entries alone.
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from cotas.arrays import Matrix
 from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.gentleboost import GentleBoost
 from cotas.kernel.pegasos import KernelPegasos
@@ -19,6 +18,7 @@ from cotas.linear.pegasos import Pegasos
 from cotas.linear.perceptron import AveragedPerceptron, Perceptron
 from cotas.regression.least_squares import LeastSquares
 from cotas.regression.ridge import Ridge
+from cotas.source import MatrixLike
 from cotas.stops import Stop
 from cotas.tracing import printed
 from cotas.tracing.boosting import trace_rounds
@@ -55,7 +55,7 @@ TRACED: dict[type, Callable[..., tuple[Any, Printed, Replay]]] = {
 
 
 def notes(model: Any, page: Printed) -> tuple[str, ...]:
-    """What has to be known to compute the numbers of the steps from the lines of the page."""
+    """Say what has to be known to compute the numbers of the steps from the lines of the page."""
     kinds: tuple[tuple[tuple[Printed, ...], Callable[[Any, Printed], Iterator[str]]], ...] = (
         ((printed.PASSIVE_AGGRESSIVE,), _of_passive_aggressive),
         (SVM, _of_svm),
@@ -152,7 +152,8 @@ class Trace:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the numbers of the steps are not those of the page, in the language of the moment.
+        """Say where the numbers of the steps are not those of the page, in the language of the
+        moment.
 
         A bias that the page does not have, a letter that stands for something else: with them and
         the lines of the page every number of a step can be computed by hand.
@@ -164,7 +165,7 @@ class Trace:
         return f"<Trace of {self.model!r}: {where}>"
 
 
-def trace(estimator: Any, X: Matrix, y: Any, sample_weight: Any = None) -> Trace:
+def trace(estimator: Any, X: MatrixLike, y: Any, sample_weight: Any = None) -> Trace:
     """Fit a copy of the estimator, and return the run that led to it, step by step.
 
     Each step has the numbers of its update, the lines of the printed algorithm that made it, in
