@@ -8,7 +8,7 @@ from scipy.stats import binom
 import cotas
 from cotas.cli.training import Settings, bound_on_future_rows, split
 from cotas.files.table import Table
-from cotas.preparation.inspection import copies
+from cotas.preparation.held_out import copies
 from terminal import cotas as run
 
 SEEDS, CONFIDENCE = 200, 0.9

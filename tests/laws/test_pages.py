@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import cotas
-from cotas.cli import big, sizes
+from cotas.cli import big
+from cotas.cli import data as sizes
 from cotas.preparation import streamed
 from cotas.scale import pages as pages_module
 from cotas.scale import shuffling

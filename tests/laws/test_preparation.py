@@ -20,9 +20,10 @@ import cotas
 from cotas.files.problems import ModelFileError
 from cotas.files.state import digest
 from cotas.preparation.columns import ColumnError, ColumnWarning
-from cotas.preparation.inspection import copies as find_copies
+from cotas.preparation.held_out import copies as find_copies
+from cotas.preparation.held_out import hold_out_rows
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.targets import as_target, hold_out_rows, tell_task
+from cotas.preparation.targets import as_target, tell_task
 from cotas.scale.decoding import Reading
 from cotas.tables import Preparation, PreparedModel, Table, inspect_table
 from terminal import cotas as command

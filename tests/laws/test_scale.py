@@ -27,7 +27,7 @@ from cotas.certificates import Certificate, binding
 from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.presentation import OPTIMIZATION
-from cotas.cli import sizes
+from cotas.cli import data as sizes
 from cotas.cli.command import UsageError
 from cotas.cli.models import task_of
 from cotas.files.claims import rows_of_a_group

@@ -294,6 +294,18 @@ class Watcher:
         """What an estimator calls; a plain function, so that it can be cloned with it."""
         return lambda report: self.hear(report)
 
+    def listen_to(self, made: Any, max_time: float | None = None) -> Any:
+        """Have an estimator tell what it does; the models of a blend share the time there is."""
+        from cotas.selection.blend import members_of
+
+        each = members_of(made)
+        for one in each:
+            wanted: dict[str, Any] = {"callbacks": self.callback}
+            wanted |= {} if max_time is None else {"max_time": max_time / len(each)}
+            known = one.get_params(deep=False)
+            one.set_params(**{name: value for name, value in wanted.items() if name in known})
+        return made
+
     def hear(self, report: Any) -> None:
         """One report of a fit."""
         seconds = time.perf_counter() - self._began

@@ -76,7 +76,7 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
     said = about_titles(untidy.titles)
     dialect = detect(sample, source, wishes)
     words = names_among(wishes.words, dialect.names, source)
-    limits.check_shape(_rows_about(text, sample), len(dialect.names), source)
+    limits.check_text(text, sample, len(dialect.names), source)
     if dialect.encoding != "utf-8":
         text = _decoded(_bytes_of(text), dialect, source)
     try:
@@ -93,8 +93,8 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
     frame, total = without_totals(_without_blank_lines(frame, text))
     found = understood(coded(frame), dialect.decimal_comma, source, wishes.gone, words)
     if dialect.encoding == MIXED:
-        mixed = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
-        said.append(remark(mixed, "encoding"))
+        both = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
+        said.append(remark(both, "encoding"))
     return table_of(found, source, "csv", (*said, *dialect.remarks, *total))
 
 
@@ -109,12 +109,6 @@ def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | 
     with open_bytes(path, limits.text) as unpacked:
         text = limits.read(unpacked, source)
     return text, sample_of(text)
-
-
-def _rows_about(text: bytes | Path, sample: bytes) -> int:
-    """Tell how many rows there are, told from how long the lines of the beginning are."""
-    size = os.path.getsize(text) if isinstance(text, Path) else len(text)
-    return size * max(1, sample.count(b"\n")) // max(1, len(sample))
 
 
 def csv_batches(

@@ -145,7 +145,7 @@ def read_coded(
 
 def files_of(path: str | Path) -> list[str]:
     """Return the files that a pattern such as data-*.csv stands for; none if it is no pattern."""
-    if not on_disk(path) or not glob.has_magic(str(path)) or Path(path).exists():
+    if not glob.has_magic(str(path)) or not on_disk(path) or Path(path).exists():
         return []
     found = sorted(glob.glob(str(path), recursive=True))
     if not found:

@@ -242,7 +242,10 @@ def numbers_of(frame: Any, names: list[str]) -> FloatArray:
     """Return columns as a matrix of numbers, NaN where a value is missing."""
     if not names:
         return np.empty((frame.height, 0))
-    frame = frame.with_columns(*as_they_are(frame.select(names)))
+    text = [frame[name] for name in names if is_text(frame[name])]
+    if text:
+        words = frame.with_columns(map(uncoded, text))
+        frame = words.with_columns(*as_they_are(words.select(names)))
     parts = np.empty((frame.height, len(names)), order="F")
     for j, name in enumerate(names):
         parts[:, j] = _as_numbers(frame[name], name)
@@ -250,7 +253,7 @@ def numbers_of(frame: Any, names: list[str]) -> FloatArray:
 
 
 def _as_numbers(column: Any, name: str) -> FloatArray:
-    pl, column = polars(), uncoded(column)
+    pl = polars()
     if column.dtype == pl.Duration:
         column = column.dt.total_milliseconds() / 1000
     if column.dtype == pl.Boolean or column.dtype.is_numeric() or column.dtype == pl.Null:

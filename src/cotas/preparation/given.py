@@ -88,7 +88,7 @@ def as_read_again(
 
     One row alone does not tell whether 63,096 is about sixty-three or sixty-three thousand.
     """
-    frame = None if isinstance(X, Table) else as_frame(X)
+    frame = as_frame(X)
     if frame is None:
         return X
     text = [column.name for column in frame if is_text(column)]

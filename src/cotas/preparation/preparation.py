@@ -213,7 +213,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _conclude(self, learned: Self) -> Self:
         """Take over all that was learned, in the place of what was known before."""
         sparse_layout = learned.layout_ == "sparse"
-        width = 0 if sparse_layout else len(learned.get_feature_names_out())
+        width = 0 if sparse_layout else learned._width()
         filled = len(learned.number_names_) + len(learned.category_names_)
         few = width > MANY_COLUMNS and filled < FEW_FILLED * width
         learned.sparse_output_ = sparse_layout or few
@@ -394,6 +394,13 @@ class Preparation(TransformerMixin, BaseEstimator):
             width += self.category_missing_[j]
             first = int(self._one_column(j))
             yield Codes(numbers - first if first else numbers, width - first)
+
+    def _width(self) -> int:
+        """Tell how many columns `transform` makes of a table that is not sparse."""
+        more = [*self.pooled_, *self.category_missing_]
+        one = sum(map(self._one_column, range(len(self.categories_))))
+        values = sum(map(len, self.categories_)) - one
+        return len(self.number_names_) + int(np.sum(self.indicated_)) + values + sum(more)
 
     def _one_column(self, j: int) -> bool:
         """Tell whether two values are told apart by one column, that of the second."""
