@@ -66,7 +66,8 @@ _TARGETS = ("target", "label", "class", "y", "outcome", "response", "objetivo", 
 def open_table(
     name: str, target: str | None, columns: Columns | None = None, **options: Any
 ) -> Table:
-    """The table of a file or a built-in one, with its target and without what is to be dropped.
+    """Open the table of a file or a built-in one, with its target and without what is to be
+    dropped.
 
     Words that repeat in a file are coded.
     """
@@ -230,7 +231,8 @@ def builtin(name: str, source: str) -> Table:
 
 
 def read_as_classes(y: Any, name: str | None) -> list[Remark]:
-    """What is said where nobody has said that dates, or more than two numbers, are classes."""
+    """Say what is to be said where nobody has said that dates, or more than two numbers, are
+    classes."""
     values = np.asarray(y)
     if values.dtype.kind in "OU" and tell_form(polars().Series(values[:SOME_CELLS].astype(str))):
         words = (

@@ -124,7 +124,7 @@ def build(
 
 
 def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
-    """From `name=value` words and from options that were given, to parameters."""
+    """Make parameters of `name=value` words and of options that were given."""
     found = {name: value for name, value in options.items() if value is not None}
     for pair in pairs:
         name, equals, word = pair.partition("=")
@@ -146,7 +146,7 @@ def _literal(word: str) -> Any:
 
 
 def _made_of_parts(name: str, given: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """gamma, sigma and degree make a kernel, RBF or polynomial; depth makes a tree."""
+    """Make of gamma, sigma or degree a kernel, RBF or polynomial, and of depth a tree."""
     values = dict(given)
     if "weak_learner" in known and "weak_learner" not in values and "depth" in values:
         values["weak_learner"] = cotas.Tree(values.pop("depth"))

@@ -58,7 +58,7 @@ class Settings(FitOptions):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the model that were given, `max_time` among them."""
+        """Return the parameters of the model that were given, `max_time` among them."""
         return self.given | ({} if self.max_time is None else {"max_time": self.max_time})
 
 
@@ -119,7 +119,8 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, li
 def grouped(
     table: Table, y: AnyArray, settings: Settings
 ) -> tuple[Table, AnyArray | None, list[Remark]]:
-    """What must stay on one side: the groups of a column, which is then no feature, or copies."""
+    """Find what must stay on one side: the groups of a column, which is then no feature, or
+    copies."""
     if settings.group is None:
         found, said = copies(table, y, settings.task)
         if settings.equal_rows == "independent" and found is not None:
@@ -144,7 +145,8 @@ def grouped(
 def bound_on_future_rows(
     wrong: BoolArray, rows: SplitTable, settings: Settings, tried: int = 1
 ) -> Certificate | None:
-    """The bound that mistakes on the rows held out prove; None where rows belong together."""
+    """Compute the bound that mistakes on the rows held out prove; None where rows belong
+    together."""
     notes = (CLASS_BY_CLASS, *[DECLARED] * (settings.equal_rows == "independent"))
     return bound_of(wrong, rows.groups, settings.confidence, tried, notes)
 
@@ -260,7 +262,8 @@ def in_lines(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
 
 
 def _watched(made: Any, callback: Any, max_time: float | None) -> Any:
-    """The estimator with a callback, and a limit to its time, which the models of a blend share."""
+    """Return the estimator with a callback, and a limit to its time, which the models of a blend
+    share."""
     each = members_of(made)
     for one in each:
         wanted: dict[str, Any] = {"callbacks": callback}
@@ -272,7 +275,7 @@ def _watched(made: Any, callback: Any, max_time: float | None) -> Any:
 
 @contextmanager
 def blaming(given: dict[str, Any], without: Callable[[], Any], before: str = "") -> Iterator[None]:
-    """An error is wrong use of the parameters that were given if there is none `without` them."""
+    """Call an error wrong use of the parameters that were given if there is none `without` them."""
     try:
         yield
     except (TypeError, ValueError) as error:

@@ -131,7 +131,7 @@ class Classes:
 
     @property
     def pairs(self) -> tuple[tuple[Any, float], ...]:
-        """Label and factor of each class, where there are factors."""
+        """Return label and factor of each class, where there are factors."""
         if self.factors is None:
             return ()
         return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
@@ -168,7 +168,7 @@ def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
 
 
 def _class_factors(class_weight: Any, labels: AnyArray, rows: AnyArray) -> FloatArray | None:
-    """As scikit-learn's `compute_class_weight` has them."""
+    """Compute weights as scikit-learn's `compute_class_weight` has them."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
@@ -203,7 +203,8 @@ class Recoded:
 
 
 def shift_of(source: Source) -> FloatArray | None:
-    """The centres of columns that lie far from zero, by the first block: they would cost digits.
+    """Find the centres of columns that lie far from zero, by the first block: they would cost
+    digits.
 
     Zero for the other columns; None if there are none, or if the rows are sparse.
     """
@@ -236,7 +237,7 @@ class Draw:
 
 
 def draw_sample(source: Source, fewest: int, each: Each = map) -> Block | None:
-    """A tenth of the rows, or as many as fit into little memory; None if they are too few."""
+    """Draw a tenth of the rows, or as many as fit into little memory; None if they are too few."""
     entries = source.of_first(_entries_of_a_row)
     size = min(SAMPLE * source.n_rows, SAMPLE_BYTES / (8 * max(1.0, entries)))
     if size < fewest:
@@ -296,7 +297,8 @@ class Residuals:
 
 
 def nameless(model: Any) -> Any:
-    """The model without the names of its columns, which blocks do not have, and its callbacks."""
+    """Return the model without the names of its columns, which blocks do not have, and its
+    callbacks."""
     plain = copy.copy(model)
     vars(plain).pop("feature_names_in_", None)
     if hasattr(plain, "callbacks"):
@@ -348,7 +350,8 @@ def _mean_targets(block: Block) -> FloatArray:
 
 
 def bound_to(source: Source, each: Each, *, targets: bool) -> Source:
-    """The same source, gone over by `each` wherever nothing else is said; its blocks are sound.
+    """Return the same source, gone over by `each` wherever nothing else is said; its blocks are
+    sound.
 
     `targets` says whether y holds numbers to be predicted; labels otherwise.
     """

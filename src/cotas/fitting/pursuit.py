@@ -108,7 +108,7 @@ class Ended(Generic[P]):
 
     @property
     def proved(self) -> P:
-        """The best, where a check was given."""
+        """Return the best, where a check was given."""
         assert self.best is not None
         return self.best
 
@@ -148,7 +148,7 @@ class Pursuit(Generic[P]):
 
     @property
     def seconds(self) -> float:
-        """Since the call of `fit`."""
+        """Return the seconds since the call of `fit`."""
         return time.perf_counter() - self.began
 
     def follow(
@@ -241,7 +241,8 @@ class Pursuit(Generic[P]):
         return None
 
     def _see(self, iterate: Iterate) -> Reason | None:
-        """Why to end after this iterate, if there is a reason; what counts is what was proved."""
+        """Decide why to end after this iterate, if there is a reason; what counts is what was
+        proved."""
         reason = self._ends(iterate) if self._ends else None
         believed, certificate, due = iterate.believed_gap, None, False
         if self._check is not None:
@@ -389,7 +390,8 @@ def foremost_of(reasons: Sequence[Reason]) -> Reason:
 
 
 def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
-    """Why a fit of several parts ended: an interruption, else as the part with the largest gap."""
+    """Tell why a fit of several parts ended: an interruption, else as the part with the largest
+    gap."""
     for part in parts:
         if part.reason.stop is Stop.INTERRUPTED:
             return part.reason
@@ -421,7 +423,8 @@ class Floor:
         self.believed, self.proved = Idle(), Idle()
 
     def is_stuck(self, believed: float) -> bool:
-        """Whether the solver has stopped getting on, by its own account, so that a look is due."""
+        """Tell whether the solver has stopped getting on, by its own account, so that a look is
+        due."""
         if math.isinf(believed):
             return False
         idle = self.believed.see(believed)

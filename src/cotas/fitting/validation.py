@@ -61,7 +61,8 @@ def without(examples: Rows, held_out: IntArray) -> tuple[Rows, IntArray]:
 
 
 def check_validation(value: Any) -> None:
-    """A number between zero and one, or an array that says of each row whether it is set aside."""
+    """Check for a number between zero and one, or an array that says of each row whether it is set
+    aside."""
     if not np.ndim(value):
         check_fraction(value, "validation_fraction")
     elif np.asarray(value).dtype != np.bool_:

@@ -234,7 +234,8 @@ class KernelSVM(KernelClassifier):
         return self._conclude(problems, ended)
 
     def certify_exact(self, X: Matrix, y: Any) -> Certificate:
-        """How far a model with `approximate="nystroem"` is from the best one for the kernel itself.
+        """Prove how far a model with `approximate="nystroem"` is from the best one for the kernel
+        itself.
 
         θ = Σ βᵢφ(xᵢ) over the landmarks lies in the feature space of the kernel, and the
         multipliers of the approximate problem are feasible for the exact one.
@@ -268,7 +269,7 @@ class KernelSVM(KernelClassifier):
         return found[0] if len(found) == 1 else Certificate.of_parts(found, self._part_names(0))
 
     def certified_predict(self, X: MatrixLike) -> tuple[AnyArray, BoolArray]:
-        """As for every kernel classifier; nothing is claimed of a model with `approximate`."""
+        """Predict as every kernel classifier; nothing is claimed of a model with `approximate`."""
         if getattr(self, "features_", None) is None:
             return super().certified_predict(X)
         labels = self.predict(X)
@@ -305,7 +306,8 @@ class KernelSVM(KernelClassifier):
         return self.features_ is None and super()._foreign_rows(X)
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
-        """f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+        """Compute f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than
+        two.
 
         With one machine for each pair, a class has as its score the votes it gets, and less than
         half a vote more or less by how clear they are, as `SVC` has it. The kernel is computed in
@@ -342,7 +344,8 @@ class KernelSVM(KernelClassifier):
         return fewest, most
 
     def _maker_of_fit(self, kernel: Kernel, n: int) -> Maker | None:
-        """What makes Gram matrices on the device of a fit on so many rows; None without one."""
+        """Return what makes Gram matrices on the device of a fit on so many rows; None without
+        one."""
         plain = self.solver == "smo" and self.approximate is None
         if not plain and self.device.startswith("cuda"):
             raise ValueError(
@@ -361,7 +364,8 @@ class KernelSVM(KernelClassifier):
         check_parameters(self, **ways, approximate=approximate)
 
     def _starts(self, examples: Examples, problems: list[BinaryProblem]) -> list[FloatArray | None]:
-        """The multipliers of the last fit, if it was on so many rows and on these classes."""
+        """Return the multipliers of the last fit, if it was on so many rows and on these
+        classes."""
         nothing: list[FloatArray | None] = [None] * len(problems)
         if not (self.warm_start and hasattr(self, "dual_coef_")):
             return nothing

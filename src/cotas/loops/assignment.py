@@ -8,7 +8,7 @@ from cotas.loops.compiled import loop
 
 @loop
 def assign(target: AnyArray, source: AnyArray) -> None:
-    """target[: len(source)] = source, entry by entry.
+    """Copy: target[: len(source)] = source, entry by entry.
 
     Numba compiles that statement in seconds: it comes with an error message about shapes, and that
     with all there is to strings.

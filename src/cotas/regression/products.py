@@ -19,7 +19,8 @@ WIDEST_DENSE = 256
 
 
 def products_of(data: Observations, each: Each, widest: int) -> Stream | None:
-    """Those of the rows, if there are many more of them than columns, and these not too many.
+    """Compute the products of the rows, if there are many more of them than columns, and these not
+    too many.
 
     A model is proved from them without another pass.
     """
@@ -31,7 +32,8 @@ def products_of(data: Observations, each: Each, widest: int) -> Stream | None:
 
 
 def products_of_all(data: Observations, each: Each, widest: int) -> Stream | None:
-    """The same for many models, of which none costs a pass: as many rows as columns suffice."""
+    """Compute the same for many models, of which none costs a pass: as many rows as columns
+    suffice."""
     n, d = data.X.shape
     if d > widest or n < d:
         return None

@@ -60,7 +60,7 @@ class Moments:
         )
 
     def __add__(self, other: Moments) -> Moments:
-        """As `merge`, where rows without any weight may be on one side."""
+        """Merge as `merge` does, where rows without any weight may be on one side."""
         if not (self.weight and other.weight):
             return self if self.weight else other
         return self.merge(other)
@@ -74,11 +74,12 @@ class Moments:
         return self.cross if free_bias else self.cross + np.outer(self.mean, self.target_mean)
 
     def deviation(self, free_bias: bool) -> FloatArray:
-        """The scale of each column: its deviation, or its root mean square without a bias."""
+        """Return the scale of each column: its deviation, or its root mean square without a
+        bias."""
         return np.sqrt(np.maximum(np.diag(self.hessian(free_bias)), 0.0))
 
     def few_rows(self, free_bias: bool) -> tuple[FloatArray, FloatArray]:
-        """Rows, no more than columns and one, and targets that have the same products.
+        """Return rows, no more than columns and one, and targets that have the same products.
 
         With a free bias those of deviations: X'ᵀX' = C, X'ᵀy' = c, y'ᵀy' = Σ s(y − ȳ)².
         By a Cholesky factor with pivots, since columns may be collinear.
@@ -142,7 +143,8 @@ def centred_moments(
     near: FloatArray,
     sums: Sequence[FloatArray],
 ) -> Moments:
-    """The moments, from Σ w xxᵀ, Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of shifted rows and targets."""
+    """Compute the moments, from Σ w xxᵀ, Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of shifted rows and
+    targets."""
     gram, first, cross, y_first, y_second = (part / total for part in sums)
     scatter = gram - np.multiply.outer(first, first)
     # Centred targets make cross small; what the mean of y adds to it is taken out here.
@@ -193,7 +195,7 @@ def _add_up(
 
 
 def _combined(rows: Matrix, factors: FloatArray) -> FloatArray:
-    """rowsᵀ·factors; a few vectors, one by one, are faster than as a matrix."""
+    """Compute rowsᵀ·factors; a few vectors, one by one, are faster than as a matrix."""
     factors = factors.astype(rows.dtype, copy=False)
     if factors.shape[1] > FEW_VECTORS:
         return np.asarray(rows.T @ factors)
@@ -201,7 +203,7 @@ def _combined(rows: Matrix, factors: FloatArray) -> FloatArray:
 
 
 def _add_gram(gram: FloatArray, rows: Matrix) -> FloatArray:
-    """gram + rowsᵀ·rows, the lower half, above which there are zeros."""
+    """Compute gram + rowsᵀ·rows, the lower half, above which there are zeros."""
     if sparse.issparse(rows):
         return np.asarray(gram + np.tril((rows.T @ rows).toarray()))
     if not rows.flags.c_contiguous:
@@ -221,7 +223,8 @@ def _spans(X: Matrix, part: slice) -> Iterable[slice]:
 
 
 def rough_target(Y: FloatArray) -> FloatArray:
-    """The targets of a few rows on average: near enough to the mean for the sums not to cancel."""
+    """Return the targets of a few rows on average: near enough to the mean for the sums not to
+    cancel."""
     some = Y[:: max(1, len(Y) // SAMPLE)]
     return np.asarray(np.add.reduce(some) / len(some))
 

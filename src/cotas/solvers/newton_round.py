@@ -98,7 +98,7 @@ def respond(
 def look_along(
     rows: Any, state: RowState, theta: FloatArray, theta0: float, first: int, last: int
 ) -> None:
-    """How fast e changes in each row when θ moves."""
+    """Compute how fast e changes in each row when θ moves."""
     for i in range(first, last):
         state.turn[i] = state.y[i] * (dot(rows, i, theta) + theta0)
 
@@ -116,7 +116,7 @@ def slope(state: RowState, nu: float, step: float, first: int, last: int) -> flo
 
 @generic
 def derivative(line: Any, length: float) -> Any:
-    """Of the rounded objective after a step of this length."""
+    """Compute the derivative of the rounded objective after a step of this length."""
 
 
 @derivative.when(SearchLine)
@@ -131,7 +131,8 @@ def is_small(n: int, d: int) -> bool:
 
 
 def room_for(n: int, d: int) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Room for steps on n rows of d columns: the curved rows, two systems and three vectors."""
+    """Make room for steps on n rows of d columns: the curved rows, two systems and three
+    vectors."""
     return np.empty(n, np.int64), np.empty((2, d + 1, d + 1)), np.empty((3, d + 1))
 
 
@@ -139,7 +140,8 @@ def rounds_on_small_table(
     rows: Any, d: int, y: FloatArray, weights: FloatArray, lam: float, bias: float,
     start: Start | None, look: Look,
 ) -> Iterator[PrimalDual]:  # fmt: skip
-    """The iterates of `semismooth_newton` to look at, each of which is one call, on d features."""
+    """Yield the iterates of `semismooth_newton` to look at, each of which is one call, on d
+    features."""
     n = len(y)
     state = RowState(y, weights, np.full(n, FIRST_CENTRE), *np.zeros((3, n)))
     model, combination, room = np.zeros(d + 1), np.zeros(d), room_for(n, d)
@@ -164,7 +166,8 @@ def newton_rounds(
     rows: Any, state: RowState, problem: RoundedProblem, model: FloatArray, combination: FloatArray,
     nu: float, most: int, enough: float, curved: IntArray, square: FloatArray, line: FloatArray,
 ) -> tuple[int, bool, float, float, float]:  # fmt: skip
-    """Rounds until one has a relative gap that is `enough`, or gets no further; at most so many.
+    """Run rounds until one has a relative gap that is `enough`, or gets no further; at most so
+    many.
 
     How many there were, whether the last reached its minimum, its P and D, and the next ν.
     """
@@ -233,8 +236,8 @@ def add_up(
     rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
     nu: float, system: FloatArray,
 ) -> None:  # fmt: skip
-    """The lower triangle of the second derivative: Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ/2ν over the curved rows,
-    and the penalty."""
+    """Add up the lower triangle of the second derivative: Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ/2ν over the curved
+    rows, and the penalty."""
     d, share = len(system) - 1, 1.0 / (2.0 * nu)
     for j in range(d + 1):
         for k in range(d + 1):
@@ -289,7 +292,8 @@ def solve(system: FloatArray, target: FloatArray, factor: FloatArray, unit: Floa
 
 @loop
 def _factorize(system: FloatArray, unit: FloatArray, jitter: float, factor: FloatArray) -> bool:
-    """The Cholesky factor of the system in its units; False if it is not positive definite."""
+    """Compute the Cholesky factor of the system in its units; False if it is not positive
+    definite."""
     for i in range(len(unit)):
         for j in range(i + 1):
             value = system[i, j] * unit[i] * unit[j]
@@ -306,7 +310,8 @@ def _factorize(system: FloatArray, unit: FloatArray, jitter: float, factor: Floa
 
 @loop
 def zero(line: Any) -> Any:
-    """Where an increasing function that begins below zero comes close to it, tried at 1 first."""
+    """Find where an increasing function that begins below zero comes close to it, tried at 1
+    first."""
     low, at_low = 0.0, derivative(line, 0.0)
     close = 0.1 * abs(at_low)
     if not at_low < 0.0:
