@@ -215,7 +215,8 @@ class ValueEncoder:
         self._names: dict[int, tuple[AnyArray, str]] = {}
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
-        """The value as JSON; `where` is its place, for the error that says it cannot be stored."""
+        """Encode the value as JSON; `where` is its place, for the error that says it cannot be
+        stored."""
         if depth > DEEPEST:
             raise ModelFileError(f"{where} is nested more than {DEEPEST} levels deep.")
         if value is None or type(value) in (bool, int, str):
@@ -257,7 +258,7 @@ class ValueEncoder:
         return known[1]
 
     def vectors(self, items: Iterable[AnyArray], dtype: str) -> Any:
-        """Vectors of one type, together in one array."""
+        """Put vectors of one type, together in one array."""
         lengths = np.array([len(item) for item in items], dtype=np.int64)
         whole = np.concatenate([np.empty(0, dtype), *items])
         return {"vectors": self.tensor(whole), "lengths": self.tensor(lengths)}

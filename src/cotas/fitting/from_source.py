@@ -132,7 +132,7 @@ class Classes:
 
     @property
     def pairs(self) -> tuple[tuple[Any, float], ...]:
-        """Label and factor of each class, where there are factors."""
+        """Return label and factor of each class, where there are factors."""
         if self.factors is None:
             return ()
         return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
@@ -204,7 +204,8 @@ class Recoded:
 
 
 def shift_of(source: Source) -> FloatArray | None:
-    """Find the centres of columns far from zero, by the first block: they would cost digits.
+    """Find the centres of columns far from zero, by the first block: they would cost
+    digits.
 
     Zero for the other columns; None if there are none, or if the rows are sparse.
     """

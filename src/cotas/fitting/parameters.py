@@ -144,7 +144,8 @@ def check_validation(value: Any) -> None:
 
 
 def read_start(start: Any, d: int, targets: int, of: str) -> tuple[FloatArray, FloatArray]:
-    """Read θ⁽⁰⁾, a row for each target or class, and its bias: `start` is θ, or both in a tuple."""
+    """Read θ⁽⁰⁾, a row for each target or class, and its bias: `start` is θ, or both in a
+    tuple."""
     pair = start if isinstance(start, tuple) and len(start) == 2 else (start, 0.0)
     try:
         theta, theta0 = (np.asarray(part, dtype=np.float64) for part in pair)

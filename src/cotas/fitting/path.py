@@ -68,12 +68,12 @@ class Path:
 
     @property
     def gaps(self) -> FloatArray:
-        """P − D of each model, as proved."""
+        """Compute P − D of each model, as proved."""
         return np.array([certificate.gap for certificate in self.certificates])
 
     @property
     def best_lam(self) -> float:
-        """The λ with the smallest validation error; of several the largest."""
+        """Return the λ with the smallest validation error; of several the largest."""
         if self.validation_errors is None:
             raise ValueError("Which λ is best needs validation=(X_val, y_val).")
         return float(self.lams[int(np.argmin(self.validation_errors))])

@@ -68,7 +68,8 @@ def is_precomputed(given: Any) -> bool:
 
 
 def scaled_rbf(X: Matrix, weights: FloatArray | None = None) -> RBF:
-    """γ = 1/(d·Var(X)), the variance being that of all entries together; 1 if they are the same.
+    """Compute γ = 1/(d·Var(X)), the variance being that of all entries together; 1 if they are the
+    same.
 
     A row counts as often as its weight says, as if it were repeated.
     """

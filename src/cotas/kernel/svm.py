@@ -231,7 +231,8 @@ class KernelSVM(KernelClassifier):
         )
 
     def certify_exact(self, X: Matrix, y: Any) -> Certificate:
-        """How far a model with `approximate="nystroem"` is from the best one for the kernel itself.
+        """Prove how far a model with `approximate="nystroem"` is from the best one for the kernel
+        itself.
 
         θ = Σ βᵢφ(xᵢ) over the landmarks lies in the feature space of the kernel, and the
         multipliers of the approximate problem are feasible for the exact one.
@@ -265,7 +266,7 @@ class KernelSVM(KernelClassifier):
         return found[0] if len(found) == 1 else Certificate.of_parts(found, self._part_names(0))
 
     def certified_predict(self, X: MatrixLike) -> tuple[AnyArray, BoolArray]:
-        """As for every kernel classifier; nothing is claimed of a model with `approximate`."""
+        """Predict as every kernel classifier; nothing is claimed of a model with `approximate`."""
         if getattr(self, "features_", None) is None:
             return super().certified_predict(X)
         labels = self.predict(X)
@@ -302,7 +303,8 @@ class KernelSVM(KernelClassifier):
         return self.features_ is None and super()._foreign_rows(X)
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
-        """f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+        """Compute f(x) of each row: shape (n_samples,), or (n_samples, n_classes) with more than
+        two.
 
         With one machine for each pair, a class has as its score the votes it gets, and less than
         half a vote more or less by how clear they are, as `SVC` has it. The kernel is computed in

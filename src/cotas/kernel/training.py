@@ -86,7 +86,7 @@ class BinaryProblem:
 
     @property
     def label(self) -> Any:
-        """What reports call it."""
+        """Return what reports call it."""
         return self.positive if self.negative is None else (self.negative, self.positive)
 
     def dual(self, free_bias: bool) -> SignedDual:
@@ -224,7 +224,8 @@ class KernelSetting:
     def pursuit(
         self, problem: BinaryProblem, part: int, parts: int, threads: int = 1
     ) -> Pursuit[Machine]:
-        """What follows the solver of one of the problems, of which `threads` go side by side."""
+        """Return what follows the solver of one of the problems, of which `threads` go side by
+        side."""
         until = end_of_turn(self.began, self.model.max_time, part, parts, threads)
         limits = (self.model.tol, self.model.max_iter, until)
         return Pursuit(*limits, self.monitor, began=self.began, label=problem.label)
@@ -253,7 +254,7 @@ class KernelCheck:
 
     @cached_property
     def X(self) -> Matrix:
-        """The rows that take part."""
+        """Return the rows that take part."""
         square = is_precomputed(self.setting.kernel)
         return part_of(self.setting.examples.X, self.problem.rows, square)
 
@@ -264,7 +265,8 @@ class KernelCheck:
     def iterates(
         self, start: FloatArray | None, room: int, K: FloatArray | None, part: int
     ) -> KernelIterates:
-        """The run of the solver that the model asks for; K is of all rows, where it is known."""
+        """Yield the run of the solver that the model asks for; K is of all rows, where it is
+        known."""
         model, problem, tol = self.setting.model, self.problem, float(self.setting.model.tol)
         moves = None if self.setting.moves is None else self.setting.moves[part]
         dual, watch = problem.dual(self.free_bias), None if moves is None else Watch(moves)
@@ -314,7 +316,8 @@ class KernelCheck:
 def begun_together(
     checks: Sequence[KernelCheck], runs: Sequence[KernelIterates]
 ) -> list[tuple[Iterate, Machine]]:
-    """Each problem of a small table as soon as its solver believes in it, all proved together."""
+    """Return each problem of a small table as soon as its solver believes in it, all proved
+    together."""
     setting = checks[0].setting
     look = Look(min(AHEAD, int(setting.model.max_iter)), float(setting.model.tol))
     with np.errstate(all="ignore"):
@@ -375,7 +378,8 @@ def solve_all(
 
 
 def whole_gram(setting: KernelSetting, problems: int, room: int) -> FloatArray | None:
-    """The Gram matrix of all the rows, for all the problems of a small table; None of another.
+    """Compute the Gram matrix of all the rows, for all the problems of a small table; None of
+    another.
 
     Of a part of the rows it may be positive semi-definite where that of all is not, if no formula
     says so.
@@ -426,7 +430,8 @@ def solve_on_device(
 
 
 def guarded(run: KernelIterates) -> KernelIterates:
-    """A run that ends, and says so, when the device fails: what was found so far is not lost."""
+    """Yield from a run that ends, and says so, when the device fails: what was found is not
+    lost."""
     try:
         yield from run
     except RuntimeError as error:

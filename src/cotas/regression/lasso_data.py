@@ -37,7 +37,7 @@ class InMemory:
 
     @property
     def weights(self) -> FloatArray | None:
-        """Of the rows, as they were given."""
+        """Return the weights of the rows, as they were given."""
         return self.seen.weights
 
     def biases(self, coefs: FloatArray) -> FloatArray:
@@ -84,7 +84,7 @@ class OfAllRows(FewRows):
 
     @property
     def weights(self) -> FloatArray | None:
-        """Of the rows, as they were given."""
+        """Return the weights of the rows, as they were given."""
         return self.seen.weights
 
     def prove(self, points: Sequence[LassoPoint]) -> list[Certificate]:
@@ -126,7 +126,8 @@ def in_memory(
     products: Stream | None,
     moments: Moments | None,
 ) -> Sequence[InMemory | OfAllRows]:
-    """The data as each target sees them: as a few rows, where there are `moments` of all."""
+    """Return the data as each target sees them: as a few rows, where there are `moments` of
+    all."""
     columns = list(enumerate(seen.columns))
     if moments is not None:
         few = ProductColumns(moments, seen.n_rows, problem.free_bias, problem.standardize)
@@ -141,7 +142,7 @@ def in_memory(
 
 
 def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[InBlocks], bool]:
-    """For each target a small problem in the place of that of the source."""
+    """Make for each target a small problem in the place of that of the source."""
     bound = bound_to(source, each, targets=True)
     single = len(source.of_first(shape_of_targets)) == 1
     moments, triangle = triangle_in_blocks(bound, problem.free_bias)
@@ -165,7 +166,7 @@ def as_columns(rows: FloatArray, problem: LassoProblem) -> CentredColumns:
 
 
 def means_of(moments: Moments, problem: LassoProblem) -> tuple[FloatArray, FloatArray] | None:
-    """Of the columns and of the targets, if the bias is free."""
+    """Return the means of the columns and of the targets, if the bias is free."""
     return (moments.mean, moments.target_mean) if problem.free_bias else None
 
 
@@ -198,7 +199,7 @@ def in_units_of_the_data(
     scale: FloatArray | None = None,
     delta: float | None = None,
 ) -> FloatArray:
-    """Coefficients, one row for each solution.
+    """Return coefficients, one row for each solution.
 
     With `delta` they lie inside the ball of that radius, whatever rounding has done, `scale` being
     what the penalty multiplies each coefficient by.

@@ -19,7 +19,8 @@ WIDEST_DENSE = 256
 
 
 def products_of(data: Observations, each: Each, widest: int) -> Stream | None:
-    """Those of dense rows, if there are many more of them than columns, and these not too many.
+    """Compute the products of dense rows, if there are many more of them than columns, and these not
+    too many.
 
     A model is proved from them without another pass. Of sparse rows a solver adds up moments much
     sooner, and that pass costs little.
@@ -30,7 +31,8 @@ def products_of(data: Observations, each: Each, widest: int) -> Stream | None:
 
 
 def products_of_all(data: Observations, each: Each, widest: int) -> Stream | None:
-    """The same for many models, of which none costs a pass: as many rows as columns suffice."""
+    """Compute the same for many models, of which none costs a pass: as many rows as columns
+    suffice."""
     n, d = data.X.shape
     if d > widest or n < d or _far(data):
         return None

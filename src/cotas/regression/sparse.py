@@ -101,7 +101,7 @@ class SparseRegressor(LinearRegressor):
         return self._conclude_fit(worst_of(ended), ADVICE)
 
     def _fit_in_blocks(self, source: Source, began: float) -> Self:
-        """From a source: all that the solver needs is the triangle of the rows."""
+        """Fit from a source: all that the solver needs is the triangle of the rows."""
         weights = self._weights(source.n_features)
         if weights is not None and not weights.all():
             raise ValueError(
@@ -115,7 +115,7 @@ class SparseRegressor(LinearRegressor):
         return self._conclude_fit(worst_of(ended), ADVICE)
 
     def certified_zeros(self, X: MatrixLike, y: Any) -> BoolArray:
-        """For each feature, whether the gap proves that it is zero at the exact optimum.
+        """Tell for each feature whether the gap proves that it is zero at the exact optimum.
 
         The smaller the gap, the more can be proved; `docs/theory/lasso.md` has the derivation.
         Nothing is claimed of a model that was changed after the fit.
@@ -246,7 +246,8 @@ class SparseRegressor(LinearRegressor):
         return Reason(Stop.ITERATIONS) if solver.out_of_rounds else None
 
     def _solving(self, look: LassoIterate, lam: float) -> LassoIterate:
-        """What the solver has, as a solution of the problem at hand: for λ, or inside the ball."""
+        """Return what the solver has, as a solution of the problem at hand: for λ, or inside the
+        ball."""
         return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
 
     def _keep(self, ends: list[SparseSolution], single: bool) -> None:

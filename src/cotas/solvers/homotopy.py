@@ -51,7 +51,8 @@ class Homotopy:
         self.largest_lam = max(0.0, float(self._reach(self.c).max(initial=0.0)))
 
     def knots(self, most: float, least: float) -> Iterator[LassoIterate]:
-        """The solutions at `most`, at least λ_max, at each breakpoint below, and at `least`."""
+        """Yield the solutions at `most`, at least λ_max, at each breakpoint below, and at
+        `least`."""
         lam, face, dropped = self.largest_lam, Face([], []), (-1, 0.0)
         yield self._iterate(most, face, np.zeros(0))
         if lam <= least:

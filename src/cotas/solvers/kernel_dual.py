@@ -55,7 +55,7 @@ def floor(kink: Any, a: float, low: float) -> float:  # type: ignore[empty-body]
 
 @generic
 def width(kink: Any) -> float:  # type: ignore[empty-body]
-    """ε"""
+    """Return ε."""
 
 
 @upwards.when(type(None))

@@ -90,7 +90,7 @@ class WorkingSet:
         g[m:more] = c[m:more] - G[m:more, :m] @ self.state.beta[:m]
 
     def keep(self, places: IntArray) -> None:
-        """Only the columns at these places."""
+        """Keep only the columns at these places."""
         G, c, beta, g = self.state
         self.inside[:] = False
         self.members = self.members[places]
@@ -107,7 +107,7 @@ class WorkingSet:
         self.has_gram = False
 
     def support(self) -> IntArray:
-        """Positions in the working set of the coefficients that are not zero."""
+        """Return positions in the working set of the coefficients that are not zero."""
         return self.state.beta[: len(self)].nonzero()[0]
 
     def _make_room(self, m: int) -> None:

@@ -162,12 +162,12 @@ class WorkingSetLasso:
 
     @property
     def ended(self) -> bool:
-        """Whether the time or the rounds are spent."""
+        """Tell whether the time or the rounds are spent."""
         return self.out_of_rounds or time.perf_counter() > self.deadline
 
     @property
     def out_of_rounds(self) -> bool:
-        """Whether there were as many rounds as there may be."""
+        """Tell whether there were as many rounds as there may be."""
         return self.rounds >= self.max_rounds
 
     def at(self, lam: float) -> Penalized:
@@ -182,7 +182,8 @@ class WorkingSetLasso:
         return bool(enough(self.latest.gap, self.latest.primal, self.square, tol))
 
     def slope_of_length(self) -> float:
-        """−d(Σ wⱼ|βⱼ|)/dλ of a Lasso: sᵀG⁻¹s over the coefficients that are not zero, s = ±w.
+        """Compute −d(Σ wⱼ|βⱼ|)/dλ of a Lasso: sᵀG⁻¹s over the coefficients that are not zero, s =
+        ±w.
 
         Zero where the Gram matrix is not at hand.
         """
@@ -230,7 +231,7 @@ class WorkingSetLasso:
             self._enlarge(self._steepest(new, max(100, len(self.working))))
 
     def _enlarge(self, new: IntArray) -> None:
-        """More columns. Once there are too many, those at zero go, and then the Gram matrix."""
+        """Add columns. Once there are too many, those at zero go, and then the Gram matrix."""
         if len(self.working) + len(new) > LARGEST_GRAM and self.working.has_gram:
             self.working.keep(self.working.support())
         if len(self.working) + len(new) <= LARGEST_GRAM and self.working.has_gram:
@@ -247,7 +248,7 @@ class WorkingSetLasso:
         return np.asarray(self._reach() > lam * self.thresholds)
 
     def _steepest(self, new: IntArray, most: int) -> IntArray:
-        """No more columns at a time than the working set has."""
+        """Choose no more columns at a time than the working set has."""
         if len(new) <= most:
             return new
         with np.errstate(divide="ignore"):
@@ -262,7 +263,7 @@ class WorkingSetLasso:
         return max(0.0, float((reach / limits).max(initial=0.0))) if on.any() else 0.0
 
     def _penalty(self, lam: float) -> Penalty:
-        """That of the working set."""
+        """Return the penalty of the working set."""
         penalty: Penalty = times(self.penalty, lam)
         if not len(penalty.weights):
             return penalty
@@ -285,7 +286,8 @@ class WorkingSetLasso:
     def _descend(
         self, lam: float, penalty: Penalty, tol: float
     ) -> Generator[LassoIterate, None, bool]:
-        """Rounds of sweeps on the residual, each ten times as careful, until the gap is proved."""
+        """Run rounds of sweeps on the residual, each ten times as careful, until the gap is
+        proved."""
         working, beta = self.working, self.working.state.beta
         descent = ResidualDescent(self.columns, self.target, working.members, beta, penalty)
         careful, before = tol * max(self.latest.primal, 0.5e-9 * self.square), np.inf
@@ -318,7 +320,7 @@ class WorkingSetLasso:
             self._look(lam)
 
     def _look(self, lam: float, found: OnGram | None = None) -> LassoIterate:
-        """Correlations of all the columns with the residual, P, and P − D."""
+        """Compute correlations of all the columns with the residual, P, and P − D."""
         working, state = self.working, self.working.state
         if self.whole:
             afresh(state, len(working))

@@ -61,7 +61,7 @@ class Moments:
         )
 
     def __add__(self, other: Moments) -> Moments:
-        """As `merge`, where rows without any weight may be on one side."""
+        """Merge as `merge` does, where rows without any weight may be on one side."""
         if not (self.weight and other.weight):
             return self if self.weight else other
         return self.merge(other)
@@ -75,7 +75,8 @@ class Moments:
         return self.cross if free_bias else self.cross + np.outer(self.mean, self.target_mean)
 
     def deviation(self, free_bias: bool) -> FloatArray:
-        """The scale of each column: its deviation, or its root mean square without a bias."""
+        """Return the scale of each column: its deviation, or its root mean square without a
+        bias."""
         return np.sqrt(np.maximum(np.diag(self.hessian(free_bias)), 0.0))
 
     def constant(self) -> BoolArray:
@@ -121,7 +122,8 @@ def centred_moments(
     near: FloatArray,
     sums: Sequence[FloatArray],
 ) -> Moments:
-    """The moments, from Σ w xxᵀ, Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of shifted rows and targets."""
+    """Compute the moments, from Σ w xxᵀ, Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of shifted rows and
+    targets."""
     gram, first, cross, y_first, y_second = (part / total for part in sums)
     scatter = gram - np.multiply.outer(first, first)
     # Centred targets make cross small; what the mean of y adds to it is taken out here.
@@ -200,7 +202,7 @@ def _add_up_dense(
 
 
 def _combined(rows: FloatArray, factors: FloatArray) -> FloatArray:
-    """rowsᵀ·factors; a few vectors, one by one, are faster than as a matrix."""
+    """Compute rowsᵀ·factors; a few vectors, one by one, are faster than as a matrix."""
     factors = factors.astype(rows.dtype, copy=False)
     if factors.shape[1] > FEW_VECTORS:
         return np.asarray(rows.T @ factors)
@@ -208,7 +210,7 @@ def _combined(rows: FloatArray, factors: FloatArray) -> FloatArray:
 
 
 def _add_gram(gram: FloatArray, rows: FloatArray) -> FloatArray:
-    """gram + rowsᵀ·rows, the lower half, above which there are zeros."""
+    """Compute gram + rowsᵀ·rows, the lower half, above which there are zeros."""
     if not rows.flags.c_contiguous:
         rows = np.ascontiguousarray(rows)
     if rows.dtype == np.float32:
@@ -226,7 +228,8 @@ def _spans(X: Matrix, part: slice) -> Iterable[slice]:
 
 
 def rough_target(Y: FloatArray) -> FloatArray:
-    """The targets of a few rows on average: near enough to the mean for the sums not to cancel."""
+    """Return the targets of a few rows on average: near enough to the mean for the sums not to
+    cancel."""
     some = Y[:: max(1, len(Y) // SAMPLE)]
     return np.asarray(np.add.reduce(some) / len(some))
 

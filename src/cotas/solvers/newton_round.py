@@ -108,7 +108,7 @@ def respond(
 def look_along(
     rows: Any, state: RowState, theta: FloatArray, theta0: float, first: int, last: int
 ) -> None:
-    """How fast e changes in each row when θ moves."""
+    """Compute how fast e changes in each row when θ moves."""
     for i in range(first, last):
         state.turn[i] = state.y[i] * (dot(rows, i, theta) + theta0)
 
@@ -125,7 +125,7 @@ def slope(state: RowState, nu: float, step: float, first: int, last: int) -> flo
 
 @generic
 def derivative(line: Any, length: float) -> Any:
-    """Of the rounded objective after a step of this length."""
+    """Compute the derivative of the rounded objective after a step of this length."""
 
 
 @derivative.when(SearchLine)
@@ -148,7 +148,8 @@ def rounds_on_small_table(
     rows: Any, d: int, y: FloatArray, weights: FloatArray, lam: float, bias: float,
     start: Start | None, look: Look,
 ) -> Iterator[PrimalDual]:  # fmt: skip
-    """The iterates of `semismooth_newton` to look at, each of which is one call, on d features."""
+    """Yield the iterates of `semismooth_newton` to look at, each of which is one call, on d
+    features."""
     n = len(y)
     state = RowState(y, weights, np.full(n, FIRST_CENTRE), *np.zeros((3, n)))
     model, combination, room = np.zeros(d + 1), np.zeros(d), room_for(n, d)
@@ -173,7 +174,8 @@ def newton_rounds(
     rows: Any, state: RowState, problem: RoundedProblem, model: FloatArray, combination: FloatArray,
     nu: float, most: int, enough: float, curved: IntArray, system: FloatArray, step: FloatArray,
 ) -> tuple[int, bool, float, float, float]:  # fmt: skip
-    """Rounds until one has a relative gap that is `enough`, or gets no further; at most so many.
+    """Run rounds until one has a relative gap that is `enough`, or gets no further; at most so
+    many.
 
     How many there were, whether the last reached its minimum, its P and D, and the next ν.
     """
@@ -272,8 +274,8 @@ def add_up(
     rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
     nu: float, system: FloatArray,
 ) -> None:  # fmt: skip
-    """The lower triangle of the second derivative: Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ/2ν over the curved rows,
-    and the penalty."""
+    """Add up the lower triangle of the second derivative: Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ/2ν over the curved
+    rows, and the penalty."""
     d, share = len(system) - 1, 1.0 / (2.0 * nu)
     border, held = system[d, :d], 0.0
     for j in range(d + 1):
@@ -314,7 +316,8 @@ def factorize(system: FloatArray) -> bool:
 
 @loop_in_place
 def zero(line: Any) -> Any:
-    """Where an increasing function that begins below zero comes close to it, tried at 1 first."""
+    """Find where an increasing function that begins below zero comes close to it, tried at 1
+    first."""
     low = at_low = at_high = close = length = 0.0
     high = np.inf
     for _ in range(MOST_TRIES):

@@ -43,7 +43,8 @@ def newton_on_small_table(
     start: tuple[FloatArray, FloatArray] | None,
     look: Look,
 ) -> Iterator[NewtonPoint]:
-    """Points of Newton's method until they no longer get on: those to look at, after the first.
+    """Yield points of Newton's method until they no longer get on: those to look at, after the
+    first.
 
         min  Σ sᵢ ℓ(yᵢ, θ·xᵢ + θ₀) + (λ/2)‖θ‖²,    the bias not penalized
 
@@ -67,7 +68,7 @@ def newton_on_small_table(
 
 @loop_in_place
 def place(rows: Any, model: FloatArray, scores: FloatArray) -> None:
-    """The scores of all rows."""
+    """Compute the scores of all rows."""
     d = len(model) - 1
     for i in range(len(scores)):
         scores[i] = dot(rows, i, model[:d]) + model[d]
@@ -79,7 +80,7 @@ def newton_steps(
     most: int, enough: float, curved: IntArray, system: FloatArray, step: FloatArray,
     gradient: FloatArray,
 ) -> tuple[int, bool, float, float]:  # fmt: skip
-    """At most so many steps from θ and θ₀, which `model` holds and keeps.
+    """Take at most so many steps from θ and θ₀, which `model` holds and keeps.
 
     They end with a relative gap that is `enough`. Returns how many there were, whether more would
     get on, the objective, and how far it may be above the best. The last four are room to work in.
@@ -146,7 +147,7 @@ def _length(
     rows: Any, loss: Any, state: ScoreState, lam: float, model: FloatArray, step: FloatArray,
     objective: float, promised: float,
 ) -> float:  # fmt: skip
-    """The part of the step with which the objective falls as promised; zero if there is none.
+    """Find the part of the step with which the objective falls as promised; zero if there is none.
 
     What the curvatures were is lost.
     """

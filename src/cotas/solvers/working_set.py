@@ -107,7 +107,7 @@ class Watch:
 
 
 def _curvature(K: FloatArray) -> float:
-    """Along the step of a pair, or of one alone."""
+    """Compute the curvature along the step of a pair, or of one alone."""
     if len(K) > 2:
         return np.nan
     return float(K[0, 0] if len(K) == 1 else K[0, 0] + K[1, 1] - 2 * K[0, 1])
@@ -163,7 +163,7 @@ def climb_pairs(
     tol: float,
     most: int,
 ) -> int:
-    """Sequential minimal optimization: two multipliers at a time, the choice by second order.
+    """Run sequential minimal optimization: two multipliers at a time, the choice by second order.
 
         aᵢ ← aᵢ + t,   aⱼ ← aⱼ − t,   t = (Fⱼ − Fᵢ)/(Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ), clipped into the box
 
@@ -205,7 +205,8 @@ def climb_pairs(
 
 @loop_in_place
 def steepest(kink: Any, F: float, a: float) -> float:
-    """The slope along which the objective falls, on the side where it does; zero if on none."""
+    """Compute the slope along which the objective falls, on the side where it does; zero if on
+    none."""
     slope: float = min(0.0, upwards(kink, F, a)) + max(0.0, downwards(kink, F, a))
     return slope
 
@@ -221,7 +222,7 @@ def climb_singles(
     tol: float,
     most: int,
 ) -> int:
-    """Without a bias one multiplier can move alone: the one with the largest gain F²/Kᵢᵢ.
+    """Move one multiplier alone, as it can without a bias: the one with the largest gain F²/Kᵢᵢ.
 
     aᵢ ← clip(aᵢ − Fᵢ/Kᵢᵢ, lowᵢ, highᵢ). Invariant: F = Ka + const. Cost: O(q) a step.
     """
@@ -255,7 +256,7 @@ def move_free_together(
     kink: Kink | None,
     free_bias: bool,
 ) -> None:
-    """Newton's step in all the multipliers inside their box at once, up to the nearest bound.
+    """Take Newton's step in all the multipliers inside their box at once, up to the nearest bound.
 
     While a bound stops the step, the rest goes on without that multiplier. Where the matrix of
     the kernel has a bad condition (raw data, a linear kernel) pairs need millions of steps for
@@ -289,7 +290,8 @@ def move_free_together(
 
 
 def _newton_direction(K: FloatArray, F: FloatArray, free_bias: bool) -> FloatArray | None:
-    """The d with Kd + b = −F, Σ d = 0 (b = 0 without a bias), a trace of the diagonal added."""
+    """Solve for the d with Kd + b = −F, Σ d = 0 (b = 0 without a bias), a trace of the diagonal
+    added."""
     m = len(F)
     scale = float(np.trace(K)) / m
     if not scale > 0:
