@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -19,6 +19,9 @@ from cotas.fitting.parameters import check_positive
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, INK, legend, look
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class MemorisingClassifier(ClassifierMixin, BaseEstimator):
@@ -118,7 +121,7 @@ def _errors(model: Any, data: Split) -> tuple[float, float]:
 
 
 @draws("000-memorizer", "Learning by heart: no training error, validation error ½", memory)
-def draw_memory(result: Memory, ax: Any) -> None:
+def draw_memory(result: Memory, ax: Axes) -> None:
     """Both errors of the memorizer against ε, and those of a linear classifier as a level."""
     training = say("training error")
     validation = say("validation error")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,6 +55,9 @@ from cotas.files.names import names_among, twins_in_words
 from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
 from cotas.files.table import AsGiven, Block, Table, table_of
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
@@ -313,7 +316,7 @@ def _parse(
 
 
 def _as_written(
-    frame: Any, text: bytes | Path, dialect: Dialect, source: str, wishes: Wishes
+    frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str, wishes: Wishes
 ) -> Any:
     """Return the frame with codes such as 08001, and with True and TRUE, as they are written.
 
@@ -387,7 +390,7 @@ def _stray_quote(text: bytes | Path, dialect: Dialect) -> int | None:
         return next((k for k, line in enumerate(lines, 1) if stray.search(line)), None)
 
 
-def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
+def _cast(frame: DataFrame, types: Mapping[str, Any], source: str) -> DataFrame:
     """Text to the types asked for, or an error that shows the first cell that does not fit."""
     pl = polars()
     wanted = {name: kind for name, kind in types.items() if kind != pl.String}
@@ -406,14 +409,14 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
     return cast
 
 
-def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source: str) -> None:
+def _refuse_short_rows(frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str) -> None:
     """Rows with too few fields would pass as rows with missing values at their end."""
     if frame.width < 2 or frame[frame.columns[-1]].null_count() == 0:
         return
     _refuse_ragged_lines(text, dialect, source)
 
 
-def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
+def _without_blank_lines(frame: DataFrame, text: bytes | Path) -> DataFrame:
     """Polars takes a blank line for a row in which all is missing.
 
     Such rows go if there are as many as blank lines; else some are written out as ",,", and stay.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from cotas.files.frames import in_words, is_category, is_text, polars
 from cotas.files.names import names_among, no_column, some
 from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
 from cotas.words import in_one, say
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,7 @@ def _fits(numbers: Any, low: int, high: int) -> bool:
     return bool(low <= numbers.min() and numbers.max() < high)
 
 
-def is_there(column: Any) -> Any:
+def is_there(column: Series) -> Series:
     """Tell where a value is not missing."""
     there = column.is_not_null()
     return there & column.is_not_nan().fill_null(False) if column.dtype.is_float() else there
@@ -245,11 +248,15 @@ class Block:
         """What ends a line."""
         return b"\r\n" if b"\r\n" in self.text[: 2 + self.text.find(b"\n")] else b"\n"
 
-    def written(self, frame: Any) -> list[bytes]:
+    def written(self, frame: DataFrame) -> list[bytes]:
         """Return the names and rows of a frame in the same dialect."""
         how = self.dialect
         commas = how.decimal_comma and how.separator != ","
-        style = {"separator": how.separator, "quote_char": how.quote, "decimal_comma": commas}
+        style: dict[str, Any] = {
+            "separator": how.separator,
+            "quote_char": how.quote,
+            "decimal_comma": commas,
+        }
         return rows_of_text(frame.write_csv(**style).encode(), how.quote)
 
 

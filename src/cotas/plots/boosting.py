@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.plots.fitted import agreement, labels_of, last_step, named, require_fitted, table
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # What the margins of a model are called.
 VOTES = "margin y·F(x) / Σ|c|"
@@ -28,10 +31,10 @@ def boosting_stages(
     validation: tuple[Any, Any] | None = None,
     bound: bool = True,
     log: bool = False,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Training error, its proved bound, and validation error against the round.
 
     Parameters
@@ -74,7 +77,7 @@ def boosting_stages(
         limits = _bounds(model) if bound else None
         if limits is not None:
             rounds = np.arange(1, len(limits) + 1)
-            how = {"color": COLOURS[3], "linestyle": ":"}
+            how: dict[str, Any] = {"color": COLOURS[3], "linestyle": ":"}
             ax.plot(rounds, limits, label=say("proved bound"), **how)
         ax.set(xlabel=say("round"), ylabel=say("error"))
         if log:
@@ -93,10 +96,10 @@ def margin_distribution(
     y: Any,
     *,
     labels: Sequence[str] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Tell which share of the examples has a margin up to each value.
 
     The margin is y·F(x)/Σ|c| for boosted classifiers, the distance y(θ·x + θ₀)/‖θ‖ to the
@@ -145,10 +148,10 @@ def feature_importances(
     *,
     names: Sequence[str] | None = None,
     top: int = 15,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Tell how much each feature took part, the largest on top.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,22 +23,25 @@ from cotas.plots.fitted import (
 from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, plain, tint
 from cotas.words import say
 
-LINE = {"colors": INK, "linewidths": 1.8}
-DASHES = {"colors": INK, "linewidths": 1.0, "linestyles": "dashed"}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LINE: dict[str, Any] = {"colors": INK, "linewidths": 1.8}
+DASHES: dict[str, Any] = {"colors": INK, "linewidths": 1.0, "linestyles": "dashed"}
 
 
 def decision_boundary(
     model: Any,
     X: Any,
     y: Any,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     *,
     lang: str | None = None,
     margins: bool | None = None,
     rings: bool = True,
     resolution: int = 200,
-) -> Any:
+) -> Axes:
     """Draw where a classifier decides for which class, and the examples.
 
     With two classes: the decision boundary f(x) = 0, and for linear models and support vector
@@ -101,8 +104,9 @@ def decision_boundary(
         ringed = rows_to_ring(model, table(X), y, classes, margins) if rings else None
         if ringed is not None and len(ringed[0]):
             rows, key = ringed
-            look = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
-            ax.scatter(*X[rows].T, s=85, label=say(key), gid="rings", zorder=3, **look)
+            look: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
+            first, second = X[rows].T
+            ax.scatter(first, second, s=85, label=say(key), gid="rings", zorder=3, **look)
         ax.set(xlim=(x1[0], x1[-1]), ylim=(x2[0], x2[-1]), xlabel=names[0], ylabel=names[1])
         ax.set_title(type(last_step(model)).__name__ if title is None else title)
         ax.grid(False)
@@ -116,7 +120,7 @@ def lambda_sweep(
     lams: Sequence[float],
     model: Any = None,
     *,
-    ax: Any = None,
+    ax: Sequence[Axes] | None = None,
     title: str | None = None,
     lang: str | None = None,
     columns: int = 3,
@@ -149,7 +153,7 @@ def lambda_sweep(
     model = LinearSVM() if model is None else model
     if "lam" not in model.get_params():
         raise ValueError(f"{type(model).__name__} has no parameter lam to sweep over.")
-    axes = panels(len(lams), columns) if ax is None else np.ravel(ax)
+    axes = panels(len(lams), columns) if ax is None else np.ravel(np.asarray(ax))
     if len(axes) < len(lams):
         raise ValueError(f"ax must hold {len(lams)} Axes, one for each λ; it has {len(axes)}.")
     axes = axes[: len(lams)]
@@ -195,7 +199,7 @@ def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
 
 
 def _draw_two_sides(
-    ax: Any, x1: FloatArray, x2: FloatArray, scores: FloatArray, margins: bool
+    ax: Axes, x1: FloatArray, x2: FloatArray, scores: FloatArray, margins: bool
 ) -> None:
     """The sides in pale colours, and the lines by contour: a vertical one is no special case."""
     sides = [tint(colour) for colour in COLOURS[:2]]
@@ -213,7 +217,7 @@ def _draw_two_sides(
 
 
 def _draw_regions(
-    ax: Any, x1: FloatArray, x2: FloatArray, codes: IntArray, leads: list[FloatArray]
+    ax: Axes, x1: FloatArray, x2: FloatArray, codes: IntArray, leads: list[FloatArray]
 ) -> None:
     from matplotlib.colors import ListedColormap
 
@@ -225,12 +229,13 @@ def _draw_regions(
             ax.contour(x1, x2, lead, levels=[0], colors=INK, linewidths=1.0)
 
 
-def _draw_examples(ax: Any, X: FloatArray, y: AnyArray, classes: AnyArray) -> None:
+def _draw_examples(ax: Axes, X: FloatArray, y: AnyArray, classes: AnyArray) -> None:
     for k, label in enumerate(classes):
-        look = {"c": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
-        rows = X[y == label]
+        look: dict[str, Any] = {"c": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+        first, second = X[y == label].T
         ax.scatter(
-            *rows.T,
+            first,
+            second,
             s=24,
             edgecolors="white",
             linewidths=0.4,

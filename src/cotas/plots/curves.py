@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.plots.style import COLOURS, GREY, INK, drawing, legend, look, tint
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def loss_against_c(
@@ -19,10 +22,10 @@ def loss_against_c(
     validation: Any = None,
     best: float | None = None,
     measure: str = "loss",
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Training and validation loss over c = 1/(λn), with ĉ and the regions beside it.
 
     To the left of ĉ the penalty rules and the model underfits; to the right it follows the
@@ -89,10 +92,10 @@ def learning_curve(
     validation: Any = None,
     *,
     measure: str = "error",
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Training and validation error against the number of training examples.
 
     Parameters
@@ -134,10 +137,10 @@ def bias_variance(
     noise: Any = 0.0,
     *,
     log: bool = False,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Return the squared bias, the variance and their sum against the complexity of the model.
 
     Parameters
@@ -188,7 +191,9 @@ def bias_variance(
     return ax
 
 
-def _fitting_regions(ax: Any, low: float, best: float, high: float, names: tuple[str, str]) -> None:
+def _fitting_regions(
+    ax: Axes, low: float, best: float, high: float, names: tuple[str, str]
+) -> None:
     """The two sides of ĉ, in pale colours, each with its name above the picture's floor."""
     sides = ((low, best, COLOURS[5], "left"), (best, high, COLOURS[3], "right"))
     for (start, end, colour, side), name in zip(sides, names, strict=True):
@@ -236,12 +241,12 @@ def _of_result(result: Any, measure: str) -> tuple[_Curve, _Curve]:
     return _Curve(training, None), _Curve(validation, spread)
 
 
-def _draw(ax: Any, x: FloatArray, curve: _Curve, number: int, label: str) -> None:
+def _draw(ax: Axes, x: FloatArray, curve: _Curve, number: int, label: str) -> None:
     """The mean, and one standard deviation of the folds to both sides."""
     mean, spread = curve
     ax.plot(x, mean, label=label, markevery=_every(x), **look(number, points=True))
     if spread is not None:
-        pale = {"color": COLOURS[number], "alpha": 0.2, "linewidth": 0}
+        pale: dict[str, Any] = {"color": COLOURS[number], "alpha": 0.2, "linewidth": 0}
         ax.fill_between(x, mean - spread, mean + spread, gid="band", **pale)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from cotas.certificates.least_squares import SquaredLossPoint
 from cotas.plots.fitted import named, require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # What the checker calls ρ²ᵏ(P₀ − P*).
 ALLOWED = "gap that the rate of gradient descent allows"
@@ -24,10 +27,10 @@ def convergence(
     data: tuple[Any, Any] | None = None,
     excess: bool = True,
     labels: Any = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Compute J against the iteration, on a logarithmic axis, for one run or several.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from cotas.kernel.choice import as_kernel
 from cotas.kernel.gram_matrix import gram
 from cotas.plots.style import INK, drawing
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Numbers of a matrix that a picture can still show.
 MOST_ROWS = 2000
@@ -20,10 +23,10 @@ def gram_matrix(
     X: Any,
     y: Any = None,
     *,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Compute k(xᵢ, xⱼ) of all pairs, the rows ordered by class.
 
     A kernel that suits the task shows a square of high values for each class.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
 from cotas.regression.stagewise import StagewisePath, StagewiseRegressor
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Of a longer run so many iterations are drawn, evenly spread.
 MOST_POINTS = 500
@@ -38,10 +41,10 @@ def coefficient_path(
     against: str = "norm",
     optimum: Any = None,
     names: Sequence[str] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Return each coefficient against ‖β‖₁ or the iteration.
 
     Parameters
@@ -100,10 +103,10 @@ def path(
     *,
     show: str | None = None,
     names: Sequence[str] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Return the classifiers of a `Path` along λ.
 
     Parameters
@@ -147,14 +150,14 @@ def path(
     return ax
 
 
-def _draw_errors(ax: Any, path: Path) -> None:
+def _draw_errors(ax: Axes, path: Path) -> None:
     assert path.validation_errors is not None
     ax.plot(path.lams, path.validation_errors, label=say("validation"), **look(0, points=True))
     bound = path.validation_bound
     if bound is not None:
         # One level for each interval between two λ.
         edges, levels = path.lams[::-1], bound.lower[::-1]
-        how = {"color": COLOURS[3], "linewidth": 1.6, "linestyle": "--"}
+        how: dict[str, Any] = {"color": COLOURS[3], "linewidth": 1.6, "linestyle": "--"}
         ax.stairs(levels, edges, baseline=None, label=say("proved: none is below"), **how)
     best, error = path.best_lam, float(np.min(path.validation_errors))
     label = say("best: λ = {value:.3g}", value=best)
@@ -186,14 +189,14 @@ def spread(run: StagewisePath, most: int) -> tuple[IntArray, FloatArray]:
 
 
 def _draw_coefficients(
-    ax: Any, x: FloatArray, coefs: FloatArray, features: list[str] | None
+    ax: Axes, x: FloatArray, coefs: FloatArray, features: list[str] | None
 ) -> None:
     for j, values in enumerate(coefs):
         label = say("feature {number}", number=j) if features is None else features[j]
         ax.plot(x, values, linewidth=1.5, label=label, gid="coefficient", **look(j))
 
 
-def _mark(ax: Any, model: Any, curves: _Curves, optimum: Any, against: str) -> None:
+def _mark(ax: Axes, model: Any, curves: _Curves, optimum: Any, against: str) -> None:
     """The coefficients of the optimum, each in the colour of its curve."""
     if isinstance(optimum, int | float):
         if not _is_lasso(model):
@@ -239,7 +242,7 @@ def _is_lasso(model: Any) -> bool:
     return isinstance(model, Path) and model.deltas is not None
 
 
-def _legend_beside(ax: Any, count: int) -> None:
+def _legend_beside(ax: Axes, count: int) -> None:
     """To the right of the curves, which cross everywhere; none where there are too many."""
     if count <= LONGEST_LEGEND:
         legend(ax, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)

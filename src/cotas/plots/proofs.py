@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from cotas.certificates.theorems.stagewise_bounds import (
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Of a longer run so many iterations are drawn, evenly in the logarithm.
 MOST_POINTS = 300
@@ -40,10 +43,10 @@ def certificate_trace(
     *,
     against: str = "seconds",
     item: str = "training error",
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Return the gap while a fit ran, or the bound of a theorem next to what was measured.
 
     Parameters
@@ -100,7 +103,7 @@ def _stagewise(records: Any) -> StagewiseCertificate | None:
     )
 
 
-def _draw_gaps(ax: Any, records: list[Any], against: str) -> str:
+def _draw_gaps(ax: Axes, records: list[Any], against: str) -> str:
     """Return the gap at each report, and the best so far, which is what the fit keeps.
 
     Each class has a clock of its own.
@@ -128,7 +131,7 @@ def _draw_gaps(ax: Any, records: list[Any], against: str) -> str:
     return say("The gap while it runs")
 
 
-def _draw_theorem(ax: Any, certificate: StagewiseCertificate, item: str) -> str:
+def _draw_theorem(ax: Axes, certificate: StagewiseCertificate, item: str) -> str:
     names = [found.name for found in certificate.at(0)]
     if item not in names:
         raise ValueError(f"item must be one of {names}, not {item!r}.")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,9 @@ from cotas.files.problems import DataFileError
 from cotas.files.table import Table
 from cotas.files.tables import batches, files_of, scanned
 from cotas.scale.shuffling import Part
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
 
 KINDS = ("csv", "parquet", "arrow", "libsvm")
 # Bytes of a batch in double precision, and rows that tell the types of a text table.
@@ -285,7 +288,7 @@ class Decoder:
             raise DataFileError("a number is too large for single precision.", source)
         return narrow
 
-    def _target(self, column: Any, source: str) -> AnyArray:
+    def _target(self, column: Series, source: str) -> AnyArray:
         """Return numbers as they are, and text as codes."""
         pl = polars()
         missing = column.null_count() + (
@@ -472,7 +475,7 @@ def _holds_words(column: Sequence[str]) -> bool:
     return 2 * sum(numbers) < len(numbers)
 
 
-def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyArray:
+def _numbers(frame: DataFrame, names: Sequence[str], first: int, source: str) -> AnyArray:
     """Return some columns as a matrix, none of whose cells is missing."""
     part = frame.select(names)
     for name in names:
@@ -492,12 +495,12 @@ def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyAr
     kind = np.float32 if same else np.float64
     values = np.ascontiguousarray(part.to_numpy(), dtype=kind)
     if not np.isfinite(values).all():
-        row, column = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
+        row, place = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
         raise DataFileError(
             "the column {name!r} holds {value} in row {row}: leave such rows out.",
             source,
-            name=names[column],
-            value=values[row, column],
+            name=names[place],
+            value=values[row, place],
             row=first + row + 1,
         )
     return values
