@@ -388,7 +388,7 @@ def test_columns_fetched_one_by_one_make_the_same_run(monkeypatch):
 
 
 def test_long_runs_are_measured_at_some_iterations(monkeypatch):
-    import cotas.certificates.theorems.replay as module
+    import cotas.certificates.theorems.stagewise_bounds as module
 
     exact = ForwardStagewise(max_iter=800).fit(*WIDE).certificate_
     every = LSBoost(max_iter=800).fit(*WIDE).certificate_

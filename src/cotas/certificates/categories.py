@@ -31,14 +31,14 @@ class Cells(NamedTuple):
         return [] if _are_numbers(there) else sorted({str(value) for value in there})
 
     def codes(self, names: Sequence[str]) -> FloatArray:
-        """For each row the place of its value among the names; NaN for none of them."""
+        """Return for each row the place of its value among the names; NaN for none of them."""
         place = {name: float(k) for k, name in enumerate(names)}
         known = [place.get(str(value), np.nan) for value in self.values]
         return np.array([*known, np.nan])[self.places]
 
 
 def categories_of(X: Any) -> dict[int, list[str]]:
-    """By the number of each column of categories, the names that it holds, sorted.
+    """Return by the number of each column of categories, the names that it holds, sorted.
 
     >>> import polars as pl
     >>> towns = pl.Series(["Vigo", "Lugo", None, "Vigo"], dtype=pl.Categorical)
@@ -52,7 +52,7 @@ def categories_of(X: Any) -> dict[int, list[str]]:
 
 
 def coded(X: Any, known: Mapping[int, Sequence[str]] | None = None) -> Any:
-    """X with numbers in the place of its categories; NaN where one is missing or not `known`.
+    """Copy X with numbers in the place of its categories; NaN where one is missing or not `known`.
 
     Anything without columns of categories is handed back as it is.
     """

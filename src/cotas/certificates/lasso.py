@@ -26,8 +26,15 @@ from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
 from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
-from cotas.certificates.sweep import Sketch, refuse_other_rows, rows_of
-from cotas.certificates.targets import ROUNDED, constant_model, sketches_in_passing, targets_of
+from cotas.certificates.sweep import (
+    ROUNDED,
+    Sketch,
+    constant_model,
+    refuse_other_rows,
+    rows_of,
+    sketches_in_passing,
+    targets_of,
+)
 from cotas.source import Source
 from cotas.words import in_one, say
 
@@ -48,7 +55,7 @@ class LassoProblem:
     free_bias: bool = True
 
     def in_words(self, mean: str, weighted: bool = False) -> str:
-        """The objective as a reader would say it; coefficients may have weights of their own."""
+        """Say the objective as a reader would; coefficients may have weights of their own."""
         penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
         where = [] if self.delta is None else [f"‖β‖₁ ≤ {self.delta:g}"]
         if self.positive:
@@ -119,7 +126,7 @@ class LassoPoint(Together):
         return [survey.conclude(k) for k in range(len(points))]
 
     def check_from_products(self, X: Matrix, y: Any) -> Certificate | None:
-        """Another proof of the same, where there are no more columns than rows."""
+        """Prove the same in another way, where there are no more columns than rows."""
         from cotas.certificates.lasso_products import lasso_from_products
         from cotas.certificates.streamed import Stream
 
@@ -127,7 +134,7 @@ class LassoPoint(Together):
         return None if stream is None else lasso_from_products(stream, [self])[0]
 
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
-        """For each feature, whether its coefficient is zero at every exact optimum."""
+        """Tell for each feature whether its coefficient is zero at every exact optimum."""
         return _LassoSurvey([self], X, y, map).zeros()
 
 
@@ -165,7 +172,7 @@ class _LassoSurvey:
         return in_certificate(point, found, (high, weights), self.constant, self.sketch)
 
     def zeros(self) -> BoolArray:
-        """Gap-safe screening (Ndiaye et al. 2017), rounded the safe way.
+        """Screen by the gap (Ndiaye et al. 2017), rounded the safe way.
 
         The dual objective is strongly concave: the best dual point v* is no farther than
         √(2·gap) from tv, in the norm Σ sᵢuᵢ²/S. So Xⱼᵀ(s·v*)/S is known up to √(2·gap) times the

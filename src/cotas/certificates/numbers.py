@@ -55,7 +55,7 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def _parts(values: Any) -> Iterator[Any]:
-    """The argument as arrays that hold what was given: of a table each column has its own type."""
+    """Return the argument as arrays that hold what was given: a type for each column of a table."""
     if sparse.issparse(values):
         yield np.asarray(values.data) if hasattr(values, "data") else values.tocoo().data
     elif hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2:

@@ -57,13 +57,13 @@ class SoftmaxPoint(Parametric):
 
     @property
     def takes_blocks(self) -> bool:
-        """Whether X of `check` may be a source."""
+        """Tell whether X of `check` may be a source."""
         return self.weights is None
 
     def check(
         self, X: Any, y: Any = None, facts: Facts | None = None, each: Each = map
     ) -> Certificate:
-        """Both values, recomputed from the data; `facts` are those of it, if they are known."""
+        """Recompute both values from the data; `facts` are those of it, if they are known."""
         classes = np.asarray(self.classes).tolist()
         if len({*classes}) < len(classes):
             raise ValueError("The certificate names a class twice.")

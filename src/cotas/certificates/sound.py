@@ -79,7 +79,7 @@ class Sound:
 
 
 def _numbers(values: Any, name: str, where: str) -> FloatArray:
-    """Numbers in double precision, none of which is rounded; single precision is left alone."""
+    """Return numbers in double precision, none of them rounded; float32 is left alone."""
     refuse_inexact(values, f"{name}, in {where},")
     found = np.asarray(values)
     if found.dtype in (np.float32, np.float64) and (name == "X" or found.dtype == np.float64):

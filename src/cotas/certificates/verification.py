@@ -53,7 +53,7 @@ LABELLED = ("positive", "classes", "point")
 
 
 def read_rows(X: Any) -> Matrix:
-    """X as a matrix of numbers in the byte order of this machine: what `fit` takes, this takes."""
+    """Read X as a matrix of numbers in this machine's byte order: whatever `fit` takes."""
     X = as_stored(coded(X))
     refuse_inexact(X, "X")
     if sparse.issparse(X):
@@ -63,7 +63,7 @@ def read_rows(X: Any) -> Matrix:
 
 
 def in_the_other_layout(X: Matrix) -> Matrix | None:
-    """The same rows dense where they are sparse, or sparse; None where that would be too large.
+    """Return the same rows in the other layout, dense or sparse; None where that is too large.
 
     The entries are the same and the sums are not, nor is what their rounding is charged with: each
     layout can prove what the other just fails to.
@@ -119,7 +119,7 @@ class OtherData(ValueError):
 
 
 def contradictions(claimed: Certificate, fresh: Certificate) -> list[str]:
-    """In words, all that is claimed and does not come out again; raises `OtherData`."""
+    """Say in words all that is claimed and does not come out again; raises `OtherData`."""
     found = [*_data(claimed, fresh)]
     if not fresh.holds:
         found.append(fresh.objection)
@@ -141,7 +141,7 @@ def _data(claimed: Certificate, fresh: Certificate) -> list[str]:
 
 
 def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
-    """What is said in words, or is true or false; the numbers in it to the digits printed."""
+    """Return what is said in words or is true or false; its numbers to the digits printed."""
     found = []
     for name in ("kind", "reference"):
         said, right = getattr(claimed, name), getattr(fresh, name)
@@ -292,7 +292,7 @@ def _near(said: Any, right: Any, scale: float = 0.0, room: float = 0.0) -> bool:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are the same: arrays by their entries, texts in any language, NaN as NaN.
+    """Tell whether two values are the same: arrays by entry, texts in any language, NaN as NaN.
 
     Of dataclasses those fields count that are compared.
     """
@@ -321,7 +321,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def left_out(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
-    """In words, what of y no part of a composite is about, or two are; each part is proved.
+    """Say in words what of y no part of a composite is about, or two are; each part is proved.
 
     Of a blend each model has parts of its own, and every part knows the models that there are.
     """

@@ -80,5 +80,5 @@ def main() -> None:
         raise SystemExit(NOT_INSTALLED)
     leave_at_once()
     with loading():
-        from cotas.cli.app import run
+        from cotas.cli.session import run
     run()

@@ -14,15 +14,8 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import at_most
-from cotas.cli.command import UsageError, refuse
-from cotas.cli.data import (
-    drawable,
-    known_equal_rows,
-    open_table,
-    preparation_of,
-    save_picture,
-    target_of,
-)
+from cotas.cli.command import UsageError
+from cotas.cli.data import drawable, open_table, preparation_of, save_picture, target_of
 from cotas.cli.models import DEFAULTS, build, check_suits, parameters, sensible, task_of
 from cotas.cli.options import (
     MOST,
@@ -36,6 +29,8 @@ from cotas.cli.options import (
     Seed,
     Target,
     Task,
+    known_equal_rows,
+    refuse,
 )
 from cotas.cli.session import Session
 from cotas.cli.training import (
@@ -84,7 +79,7 @@ def path(
     drawable(picture, data)
     values = _numbers(lams)
     if values is not None:
-        refuse(session, ["number"], say("is for λ that are not given by --lams."))
+        refuse(session, ["number"], "is for λ that are not given by --lams.")
     table = open_table(data, target, columns)
     table, y, task = target_of(table, task)
     preparation = preparation_of(table, columns)

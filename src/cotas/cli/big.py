@@ -18,9 +18,8 @@ from cotas.cli.data import read_as_classes, target_name
 from cotas.cli.models import DEFAULTS, build, check_suits
 from cotas.cli.options import Columns
 from cotas.cli.outcome import model_lines, proofs, shape, show_classes, told
-from cotas.cli.session import Session, Watcher
+from cotas.cli.session import Session, Watcher, writing
 from cotas.cli.sizes import TooBig
-from cotas.cli.streams import writing
 from cotas.cli.training import (
     FEWEST_TO_SPLIT,
     Settings,

@@ -13,9 +13,9 @@ from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.certificates.certificate import MEAN
 from cotas.cli.big import open_prepared, text_of
-from cotas.cli.command import ProofFailedError, UsageError, refuse
+from cotas.cli.command import ProofFailedError, UsageError
 from cotas.cli.data import labels_or_numbers, open_table
-from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
+from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions, refuse
 from cotas.cli.outcome import short_of, whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
@@ -53,7 +53,7 @@ def certify(
         check_positive(tol, "tol")
     saved = open_model(model, trust_pickle)
     if saved.ours:
-        refuse(session, ["max_time"], say("is for models of other libraries."))
+        refuse(session, ["max_time"], "is for models of other libraries.")
     if target is None and saved.recipe is not None:
         named = saved.recipe.preparation.layout_ == "columns" or data.startswith("builtin:")
         target = saved.recipe.target if named else None

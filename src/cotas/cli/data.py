@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cotas.cli.command import UsageError, refuse
+from cotas.cli.command import UsageError
 from cotas.cli.models import task_of
-from cotas.cli.options import Columns, TextOptions
-from cotas.cli.session import Session
-from cotas.cli.streams import writing
+from cotas.cli.options import Columns, TextOptions, known_task, writable
+from cotas.cli.session import writing
 from cotas.datasets import HOUSE_COLUMNS, houses
 from cotas.files.atomic import replacing
 from cotas.files.dates import SOME_CELLS, tell_form, without_odd_cells
@@ -22,7 +20,7 @@ from cotas.files.frames import is_text, polars
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, Remark, remark
 from cotas.files.table import Table
-from cotas.files.tables import as_told, part_of, read_coded
+from cotas.files.tables import as_told, read_coded
 from cotas.preparation.targets import as_target, tell_task
 from cotas.words import in_one, say
 
@@ -231,21 +229,6 @@ def builtin(name: str, source: str) -> Table:
     return Table(pl.DataFrame(found.data, schema=columns), y, source, "builtin", BUILTIN[name])
 
 
-def known_task(task: str) -> None:
-    """Raise for a task that there is not."""
-    if task not in ("auto", "classification", "regression"):
-        raise UsageError("--task is classification, regression or auto, not {task!r}.", task=task)
-
-
-def known_equal_rows(session: Session, equal_rows: str, group: str | None) -> None:
-    """Raise for what equal rows cannot be, and where a column tells what belongs together."""
-    if equal_rows not in ("copies", "independent"):
-        words = "--equal-rows is copies or independent, not {equal_rows!r}."
-        raise UsageError(words, equal_rows=equal_rows)
-    if group is not None:
-        refuse(session, ["equal_rows"], say("is for tables without --group."))
-
-
 def read_as_classes(y: Any, name: str | None) -> list[Remark]:
     """What is said where nobody has said that dates, or more than two numbers, are classes."""
     values = np.asarray(y)
@@ -311,28 +294,3 @@ def labels_or_numbers(table: Table, task: str) -> Any:
         why = [one.message for one in table.remarks if one.kind == "without target"]
         why += [say("It has one row only; a model is learned from many.")] * (table.n_rows == 1)
         raise DataFileError(in_one([error.args[0], *why]), table.source) from None
-
-
-def writable(path: Path | None, what: str, *read: str | Path) -> None:
-    """Fail before hours of work, not after; and write over none of the files that are read."""
-    if path is None or str(path) == "-":
-        return
-    if path.is_dir():
-        raise UsageError("{what} {path} is a folder; name a file.", what=what, path=path)
-    if not path.parent.is_dir():
-        raise UsageError(
-            "{what} cannot be written: there is no folder {parent}.", what=what, parent=path.parent
-        )
-    if not os.access(path.parent, os.W_OK):
-        raise UsageError(
-            "{what} cannot be written: the folder {parent} is read-only.",
-            what=what,
-            parent=path.parent,
-        )
-    for other in (Path(part_of(each)[0]) for each in read):
-        if path.exists() and other.exists() and path.samefile(other):
-            raise UsageError(
-                "{what} would write over {other}, which is read; name another file.",
-                what=what,
-                other=other,
-            )

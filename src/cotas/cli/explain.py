@@ -10,14 +10,13 @@ import numpy as np
 import typer
 
 from cotas.certificates import Certificate
-from cotas.cli.command import UsageError, refuse
-from cotas.cli.data import writable
+from cotas.cli.command import UsageError
 from cotas.cli.models import NAMES
+from cotas.cli.options import refuse, writable
 from cotas.cli.outcome import whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
-from cotas.cli.session import Session
-from cotas.cli.streams import writing
+from cotas.cli.session import Session, writing
 from cotas.linear.base import LinearClassifier
 from cotas.preparation.doubt import doubts_of
 from cotas.preparation.prepared_model import PreparedModel
@@ -39,7 +38,7 @@ def explain(
     Example: cotas explain model.cotas --top 5
     """
     if session.json:
-        refuse(session, ["top"], say("is about the terminal; --json has all."))
+        refuse(session, ["top"], "is about the terminal; --json has all.")
     saved = open_model(model)
     refuse_foreign(saved, "explain")
     facts = facts_of(saved)

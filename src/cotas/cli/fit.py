@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cotas.cli import loading
-from cotas.cli.command import UsageError, refuse
-from cotas.cli.data import known_equal_rows, known_task, open_table, writable
+from cotas.cli.command import UsageError
+from cotas.cli.data import open_table
 from cotas.cli.models import parameters, task_of
-from cotas.cli.options import NO_WISHES, Columns, Data, FitOptions, Target
-from cotas.cli.session import Session, command_line
+from cotas.cli.options import (
+    NO_WISHES,
+    Columns,
+    Data,
+    FitOptions,
+    Target,
+    known_equal_rows,
+    known_task,
+    refuse,
+    writable,
+)
+from cotas.cli.session import Session
 from cotas.cli.sizes import too_big
-from cotas.words import say
 
 AS_USUAL = FitOptions()
 
@@ -45,7 +54,7 @@ def fit(
     known_task(wanted.task)
     known_equal_rows(session, wanted.equal_rows, wanted.group)
     if model != "auto":
-        refuse(session, ["time", "trials", "single"], say("is for the choice of --model auto."))
+        refuse(session, ["time", "trials", "single"], "is for the choice of --model auto.")
     given = parameters(wanted.param or [], lam=wanted.lam, tol=wanted.tol)
     if wanted.select in given:
         words = "--select chooses {name}, which is given too: leave one of them out."
@@ -58,7 +67,7 @@ def fit(
         from cotas.cli.outcome import finish, store, tell
         from cotas.cli.training import Settings, train
 
-    settings = Settings(**vars(wanted), given=given, command=command_line())
+    settings = Settings(**vars(wanted), given=given, command=session.line)
     if big is not None:
         from cotas.cli.big import fit_from_pages, refuse_what_needs_memory
 

@@ -14,8 +14,7 @@ from cotas.certificates.certificate import MEAN, badness
 from cotas.certificates.presentation import OPTIMIZATION, at_most, percent
 from cotas.cli.command import InterruptedEarlyError, ProofFailedError
 from cotas.cli.options import NO_WISHES, TextOptions
-from cotas.cli.session import Session
-from cotas.cli.streams import NotWrittenError, writing
+from cotas.cli.session import NotWrittenError, Session, writing
 from cotas.preparation.quality import Quality
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.record import FitRecord

@@ -15,14 +15,14 @@ import numpy as np
 import typer
 
 from cotas.arrays import AnyArray, BoolArray
-from cotas.cli.command import UsageError, refuse
-from cotas.cli.data import builtin, refuse_reading, writable
-from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
+from cotas.cli.command import UsageError
+from cotas.cli.data import builtin, refuse_reading
+from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions, refuse, writable
 from cotas.cli.saved import PredictionTally, Saved, open_model
-from cotas.cli.session import Session
-from cotas.cli.streams import STANDARD_OUTPUT, writing
+from cotas.cli.session import STANDARD_OUTPUT, Session, writing
 from cotas.files.atomic import replacing
-from cotas.files.cells import MONEY, words_for_missing
+from cotas.files.cells import MONEY
+from cotas.files.csv_dialect import Wishes
 from cotas.files.frames import polars, polars_errors
 from cotas.files.names import some
 from cotas.files.problems import DataFileError
@@ -83,7 +83,7 @@ def predict(
     _refuse_unknown_ending(out)
     no_csv = (session.json and out is None) or (out is not None and out.suffix in _IN_COLUMNS)
     if no_csv:
-        refuse(session, ["safe_csv"], say("is about CSV, and none is written."))
+        refuse(session, ["safe_csv"], "is about CSV, and none is written.")
     saved = open_model(model, trust_pickle)
     if probabilities and not saved.tells_probabilities:
         raise UsageError(
@@ -152,7 +152,7 @@ def _spelled_target(saved: Saved) -> list[str]:
 def _never_read(preparation: Preparation, kept: Sequence[str]) -> Iterator[str]:
     """Yield values that a model learned from a frame, and that cells of text are never read as."""
     for name, known in zip(preparation.category_names_, preparation.categories_, strict=True):
-        gone = words_for_missing((), kept)
+        gone = Wishes(not_missing=tuple(kept)).gone
         lost = [word for word in known if word in gone or word != word.strip()]
         if lost:
             yield say(

@@ -83,7 +83,8 @@ class Surface:
 
 
 def series(shown: int = 0, seed: int = 0, n: int = 60) -> Margins:
-    """The machines for λ = 0.1, 100 and 1000 on `two_groups`, closer together and none astray."""
+    """Train the machines for λ = 0.1, 100 and 1000 on `two_groups`, closer together and none
+    astray."""
     data = two_groups(seed, n, gap=8.0, stray=False)
     return Margins(data, tuple(fit_margin(data, lam) for lam in LAMS), shown)
 
@@ -93,7 +94,7 @@ lam_small, lam_medium, lam_large = (partial(series, shown) for shown in range(3)
 
 
 def balance(seed: int = 0, n: int = 40) -> Balance:
-    """Mean hinge loss and (λ/2)‖θ‖² for λ = 100, when θ is made longer or shorter."""
+    """Compute mean hinge loss and (λ/2)‖θ‖² for λ = 100, when θ is made longer or shorter."""
     X, y = data = two_groups(seed, n)
     fit = fit_margin(data, LAMS[1])
     scale = np.linspace(0.05, 3, 200)
@@ -104,7 +105,7 @@ def balance(seed: int = 0, n: int = 40) -> Balance:
 
 
 def losses(seed: int = 0, n: int = 400, n_values: int = 21, splits: int = SPLITS) -> Losses:
-    """Training and test loss for c from 10⁻³ to 10² (chosen), and ĉ by splits of 75 to 25%.
+    """Compute training and test loss for c from 10⁻³ to 10² (chosen), and ĉ by splits of 75 to 25%.
 
     The document splits once; a single split of so few examples may choose a ĉ far from c*, so that
     the mean of several decides, and what each would have chosen is kept.
@@ -159,7 +160,8 @@ def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> DescentCurve:
 
 
 def surface(seed: int = 0, n: int = 60, iterations: int = 1000) -> Surface:
-    """J of two parameters without bias: θ ← θ − η∇J with η = 0.5, and SGD with η_t = 1/(1+t).
+    """Compute J of two parameters without bias: θ ← θ − η∇J with η = 0.5, and SGD with η_t =
+    1/(1+t).
 
     λ = 0.5, the step 0.5 and the start (−1.5, 2.5) are chosen.
     """
@@ -201,7 +203,7 @@ def _losses_along(cs: FloatArray, training: LabelledSample, *others: LabelledSam
 
 @draws("004-objective", "The balance of loss and penalty", balance)
 def draw_balance(result: Balance, ax: Axes) -> None:
-    """The loss falls, the penalty grows, and their sum is least at the solution."""
+    """Draw how the loss falls, the penalty grows, and their sum is least at the solution."""
     total = result.loss + result.penalty
     loss = say("mean hinge loss")
     ax.plot(result.scale, result.loss, label=loss, **look(0))
@@ -225,7 +227,7 @@ def draw_balance(result: Balance, ax: Axes) -> None:
 
 @draws("004-loss", "Training and test loss against c", losses)
 def draw_losses(result: Losses, ax: Axes) -> None:
-    """Training and test loss against c."""
+    """Draw training and test loss against c."""
     training, test = say("training"), say("test")
     whole = {"clip_on": False}  # the frame cuts no mark in two
     ax.semilogx(result.c, result.training, label=training, **whole, **look(0, points=True))
@@ -238,7 +240,7 @@ def draw_losses(result: Losses, ax: Axes) -> None:
 
 @draws("004-fitting", "Underfitting and overfitting, and ĉ by validation", losses)
 def draw_regimes(result: Losses, ax: Axes) -> None:
-    """The two regimes beside c*, and the ĉ that validation parts of the data choose."""
+    """Draw the two regimes beside c*, and the ĉ that validation parts of the data choose."""
     low, high = float(result.c[0]), float(result.c[-1])
     ax.axvspan(low, result.best, color=tint(COLOURS[5], 0.16), linewidth=0)
     ax.axvspan(result.best, high, color=tint(COLOURS[3], 0.16), linewidth=0)
@@ -271,7 +273,7 @@ def draw_regimes(result: Losses, ax: Axes) -> None:
 
 @draws("004-slope", "Gradient descent with one parameter", slope)
 def draw_slope(result: DescentCurve, ax: Axes) -> None:
-    """J of one parameter, the tangent at the start, and the steps down."""
+    """Draw J of one parameter, the tangent at the start, and the steps down."""
     ax.plot(result.theta, result.objective, label="J(θ)", **look(0))
     start, value = result.walked[0], result.walked_objective[0]
     near = np.array([start - 1.5, start + 0.5])
@@ -292,7 +294,7 @@ def draw_slope(result: DescentCurve, ax: Axes) -> None:
 
 @draws("004-surface", "Gradient descent with two parameters, and stochastic descent", surface)
 def draw_surface(result: Surface, ax: Axes) -> None:
-    """J of two parameters: descent goes straight, stochastic descent about it."""
+    """Draw J of two parameters: descent goes straight, stochastic descent about it."""
     span = span_of(np.vstack([result.descent, result.stochastic]), 0.15)
     J = over(lambda theta: hinge_objective(result.data, result.lam, theta), span)
     ax.contourf(*J, levels=18, cmap="Blues", alpha=0.55)

@@ -86,7 +86,7 @@ def lifted(seed: int = 0, n: int = 120) -> Lifted:
 @draws("002-rbf", "Support vector machine with a radial basis function", radial)
 @draws("002-polynomial", "Support vector machine with a polynomial kernel", polynomial)
 def draw_kernel(result: KernelFit, ax: Axes) -> None:
-    """The boundary of a kernel machine in the plane, its margins and its support vectors."""
+    """Draw the boundary of a kernel machine in the plane, its margins and its support vectors."""
     data = result.data
     names = (say("boundary f(x) = 0"), say("margins f(x) = ±1"))
     sides(ax, result.model.decision_function, span_of(data.X, 0.1), names)
@@ -106,7 +106,7 @@ def draw_kernel(result: KernelFit, ax: Axes) -> None:
 @draws("002-intuition", "What a kernel is for: separable after a map to more features", lifted)
 @panels(2, width_ratios=(1, 1.25))
 def draw_lifted(result: Lifted, flat: Any, space: Any) -> None:
-    """The points in the plane, and in three features with the plane that separates them."""
+    """Draw the points in the plane, and in three features with the plane that separates them."""
     a, b, c = result.normal
     sides(flat, lambda X: X @ np.array([a, b]) + c * (X**2).sum(axis=1) + result.offset,
           span_of(result.data.X, 0.06))  # fmt: skip

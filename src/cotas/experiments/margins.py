@@ -89,12 +89,13 @@ class Margins:
 
     @property
     def fit(self) -> FittedMargin:
-        """The one that is shown."""
+        """Return the fit that is shown."""
         return self.fits[self.shown]
 
 
 def halves(seed: int = 0, n: int = 60, theta0: float = 0.0) -> Halves:
-    """Points on the two sides of θ·x + θ₀ = 0; θ = (−1, 0.6) points to the left, as in the text."""
+    """Place points on the two sides of θ·x + θ₀ = 0; θ = (−1, 0.6) points to the left, as in the
+    text."""
     rng = np.random.default_rng(seed)
     theta = np.array([-1.0, 0.6])
     X = rng.uniform(-3, 3, size=(n, 2))
@@ -126,7 +127,8 @@ def projection(seed: int = 0) -> Projection:
 
 
 def fit_margin(data: LabelledSample, lam: float, kind: str = "soft") -> FittedMargin:
-    """The support vector machine for λ, to a relative gap of 1e-6, and what there is to count."""
+    """Train the support vector machine for λ, to a relative gap of 1e-6, and what there is to
+    count."""
     X, y = data
     model: Any = LinearSVM(lam=lam, margin=kind, tol=TOL).fit(X, y)
     theta, theta0 = model.coef_[0], float(model.intercept_[0])
@@ -150,19 +152,19 @@ def fit_margin(data: LabelledSample, lam: float, kind: str = "soft") -> FittedMa
 
 
 def violations(seed: int = 0, n: int = 60) -> Margins:
-    """Figure 3.4: two clouds that overlap, λ = 0.05 (chosen), violations marked."""
+    """Make Figure 3.4: two clouds that overlap, λ = 0.05 (chosen), violations marked."""
     data = overlapping_groups(seed, n)
     return Margins(data, (fit_margin(data, 0.05),))
 
 
 def small_and_large(seed: int = 0, n: int = 40) -> Margins:
-    """Figure 3.5: λ = 0.1 and λ = 300 (chosen) on `two_groups`."""
+    """Make Figure 3.5: λ = 0.1 and λ = 300 (chosen) on `two_groups`."""
     data = two_groups(seed, n)
     return Margins(data, tuple(fit_margin(data, lam) for lam in SMALL_AND_LARGE))
 
 
 def widest(seed: int = 0, n: int = 40, others: int = 3) -> Margins:
-    """Figure 3.6: the hard margin on `two_groups` without a stray example.
+    """Make Figure 3.6: the hard margin on `two_groups` without a stray example.
 
     Beside it what the perceptron finds in so many random orders (chosen): all separate, and none
     has a larger margin.
@@ -182,7 +184,7 @@ def _perceptron(data: LabelledSample, seed: int) -> SeparatingLine:
 @draws("000-3.1", "A linear classifier without bias", halves)
 @draws("000-3.2", "A linear classifier with bias", with_bias)
 def draw_halves(result: Halves, ax: Axes) -> None:
-    """The boundary, θ as an arrow from it, and the points by their side."""
+    """Draw the boundary, θ as an arrow from it, and the points by their side."""
     theta, theta0 = result.theta, result.theta0
     plane = "θ · x = 0" if theta0 == 0 else "θ · x + θ₀ = 0"
     sides(ax, lambda X: X @ theta + theta0, BOX, (plane, None))
@@ -205,7 +207,7 @@ def draw_halves(result: Halves, ax: Axes) -> None:
 
 @draws("000-3.3", "The orthogonal projection on the boundary", projection)
 def draw_projection(result: Projection, ax: Axes) -> None:
-    """The point, its foot on the boundary, and the distance between them."""
+    """Draw the point, its foot on the boundary, and the distance between them."""
     theta, theta0, point, foot = result.theta, result.theta0, result.point, result.foot
     sides(ax, lambda X: X @ theta + theta0, BOX, (r"$\hat\theta\cdot x+\hat\theta_0=0$", None))
     ax.plot(*np.array([point, foot]).T, color=INK, linestyle="--", linewidth=1.6,
@@ -228,7 +230,7 @@ def draw_projection(result: Projection, ax: Axes) -> None:
 @draws("000-3.5", "A small λ avoids violations, a large one accepts them", small_and_large)
 @panels(lambda result: len(result.fits), sharey=True)
 def draw_margins(result: Margins, *axes: Any) -> None:
-    """One panel for each λ: boundary, margins, and the violations ringed."""
+    """Draw one panel for each λ: boundary, margins, and the violations ringed."""
     many = len(result.fits)
     for ax, fit in zip(axes, result.fits, strict=True):
         _draw_margin(ax, result.data, fit)
@@ -257,7 +259,8 @@ def _plane(ax: Axes, data: LabelledSample, fit: FittedMargin) -> None:
 
 
 def _facts(fit: FittedMargin, data: LabelledSample) -> list[str]:
-    """λ, the width of the margin, how many violate it, and how many are on the wrong side."""
+    """Compute λ, the width of the margin, how many violate it, and how many are on the wrong
+    side."""
     many = len(data.y)
     return [
         f"λ = {fit.lam:g}",
@@ -269,7 +272,7 @@ def _facts(fit: FittedMargin, data: LabelledSample) -> list[str]:
 
 @draws("000-3.6", "The linear separator with the largest margin", widest)
 def draw_widest(result: Margins, ax: Axes) -> None:
-    """The separator with the largest margin, and others that the perceptron found."""
+    """Draw the separator with the largest margin, and others that the perceptron found."""
     data, fit = result.data, result.fit
     _draw_margin(ax, data, fit)
     for k, other in enumerate(result.others):
@@ -282,7 +285,8 @@ def draw_widest(result: Margins, ax: Axes) -> None:
 
 
 def draw_series(result: Margins, ax: Axes) -> None:
-    """One of several λ; examples without influence are pale, other boundaries are thin lines."""
+    """Draw one of several λ; examples without influence are pale, other boundaries are thin
+    lines."""
     data, fit = result.data, result.fit
     counts = np.zeros(len(data.y), dtype=bool)
     counts[fit.model.support_] = True
@@ -301,7 +305,7 @@ def draw_series(result: Margins, ax: Axes) -> None:
 
 
 def _line(ax: Axes, theta: FloatArray, theta0: float, **look: Any) -> None:
-    """The line θ·x + θ₀ = 0, within the limits of the axes."""
+    """Return the line θ·x + θ₀ = 0, within the limits of the axes."""
     foot = -theta0 * theta / (theta @ theta)
     along = np.array([-theta[1], theta[0]])
     limits = ax.axis()

@@ -103,7 +103,7 @@ class Memory:
 
 
 def memory(seed: int = 0, n: int = 200) -> Memory:
-    """Errors for ε from 10⁻³ to 3 on `balanced_cube`, and those of a linear SVM (λ = 0.01).
+    """Measure errors for ε from 10⁻³ to 3 on `balanced_cube`, and those of a linear SVM (λ = 0.01).
 
     The document speaks of a small ε only; larger ones are shown to see where the memorizer
     begins to say something about new examples.
@@ -122,7 +122,7 @@ def _errors(model: Any, data: Split) -> tuple[float, float]:
 
 @draws("000-memorizer", "Learning by heart: no training error, validation error ½", memory)
 def draw_memory(result: Memory, ax: Axes) -> None:
-    """Both errors of the memorizer against ε, and those of a linear classifier as a level."""
+    """Draw both errors of the memorizer against ε, and those of a linear classifier as a level."""
     training = say("training error")
     validation = say("validation error")
     ax.semilogx(result.eps, result.training, label=training, **look(0, points=True))

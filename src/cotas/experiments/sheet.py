@@ -44,7 +44,7 @@ RINGS: dict[str, dict[str, Any]] = {
 
 @contextmanager
 def sheet(columns: int = 1, rows: int = 1, **options: Any) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A slide with so many panels, in the style of `cotas.plots` with larger letters.
+    """Open a slide with so many panels, in the style of `cotas.plots` with larger letters.
 
     It belongs to nobody else: pyplot does not know it, so nothing has to be closed. `options` are
     those of matplotlib's `subplots`.
@@ -62,19 +62,20 @@ def sheet(columns: int = 1, rows: int = 1, **options: Any) -> Iterator[tuple[Fig
 
 
 def caption(figure: Figure, text: str, source: str) -> None:
-    """A title over all panels, broken to the width of the slide, and below where it is from."""
+    """Write a title over all panels, broken to the width of the slide, and below where it is
+    from."""
     figure.suptitle(textwrap.fill(text, 66), fontsize=14, color=INK)
     figure.text(0.99, 0.012, source, fontsize=SMALLEST, color=GREY, ha="right", va="bottom")
 
 
 def beside(ax: Axes, **options: Any) -> None:
-    """A legend to the right of the panel, where it hides nothing."""
+    """Put a legend to the right of the panel, where it hides nothing."""
     place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
     legend(ax, **{**place, "frameon": False, "alignment": "left", **options})
 
 
 def below(ax: Axes, columns: int) -> None:
-    """One legend for all panels, under them, with what one of them has."""
+    """Put one legend for all panels, under them, with what one of them has."""
     figure: Any = ax.figure
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, FOOT), ncols=columns,
@@ -101,7 +102,7 @@ def scatter(
     pale: BoolArray | None = None,
     **options: Any,
 ) -> None:
-    """The examples, −1 blue circles and +1 orange squares; those that are `pale` thinned."""
+    """Draw the examples, −1 blue circles and +1 orange squares; those that are `pale` thinned."""
     for k, label in enumerate((-1, 1)):
         here = data.y == label
         faint = here & pale if pale is not None else np.zeros(len(here), dtype=bool)
@@ -119,7 +120,7 @@ def scatter(
 
 
 def ring(ax: Axes, X: FloatArray, kind: str, label: str, size: float = 110.0) -> None:
-    """Rings around examples, if there are any."""
+    """Draw rings around examples, if there are any."""
     if len(X):
         look: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "s": size, "zorder": 3}
         ax.scatter(X[:, 0], X[:, 1], label=label, **look, **RINGS[kind])
@@ -131,7 +132,7 @@ def sides(
     span: tuple[float, float, float, float],
     names: tuple[str | None, str | None] = (None, None),
 ) -> None:
-    """The two sides of score(x) = 0 in pale colours, and the line.
+    """Draw the two sides of score(x) = 0 in pale colours, and the line.
 
     `names` are those of the line and of score(x) = ±1 in the legend; without the second these are
     not drawn.
@@ -168,7 +169,7 @@ def span_of(X: FloatArray, room: float = 0.08) -> tuple[float, float, float, flo
 
 
 def arrow(ax: Axes, start: FloatArray, end: FloatArray, **options: Any) -> None:
-    """An arrow between two points of the plane."""
+    """Draw an arrow between two points of the plane."""
     look = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", xy=tuple(end), xytext=tuple(start), arrowprops={**look, **options})
 

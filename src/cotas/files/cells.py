@@ -211,11 +211,6 @@ def without_totals(frame: DataFrame, before: int = 0) -> tuple[DataFrame, list[R
     return frame.head(frame.height - 1), [said]
 
 
-def words_for_missing(missing: Sequence[str], not_missing: Sequence[str]) -> tuple[str, ...]:
-    """Return the usual words and more of them, without those that are values here."""
-    return tuple(word for word in (*MISSING, *missing) if word not in not_missing)
-
-
 def without_missing(
     frame: DataFrame, names: Iterable[str], gone: Sequence[str] = MISSING
 ) -> DataFrame:

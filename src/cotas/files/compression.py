@@ -77,6 +77,11 @@ class Limits:
                 most=most,
             )
 
+    def check_line(self, text: bytes, marks: str, source: str) -> None:
+        """Refuse a text whose first line has more fields between such marks, before it is cut."""
+        first = text.lstrip(b"\r\n").partition(b"\n")[0]
+        self.check_columns(1 + max(first.count(mark.encode()) for mark in marks), source)
+
     def check_memory(self, needed: int, source: str) -> None:
         """Refuse what would take more bytes."""
         most = memory_of_the_machine() if self.memory is None else self.memory

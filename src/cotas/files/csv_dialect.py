@@ -22,7 +22,7 @@ from cotas.files.cells import MISSING, SURE_COMMA, SURE_POINT, looks_like_a_numb
 from cotas.files.compression import Place, on_disk
 from cotas.files.dates import looks_like_a_date
 from cotas.files.names import without_twins
-from cotas.files.problems import DataFileError, Remark, remark
+from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
 
 FORMATS = ("csv", "parquet", "arrow", "json", "excel", "sqlite", "libsvm", "npz")
 _FIRST_BYTES = {
@@ -142,6 +142,55 @@ MIXED = "utf-8 and cp1252"
 
 
 @dataclass(frozen=True)
+class Wishes:
+    """What the caller knows about a text table, in the place of what would be guessed.
+
+    Attributes
+    ----------
+    separator, header, encoding : as for `cotas.files.tables.read_table`
+    missing, not_missing : tuple of str
+        More words that stand for a missing value, and those that do not though they usually do.
+    words : tuple of str
+        Columns that are text, whatever they look like.
+    decimal_commas : tuple of str
+        Columns whose numbers have a decimal comma, where they do not tell themselves.
+    """
+
+    separator: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+    not_missing: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    decimal_commas: tuple[str, ...] = ()
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """All words that stand for a missing value."""
+        return tuple(word for word in (*MISSING, *self.missing) if word not in self.not_missing)
+
+    def refuse_unused(self, kind: str, source: str) -> None:
+        """Raise for what a file of this kind cannot be asked for."""
+        both = [word for word in self.not_missing if not word.strip() or word in self.missing]
+        if both:
+            words = "{how} cannot be: an empty cell is a missing value."
+            if both[0].strip():
+                words = "{how} cannot be: the same word is given as missing."
+            raise UnusedWishError(words, source, how=asked("not-missing", both[0]))
+        matrix = kind in ("libsvm", "npz")
+        unused = {
+            "separator": self.separator is not None and kind != "csv",
+            "header": self.header is not None and kind != "csv",
+            "encoding": self.encoding is not None and kind != "csv",
+            "missing": bool(self.missing) and matrix,
+            "not-missing": bool(self.not_missing) and matrix,
+        }
+        for name in (name for name, given in unused.items() if given):
+            words = "{how} is about tables of text; this is one of the kind {kind}."
+            raise UnusedWishError(words, source, how=asked(name), kind=kind)
+
+
+@dataclass(frozen=True)
 class Dialect:
     """What the reader must know before it can read a text table.
 
@@ -158,9 +207,9 @@ class Dialect:
         Those names, or column_1, column_2, … if there is no header. Of columns with one name the
         second and later ones get a number.
     missing : tuple of str
-        The words for a missing value that occur in the sample.
-    renamed : tuple of (position, name)
-        The columns whose name was taken, and that name.
+        The words for a missing value that occur in the sample, or that the caller has named.
+    remarks : tuple of Remark
+        On the columns whose name was taken.
     """
 
     encoding: str
@@ -170,18 +219,12 @@ class Dialect:
     header: bool
     names: tuple[str, ...]
     missing: tuple[str, ...] = ()
-    renamed: tuple[tuple[int, str], ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
 
-def detect(
-    sample: bytes,
-    source: str,
-    separator: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-) -> Dialect:
+def detect(sample: bytes, source: str, wishes: Wishes = Wishes()) -> Dialect:
     """Return the dialect of a table that begins with these bytes; what is given is not guessed."""
-    encoding = _known(encoding, source) or _encoding(sample)
+    encoding = _known(wishes.encoding, source) or _encoding(sample)
     text = decoded(sample, encoding, "ignore")
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
     if not lines:
@@ -193,7 +236,8 @@ def detect(
             source,
         )
     quote = _quote(text)
-    separator = "\t" if separator == r"\t" else separator  # as it is typed on a command line
+    # As it is typed on a command line.
+    separator = "\t" if wishes.separator == r"\t" else wishes.separator
     if separator is not None and (len(separator) != 1 or not separator.isascii()):
         raise DataFileError(
             "the separator must be one character such as ; or a tab, not {separator!r}.",
@@ -208,13 +252,13 @@ def detect(
         raise DataFileError(
             "a field has more than 131072 characters; is a quote left open?", source
         ) from None
-    if header is None:
-        header = _has_header(rows)
+    header = _has_header(rows) if wishes.header is None else wishes.header
     comma = _decimal_comma(rows[1:] if header else rows, separator)
     cells = {cell for row in rows[1:] for cell in row}
-    missing = tuple(word for word in MISSING if word and word in cells)
-    names, renamed = _names(rows[0], header)
-    return Dialect(encoding, separator, quote, comma, header, names, missing, renamed)
+    gone = (word for word in wishes.gone if word in cells or word in wishes.missing)
+    missing = tuple(word for word in gone if word)
+    names, remarks = _names(rows[0], header)
+    return Dialect(encoding, separator, quote, comma, header, names, missing, tuple(remarks))
 
 
 def sample_of(text: bytes) -> bytes:
@@ -370,10 +414,10 @@ def _decimal_comma(rows: list[list[str]], separator: str) -> bool:
     return unsure or any(map(_COMMA.match, cells))
 
 
-def _names(first: list[str], header: bool) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
-    """Return a name for each column, none twice, and which were taken."""
+def _names(first: list[str], header: bool) -> tuple[tuple[str, ...], list[Remark]]:
+    """Return a name for each column, none twice, and remarks on those that were taken."""
     if not header:
-        return tuple(f"column_{k}" for k in range(1, len(first) + 1)), ()
+        return tuple(f"column_{k}" for k in range(1, len(first) + 1)), []
     wanted = [cell.strip() or f"column_{k}" for k, cell in enumerate(first, 1)]
     return without_twins(wanted)
 

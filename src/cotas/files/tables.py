@@ -26,10 +26,10 @@ from cotas.files.compression import (
     open_bytes,
     source_name,
 )
-from cotas.files.csv_dialect import about_titles, tell_format
-from cotas.files.csv_tables import Wishes, csv_batches, read_csv
+from cotas.files.csv_dialect import Wishes, about_titles, tell_format
+from cotas.files.csv_tables import csv_batches, read_csv
 from cotas.files.frames import first_line, is_category, polars, polars_errors
-from cotas.files.names import names_among, twins_in_words, without_twins
+from cotas.files.names import names_among, without_twins
 from cotas.files.other_tables import read_json, read_sheet, read_sqlite
 from cotas.files.problems import DataFileError, damaged
 from cotas.files.table import AsGiven, Table, table_of
@@ -254,7 +254,7 @@ def _loose(
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
     known, said = without_totals(_without(frame, wishes.missing))
     found = understood(known, False, source, wishes.gone, words)
-    noted = (*about_titles(titles), *twins_in_words(names, renamed), *said)
+    noted = (*about_titles(titles), *renamed, *said)
     return replace(table_of(found, source, kind, noted), given=AsGiven(frame.head(known.height)))
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -16,8 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates.core.rounding import dot
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
+from cotas.solvers.moments import rough_centre
 from cotas.source import MatrixLike, NotInBlocksError, as_stored, comes_in_blocks
 
 DOUBLE_OR_SINGLE = (np.dtype(np.float64), np.dtype(np.float32))
@@ -367,3 +369,43 @@ def read_observations(
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for all rows: at least one must count.")
     return Observations(X, y, weights)
+
+
+# ---- data far from zero --------------------------------------------------------------------------
+
+
+class Moved(NamedTuple):
+    """X less a shift m of its columns, for solvers; None where no column lies far from zero.
+
+    Beside a free bias a solver may see each column less a number near it.
+    θ·(x − m) + θ₀ is the model θ·x + (θ₀ − θ·m) of the rows as they were given. Squares of the
+    digits that m takes away would leave none for the rest.
+    """
+
+    X: Matrix
+    shift: FloatArray | None = None
+
+    @classmethod
+    def near_zero(cls, X: Matrix, free_bias: bool) -> Moved:
+        """Return a dense X with all columns near zero, which is a copy where one was not.
+
+        A constant column is a multiple of the ones that the bias stands for, and the solver has to
+        live with those: it is far where such ones would be.
+        """
+        shift = rough_centre(X, unit=1.0) if free_bias and not sparse.issparse(X) else None
+        return cls(X) if shift is None else cls(X - shift, shift)
+
+    def given(self, theta: FloatArray, theta0: Any) -> Any:
+        """θ₀ for the rows as they were given; θ is a vector, or has a column for each of θ₀."""
+        return theta0 if self.shift is None else self._along(-theta, theta0)
+
+    def seen(self, theta: FloatArray, theta0: Any) -> Any:
+        """Compute θ₀ for the rows that the solver sees."""
+        return theta0 if self.shift is None else self._along(theta, theta0)
+
+    def _along(self, theta: FloatArray, theta0: Any) -> Any:
+        """Compute θ₀ + θ·m, rounded once: at these sizes each rounding shows in the objective."""
+        assert self.shift is not None
+        if theta.ndim == 1:
+            return dot(self.shift, theta, [float(theta0)])[0]
+        return np.array([self._along(t, b) for t, b in zip(theta.T, theta0, strict=True)])

@@ -43,7 +43,8 @@ def classes_against_the_rest(model: Any) -> list[tuple[Any, FloatArray, float]]:
 
 
 def parameters(model: Any) -> tuple[FloatArray, FloatArray]:
-    """θ and θ₀ in double precision, one row and one number for each problem of the model."""
+    """Return θ and θ₀ in double precision, one row and one number for each problem of the
+    model."""
     coefs = dense(model.coef_)
     intercepts = np.array(np.broadcast_to(np.ravel(model.intercept_), len(coefs)), dtype=np.float64)
     if not (np.isfinite(coefs).all() and np.isfinite(intercepts).all()):
@@ -123,7 +124,8 @@ def multipliers(
     max_time: float,
     start: tuple[FloatArray, float] | None = None,
 ) -> FloatArray:
-    """Good αᵢ/sᵢ for the problem, by a solver of ours in bounded time; any give a valid bound."""
+    """Find good αᵢ/sᵢ for the problem, by a solver of ours in bounded time; any give a valid
+    bound."""
     signs, s = np.where(positive, 1.0, -1.0), weights / weights.sum()
     if problem.bias_scale:
         # A penalized bias is the weight of one more column, of the value `bias_scale`.

@@ -184,7 +184,7 @@ def certify(
 
 
 def _names(model: Any, found: list[Certificate]) -> list[str]:
-    """What each certificate is about: as its witness says, or by the classes of the model."""
+    """Name what each certificate is about: as its witness says, or by the classes of the model."""
     if all(certificate.label for certificate in found):
         return [certificate.label for certificate in found]
     if len(getattr(model, "classes_", ())) == len(found):
@@ -226,19 +226,20 @@ def _reason(name: str) -> str:
 
 
 def _is_search(model: Any) -> bool:
-    """GridSearchCV and its kin: they refit the best of their candidates."""
+    """Tell whether it is GridSearchCV or its kin, which refit the best of their candidates."""
     return all(hasattr(model, name) for name in ("estimator", "refit", "cv", "scoring"))
 
 
 def _is_prepared(model: Any) -> bool:
-    """PreparedModel, which is made with what is here: tables in, the estimator inside."""
+    """Tell whether it is a PreparedModel: tables in, the estimator inside."""
     return all(hasattr(model, name) for name in ("estimator", "preparation", "prepare"))
 
 
 def _inner(
     model: Any, X: MatrixLike, y: Any, sample_weight: Any, problem: str, max_time: float
 ) -> Certificate:
-    """What is said of the last step of a pipeline, of what a search has refitted, or of tables."""
+    """Return what is said of the last step of a pipeline, of what a search has refitted, or of
+    tables."""
     if isinstance(model, Pipeline):
         inner, note = model[-1], ""
         check_is_fitted(inner)

@@ -17,8 +17,7 @@ from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.sweep import Facts, Sketch, class_sketches
 from cotas.design import as_design
 from cotas.design.blocks import times, times_transposed
-from cotas.fitting.data import Examples
-from cotas.fitting.moved import Moved
+from cotas.fitting.data import Examples, Moved
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.linear.hard_margin import widest_margin
 from cotas.losses import Hinge

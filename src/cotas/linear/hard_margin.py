@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates import HardMarginPoint, Separability
-from cotas.fitting.data import Examples
-from cotas.fitting.moved import Moved
+from cotas.fitting.data import Examples, Moved
 from cotas.linear.separability import as_witness
 from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.separating_plane import ConvexCombination, separate

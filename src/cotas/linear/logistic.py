@@ -15,8 +15,7 @@ from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.sweep import Facts, class_sketches
 from cotas.design.blocks import times_transposed
-from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.moved import Moved
+from cotas.fitting.data import Examples, Moved, read_examples
 from cotas.fitting.parameters import check_parameters, check_share, penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.linear.base import RiskMinimizer

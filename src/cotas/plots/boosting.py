@@ -35,7 +35,7 @@ def boosting_stages(
     title: str | None = None,
     lang: str | None = None,
 ) -> Axes:
-    """Training error, its proved bound, and validation error against the round.
+    """Draw the training error, its proved bound, and validation error against the round.
 
     Parameters
     ----------
@@ -239,7 +239,8 @@ def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
 
 
 def _votes(model: Any, X: Any, y: Any) -> FloatArray:
-    """For scikit-learn's AdaBoost: the votes for the own class less those for the best other."""
+    """Compute for scikit-learn's AdaBoost the votes for the own class less those for the best
+    other."""
     labels, classes = labels_of(model, y), np.asarray(model.classes_)
     weights = np.asarray(model.estimator_weights_)[: len(model.estimators_)]
     votes = np.zeros((len(labels), len(classes)))

@@ -125,7 +125,8 @@ def lambda_sweep(
     lang: str | None = None,
     columns: int = 3,
 ) -> AnyArray:
-    """The same data and one classifier for each λ, side by side (Figure 3.5 of Fuentes Cabrera).
+    """Draw the same data and one classifier for each λ, side by side (Figure 3.5 of Fuentes
+    Cabrera).
 
     Parameters
     ----------
@@ -201,7 +202,8 @@ def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
 def _draw_two_sides(
     ax: Axes, x1: FloatArray, x2: FloatArray, scores: FloatArray, margins: bool
 ) -> None:
-    """The sides in pale colours, and the lines by contour: a vertical one is no special case."""
+    """Draw the sides in pale colours, and the lines by contour: a vertical one is no special
+    case."""
     sides = [tint(colour) for colour in COLOURS[:2]]
     ax.contourf(x1, x2, scores, levels=[-np.inf, 0, np.inf], colors=sides, zorder=0)
     for levels, how, key, name in (

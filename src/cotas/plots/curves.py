@@ -26,7 +26,7 @@ def loss_against_c(
     title: str | None = None,
     lang: str | None = None,
 ) -> Axes:
-    """Training and validation loss over c = 1/(λn), with ĉ and the regions beside it.
+    """Draw training and validation loss over c = 1/(λn), with ĉ and the regions beside it.
 
     To the left of ĉ the penalty rules and the model underfits; to the right it follows the
     training data and overfits.
@@ -96,7 +96,7 @@ def learning_curve(
     title: str | None = None,
     lang: str | None = None,
 ) -> Axes:
-    """Training and validation error against the number of training examples.
+    """Draw training and validation error against the number of training examples.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def bias_variance(
 def _fitting_regions(
     ax: Axes, low: float, best: float, high: float, names: tuple[str, str]
 ) -> None:
-    """The two sides of ĉ, in pale colours, each with its name above the picture's floor."""
+    """Draw the two sides of ĉ, in pale colours, each with its name above the picture's floor."""
     sides = ((low, best, COLOURS[5], "left"), (best, high, COLOURS[3], "right"))
     for (start, end, colour, side), name in zip(sides, names, strict=True):
         if end <= start:
@@ -242,7 +242,7 @@ def _of_result(result: Any, measure: str) -> tuple[_Curve, _Curve]:
 
 
 def _draw(ax: Axes, x: FloatArray, curve: _Curve, number: int, label: str) -> None:
-    """The mean, and one standard deviation of the folds to both sides."""
+    """Draw the mean, and one standard deviation of the folds to both sides."""
     mean, spread = curve
     ax.plot(x, mean, label=label, markevery=_every(x), **look(number, points=True))
     if spread is not None:
@@ -251,7 +251,7 @@ def _draw(ax: Axes, x: FloatArray, curve: _Curve, number: int, label: str) -> No
 
 
 def _every(x: FloatArray) -> int:
-    """Markers on at most twenty points of a curve."""
+    """Put markers on at most twenty points of a curve."""
     return max(1, len(x) // 20)
 
 
@@ -265,7 +265,7 @@ def _numbers(values: Any, name: str) -> FloatArray:
 
 
 def _curve(values: Any, count: int, name: str) -> _Curve:
-    """From one number for each point of the axis, or one for each point and fold."""
+    """Read a curve from one number for each point of the axis, or one for each point and fold."""
     if isinstance(values, _Curve):
         return values
     if values is None:

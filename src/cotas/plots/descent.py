@@ -127,7 +127,7 @@ def _lowest(run: Any) -> float | None:
 
 
 def _bound(run: Any, data: tuple[Any, Any], steps: FloatArray) -> FloatArray | None:
-    """ρ²ᵏ(J₀ − J*), from what the checker allows after no step and after one."""
+    """Compute ρ²ᵏ(J₀ − J*), from what the checker allows after no step and after one."""
     total = np.zeros(len(steps))
     for certificate in _certificates(run):
         point = certificate.witness

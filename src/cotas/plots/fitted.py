@@ -68,7 +68,8 @@ def names_in(X: Any) -> list[str] | None:
 
 
 def like(X: Any) -> Callable[[FloatArray], Any]:
-    """What makes rows of numbers the kind of table that X is, so that a model knows its columns."""
+    """Make what makes rows of numbers the kind of table that X is, so that a model knows its
+    columns."""
     if not hasattr(X, "columns"):
         return lambda rows: rows
     kind, columns = type(X), list(X.columns)
@@ -87,7 +88,8 @@ def agreement(model: Any, X: Any, y: Any) -> FloatArray:
 
 
 def margins_of(scores: FloatArray, labels: AnyArray, classes: AnyArray) -> FloatArray:
-    """y·f(x) of each row; with several classes, its own score less the best of the others."""
+    """Compute y·f(x) of each row; with several classes, its own score less the best of the
+    others."""
     if scores.ndim == 1:
         return np.where(labels == classes[1], scores, -scores)
     own = np.searchsorted(classes, labels)
@@ -107,14 +109,15 @@ def labels_of(model: Any, y: Any) -> AnyArray:
 
 
 def axis_of(values: FloatArray, resolution: int) -> FloatArray:
-    """Evenly spread numbers over the range of the values, and a little beyond."""
+    """Return evenly spread numbers over the range of the values, and a little beyond."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))  # boosters take NaN
     room = 0.08 * (high - low if high > low else 1.0)
     return np.linspace(low - room, high + room, resolution)
 
 
 def scores_of(model: Any, grid: Any) -> FloatArray | None:
-    """f(x) of a classifier of two classes, zero on the boundary; None if it tells no score."""
+    """Compute f(x) of a classifier of two classes, zero on the boundary; None if it tells no
+    score."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(grid), dtype=np.float64).ravel()
     if hasattr(model, "predict_proba"):
@@ -128,12 +131,14 @@ def codes_of(model: Any, grid: Any, classes: AnyArray) -> IntArray:
 
 
 def has_margins(model: Any) -> bool:
-    """Whether f(x) = ±1 means something: for hyperplanes, in the data or of a feature space."""
+    """Tell whether f(x) = ±1 means something: for hyperplanes, in the data or of a feature
+    space."""
     return any(hasattr(last_step(model), name) for name in ("dual_coef_", "coef_"))
 
 
 def leads_of(model: Any, grid: Any, codes: IntArray, count: int) -> list[FloatArray]:
-    """For each class a number that is positive where it is chosen, and negative elsewhere."""
+    """Compute for each class a number that is positive where it is chosen, and negative
+    elsewhere."""
     own = codes[None, :] == np.arange(count)[:, None]
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(grid), dtype=np.float64)

@@ -183,7 +183,7 @@ def _curves(model: Any) -> _Curves:
 
 
 def spread(run: StagewisePath, most: int) -> tuple[IntArray, FloatArray]:
-    """At most so many iterations of a run, evenly spread, and the coefficients at each."""
+    """Choose at most so many iterations of a run, evenly spread, and the coefficients at each."""
     ks = np.unique(np.linspace(0, len(run) - 1, most).round().astype(np.int64))
     return ks, np.array([run.unit_coef(int(k)) for k in ks])
 
@@ -197,7 +197,7 @@ def _draw_coefficients(
 
 
 def _mark(ax: Axes, model: Any, curves: _Curves, optimum: Any, against: str) -> None:
-    """The coefficients of the optimum, each in the colour of its curve."""
+    """Mark the coefficients of the optimum, each in the colour of its curve."""
     if isinstance(optimum, int | float):
         if not _is_lasso(model):
             raise ValueError("A number marks a λ of lasso_path; here give a fitted model.")
@@ -230,7 +230,8 @@ def _mark(ax: Axes, model: Any, curves: _Curves, optimum: Any, against: str) -> 
 
 
 def _at(path: Path, lam: float) -> tuple[FloatArray, float, float]:
-    """β and ‖β‖₁ at λ: exactly there where the breakpoints are known, or of the nearest λ."""
+    """Return β and ‖β‖₁ at λ: exactly there where the breakpoints are known, or of the nearest
+    λ."""
     if path.exact:
         return path.coef_at(lam), path.delta_at(lam), lam
     assert path.deltas is not None
@@ -243,6 +244,7 @@ def _is_lasso(model: Any) -> bool:
 
 
 def _legend_beside(ax: Axes, count: int) -> None:
-    """To the right of the curves, which cross everywhere; none where there are too many."""
+    """Put the legend to the right of the curves, which cross everywhere; none where there are too
+    many."""
     if count <= LONGEST_LEGEND:
         legend(ax, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)

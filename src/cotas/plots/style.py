@@ -62,13 +62,13 @@ STYLE: dict[str, Any] = {
 
 
 def plain(text: object) -> str:
-    """A text of the user's in which a dollar is one: matplotlib takes what stands between two of
-    them for a formula."""
+    """Return a text of the user's in which a dollar is one: matplotlib takes what stands between
+    two of them for a formula."""
     return str(text).replace("$", r"\$")
 
 
 def pyplot() -> Any:
-    """matplotlib's pyplot, or an error that tells how to get it."""
+    """Import matplotlib's pyplot, or raise an error that says how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -125,12 +125,14 @@ def panels(count: int, columns: int = 3, size: tuple[float, float] = (3.6, 3.3))
 
 
 def tidy(ax: Axes, size: float = 9) -> None:
-    """What matplotlib would otherwise look up when it renders, with the settings of the user."""
+    """Fix what matplotlib would otherwise look up when it renders, with the settings of the
+    user."""
     ax.tick_params(which="both", labelsize=size, colors=INK)
 
 
 def look(number: int, points: bool = False) -> dict[str, Any]:
-    """Colour and line of the curve with this number, and its marker where `points` are drawn."""
+    """Choose colour and line of the curve with this number, and its marker where `points` are
+    drawn."""
     found: dict[str, Any] = {
         "color": COLOURS[number % len(COLOURS)],
         # One further in each round of the colours, so that 64 curves look different.
@@ -158,6 +160,6 @@ def names_of(names: Sequence[str] | None, count: int, what: str = "names") -> li
 
 
 def legend(ax: Axes, **options: Any) -> None:
-    """A legend, where there is something to explain."""
+    """Draw a legend, where there is something to explain."""
     if ax.get_legend_handles_labels()[0]:
         ax.legend(**{"loc": "best", **options})

@@ -74,7 +74,8 @@ class Role(NamedTuple):
 
 
 def written(column: Series) -> Series:
-    """Numbers as words, whole ones without a point: a missing value makes doubles of them all."""
+    """Write numbers as words, whole ones without a point: a missing value makes doubles of them
+    all."""
     pl = polars()
     if not column.dtype.is_float():
         return column.cast(pl.String)
@@ -204,7 +205,7 @@ def _role_of_words(column: Series, name: str, keep: bool) -> Role:
 
 
 def _unit(values: Any, name: str, words: str) -> Remark | None:
-    """A remark on numbers that have their unit beside them, the same in most of the cells."""
+    """Remark on numbers that have their unit beside them, the same in most of the cells."""
     units = values.str.extract(_WITH_UNIT)
     known = units.drop_nulls()
     if len(values) < 3 or len(known) < MOSTLY * len(values) or known.n_unique() > 1:

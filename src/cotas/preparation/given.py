@@ -12,7 +12,7 @@ import numpy as np
 
 from cotas.files.cells import MISSING, in_plain_numbers, tell_readings, understood, without_missing
 from cotas.files.frames import is_text, polars, uncoded
-from cotas.files.names import twins_in_words, without_twins
+from cotas.files.names import without_twins
 from cotas.files.table import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.columns import ColumnWarning, written
@@ -69,7 +69,8 @@ def as_matrix(X: Any) -> Any:
 
 
 def as_read(X: Any) -> Any:
-    """The table of a frame, its text as the reader of files has it: gaps, numbers, truth values.
+    """Read the table of a frame, its text as the reader of files has it: gaps, numbers, truth
+    values.
 
     One table is one model then, whether it comes from a file or as a frame. What is no text, and
     categories of pandas and polars, is taken as it is; a Table was read already.
@@ -78,7 +79,7 @@ def as_read(X: Any) -> Any:
     if frame is None:
         return X
     found = understood(frame, False, "")
-    for remark in (*twins_in_words(*without_twins(_names(X) or [])), *found.remarks):
+    for remark in (*without_twins(_names(X) or [])[1], *found.remarks):
         warnings.warn(str(remark), ColumnWarning, stacklevel=outside())
     return Table(found.frame, None, "", "frame", decimal_commas=found.commas)
 
@@ -86,7 +87,8 @@ def as_read(X: Any) -> Any:
 def as_read_again(
     X: Any, numbers: Collection[str], commas: Collection[str], gone: Sequence[str] = MISSING
 ) -> Any:
-    """The same for a fitted model, which knows its columns: these hold numbers, some with commas.
+    """Read the same for a fitted model, which knows its columns: these hold numbers, some with
+    commas.
 
     `gone` are the words that stand for a missing value.
 

@@ -78,7 +78,8 @@ def inspect_table(
 
 
 def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Iterator[Remark]:
-    """Columns that are left out, mostly missing, or sorted, and dates that can be read twice."""
+    """Remark on columns that are left out, mostly missing, or sorted, and dates that can be read
+    twice."""
     if not table.has_names:
         return
     frame = table.features if train is None else table.take(train)
@@ -108,7 +109,7 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
 
 
 def _time_order(column: Series, form: str) -> Iterator[Remark]:
-    """A remark on rows that stand in the order of time, of which some were drawn to be held out."""
+    """Remark on rows that stand in the order of time, of which some were drawn to be held out."""
     moments = column if column.dtype.is_temporal() else parsed(column, form)
     there = moments.drop_nulls()
     ordered = there.is_sorted() or there.is_sorted(descending=True)
@@ -122,7 +123,8 @@ def _time_order(column: Series, form: str) -> Iterator[Remark]:
 
 
 def _stand_ins(column: Series, name: str) -> Iterator[Remark]:
-    """A number such as −999 in several rows, and farther from the others than these are apart."""
+    """Remark on a number such as −999 in several rows, and farther from the others than these are
+    apart."""
     if not column.dtype.is_numeric() or column.dtype == polars().Boolean:
         return
     ends: set[Any] = {column.min(), column.max()}
@@ -270,7 +272,8 @@ def _unmeasured_classes(y: AnyArray, split: tuple[IntArray, IntArray] | None) ->
 
 
 def numbered(groups: AnyArray) -> IntArray:
-    """The groups as numbers in the order in which they first appear, whatever they are called.
+    """Return the groups as numbers in the order in which they first appear, whatever they are
+    called.
 
     A split by them is then the same whichever file the rows came from.
 

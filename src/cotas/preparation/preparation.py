@@ -196,7 +196,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return self
 
     def _begin(self) -> Self:
-        """Another one that knows nothing yet: a fit that fails leaves this one as it was."""
+        """Return another one that knows nothing yet: a fit that fails leaves this one as it was."""
         if not 0 <= self.min_frequency < 1:
             raise ValueError(f"min_frequency must be in [0, 1), not {self.min_frequency!r}.")
         check_count(self.max_categories, "max_categories")
@@ -252,7 +252,8 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _counted(
         self, batches: Iterable[Any], names: list[str], words: list[str]
     ) -> tuple[Numbers, dict[str, WordCounts]]:
-        """What there is to know of the numbers, and the counts of the words in all batches."""
+        """Collect what there is to know of the numbers, and the counts of the words in all
+        batches."""
         parts, counts = [], {name: WordCounts() for name in words}
         for batch in batches:
             frame = self._with_parts(self._same_columns(batch))
@@ -287,7 +288,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return frame.with_columns(parts).drop([name for name, _ in self.dates_], strict=False)
 
     def _settle_parts(self) -> None:
-        """One column marks a missing date; parts that never change are not worth a remark."""
+        """Let one column mark a missing date; parts that never change are not worth a remark."""
         parts = self._parts()
         marked = {part_name(name, part) for name, _ in self.dates_ for part in MARKED}
         for j, name in enumerate(self.number_names_):
@@ -322,7 +323,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             self._keep_numbers([], np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))
 
     def _learn_numbers(self, found: Numbers, names: list[str], plain: AnyArray) -> None:
-        """Means and deviations of what is there; `plain` columns are left as they are."""
+        """Learn means and deviations of what is there; `plain` columns are left as they are."""
         for j in np.flatnonzero(found.gone):
             self.dropped_.append((names[j], "empty" if found.empty[j] else "constant"))
         plain = plain | (not self.standardize)
@@ -371,7 +372,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return self._assembled(rows[:, [int(name[1:]) for name in self.number_names_]], [])
 
     def _assembled(self, values: FloatArray, categories: list[Codes]) -> Matrix:
-        """The numbers standardized, with marks where they are missing, and the categories."""
+        """Join the numbers standardized, with marks where they are missing, and the categories."""
         missing = np.isnan(values)
         filled = (values - self.means_) / self.scales_
         filled[missing] = 0.0
@@ -380,7 +381,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return (compressed if self.sparse_output_ else dense)(numbers, categories)
 
     def _codes(self, frame: DataFrame) -> Iterator[Codes]:
-        """Which column of its own each value of a category has."""
+        """Tell which column of its own each value of a category has."""
         for j, name in enumerate(self.category_names_):
             words, kept = words_of(frame[name], name), self.categories_[j]
             codes = for_each_word(words, partial(_places_of, kept=kept))
@@ -454,7 +455,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         return dict(zip(names.tolist(), original.tolist(), strict=True)), float(intercept)
 
     def example(self) -> Any:
-        """A table of two rows that it takes: nothing known of one, only new things in the other."""
+        """Make a table of two rows that it takes: nothing known of one, only new things in the
+        other."""
         if self.layout_ == "columns":
             pl, parts = polars(), self._parts()
             numbers = {name: [None, 0.0] for name in self.number_names_ if name not in parts}
@@ -469,7 +471,7 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     @property
     def used_columns_(self) -> list[str]:
-        """The columns that the result depends on."""
+        """Return the columns that the result depends on."""
         if self.layout_ != "columns":
             return [*self.number_names_, *self.category_names_]
         parts = self._parts()
@@ -478,12 +480,12 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     @property
     def text_columns_(self) -> list[str]:
-        """The columns of categories, which a file of text has as text."""
+        """Return the columns of categories, which a file of text has as text."""
         parts = self._parts() if self.layout_ == "columns" else {}
         return [name for name in self.category_names_ if name not in parts]
 
     def compare(self, X: Any) -> list[str]:
-        """In words, what is different about the columns of X, though it can be used."""
+        """Say in words what is different about the columns of X, though it can be used."""
         frame = as_frame(X)
         if frame is None or self.layout_ != "columns":
             return []

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.certificate import CHANGED
-from cotas.files.cells import MISSING, words_for_missing
+from cotas.files.csv_dialect import Wishes
 from cotas.files.frames import coded
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.problems import ModelFileError
@@ -120,7 +120,8 @@ class PreparedModel(BaseEstimator):
         return self
 
     def _with_targets(self, X: Any, y: Any) -> tuple[Any, Any, BoolArray | None]:
-        """The rows whose target is there, with a warning of the others, and which they are."""
+        """Return the rows whose target is there, with a warning of the others, and which they
+        are."""
         there = target_is_there(y, self.task)
         if there.all():
             return X, y, None
@@ -184,12 +185,12 @@ class PreparedModel(BaseEstimator):
 
     @property
     def classes_(self) -> AnyArray:
-        """The labels."""
+        """Return the labels."""
         return np.asarray(self.estimator_.classes_)
 
     @property
     def task(self) -> str:
-        """ "classification" or "regression"."""
+        """Return "classification" or "regression"."""
         return "classification" if is_classifier(self.estimator) else "regression"
 
     # ---- prediction ----------------------------------------------------------------------------
@@ -225,7 +226,7 @@ class PreparedModel(BaseEstimator):
 
     @property
     def tells_probabilities(self) -> bool:
-        """Whether there is `predict_proba`: calibrated, or of the estimator itself."""
+        """Tell whether there is `predict_proba`: calibrated, or of the estimator itself."""
         own = hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
         return own or bool(getattr(self, "calibration_", self.probabilities))
 
@@ -260,7 +261,8 @@ class PreparedModel(BaseEstimator):
         *,
         equal_rows: str = "copies",
     ) -> Certificate:
-        """How often a classifier errs on future rows at most, from a table it was not trained on.
+        """Bound how often a classifier errs on future rows at most, from a table it was not trained
+        on.
 
         Parameters
         ----------
@@ -290,7 +292,7 @@ class PreparedModel(BaseEstimator):
         return no_certificate(say(OF_COPIES)) if found is None else found
 
     def score(self, X: Any, y: Any) -> float:
-        """Accuracy of a classifier, R² of a regressor.
+        """Compute the accuracy of a classifier, R² of a regressor.
 
         Parameters
         ----------
@@ -304,13 +306,15 @@ class PreparedModel(BaseEstimator):
 
     @property
     def certificate_(self) -> Certificate:
-        """About the estimator as it is now, and the data as they were prepared."""
+        """Return the certificate of the estimator as it is now and the data as they were
+        prepared."""
         check_is_fitted(self, "estimator_")
         found: Certificate = self.estimator_.certificate_
         return found if self._state() == self._seal else found.withdrawn(CHANGED)
 
     def _state(self) -> str:
-        """The digest of the preparation, and of what the estimator was when it was certified."""
+        """Return the digest of the preparation, and of what the estimator was when it was
+        certified."""
         return digest((vars(self.preparation_), getattr(self.estimator_, "_seal", "")))
 
     def certify(self, X: Any, y: Any, max_time: float = 30.0) -> Certificate:
@@ -328,7 +332,8 @@ class PreparedModel(BaseEstimator):
         return certify(self.estimator_, self.prepare(X), self.target(y), max_time=max_time)
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:
-        """For each class or target, θ by the name of the column and θ₀, before standardizing."""
+        """Return for each class or target, θ by the name of the column and θ₀, before
+        standardizing."""
         check_is_fitted(self, "estimator_")
         if not hasattr(self.estimator_, "coef_"):
             raise ValueError(
@@ -408,7 +413,8 @@ class PreparedModel(BaseEstimator):
         return read_target(y, self.task)
 
     def prepare(self, X: Any) -> Matrix:
-        """The numbers that the estimator takes, for who asks it several things about the same rows.
+        """Compute the numbers that the estimator takes, for who asks it several things about the
+        same rows.
 
         Parameters
         ----------
@@ -418,6 +424,7 @@ class PreparedModel(BaseEstimator):
         learned = self.preparation_
         known = learned.number_names_ if learned.layout_ == "columns" else []
         made = getattr(self, "recipe_", None)
-        gone = MISSING if made is None else words_for_missing(made.missing, made.not_missing)
+        told = {} if made is None else {"missing": made.missing, "not_missing": made.not_missing}
+        gone = Wishes(**told).gone
         rows: Matrix = learned.transform(as_read_again(X, known, learned.decimal_commas_, gone))
         return rows

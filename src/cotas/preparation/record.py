@@ -170,7 +170,8 @@ class FitRecord:
     prepared: Any = field(default=None, repr=False)
 
     def errors(self) -> dict[str, dict[str, Any] | None]:
-        """How wrong the model is on the rows trained on and on those set aside, in plain types."""
+        """Measure how wrong the model is on the rows trained on and on those set aside, in plain
+        types."""
         samples = {"training": self.training, "hold_out": self.hold_out}
         return {
             name: None if one is None else {"rows": len(one.rows), "error": one.error, "r2": one.r2}
@@ -196,7 +197,8 @@ class FitRecord:
 
 
 def _settings(estimator: Any) -> Iterator[dict[str, Any]]:
-    """The class and the parameters of a model, and of each in a blend with its name and weight."""
+    """Return the class and the parameters of a model, and of each in a blend with its name and
+    weight."""
     if hasattr(estimator, "names_"):
         each = zip(estimator.names_, estimator.weights_, estimator.estimators_, strict=True)
         for name, weight, one in each:

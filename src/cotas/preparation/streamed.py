@@ -41,7 +41,7 @@ class Drawn(NamedTuple):
 
 
 def few_enough(files: Sequence[Path], reading: Reading, rows: int) -> int:
-    """So many rows, or as many as have no more cells than fit into little memory."""
+    """Return so many rows, or as many as have no more cells than fit into little memory."""
     head = next(iter(batches(str(files[0]), 100, types={}, **dict(reading.text))), None)
     width = 1 if head is None else max(1, head.features.width)
     return min(rows, max(FEWEST_ROWS, MOST_CELLS // width))

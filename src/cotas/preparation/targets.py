@@ -141,7 +141,7 @@ def rows_left_out(y: Any, there: BoolArray) -> str:
 
 
 def read_target(y: Any, task: str) -> Any:
-    """The target of a frame as the reader of files has it: for regression "$6.18" is a number.
+    """Read the target of a frame as the reader of files has it: for regression "$6.18" is a number.
 
     What is no text is taken as it is.
     """
@@ -186,7 +186,8 @@ def _plain(y: Any) -> AnyArray:
 def hold_out_rows(
     y: AnyArray, task: str, share: float, seed: int, groups: AnyArray | None = None
 ) -> tuple[IntArray, IntArray]:
-    """The rows to train on and the rows to hold out, both in their order, drawn with the seed.
+    """Divide rows into those to train on and those to hold out, both in their order, drawn with the
+    seed.
 
     Each class gives its share of the rows, as nearly as whole rows allow, and keeps one to train
     on. With `groups`, whole groups are drawn, each as one row of the class of its first, and a

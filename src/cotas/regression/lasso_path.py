@@ -24,8 +24,7 @@ from cotas.fitting.parameters import (
     check_time,
 )
 from cotas.fitting.path import Path, falling, spread
-from cotas.fitting.pursuit import Pursuit, deadline
-from cotas.fitting.reporting import SolverReport
+from cotas.fitting.pursuit import Pursuit, SolverReport, deadline
 from cotas.problem import relative_gap
 from cotas.regression.lasso import Lasso
 from cotas.regression.lasso_data import (

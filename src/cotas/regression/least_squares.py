@@ -90,7 +90,7 @@ class SquaredLossRegressor(LinearRegressor):
             self.solver_, why = choose(task)
             outcome = solve(task, self.solver_)
             points = task.points(outcome.theta, outcome.theta0, descent=outcome.descent)
-            certificates = task.certificates(points)
+            certificates = task.certificates(points, outcome.singular)
         self._keep(data.single, outcome, certificates, (why, *outcome.remarks))
         return self._end(outcome)
 

@@ -12,8 +12,7 @@ import numpy as np
 from cotas.arrays import Each
 from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
-from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.moved import Moved
+from cotas.fitting.data import Moved, Observations, read_observations
 from cotas.fitting.parameters import penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.regression.base import LinearRegressor

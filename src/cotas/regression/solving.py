@@ -11,7 +11,6 @@ from scipy import sparse
 from cotas import schedules
 from cotas.arrays import FloatArray
 from cotas.certificates import Descent
-from cotas.design.blocks import times
 from cotas.regression.base import refuse_overflow
 from cotas.regression.stochastic import by_stochastic_steps
 from cotas.regression.task import LARGEST_GRAM, Outcome, Task, checked_step, follow
@@ -23,7 +22,7 @@ from cotas.solvers.normal_equations import Factor, PseudoFactor, factorize, pseu
 from cotas.solvers.orthogonal import orthogonal
 from cotas.solvers.quadratic import MomentQuadratic, Quadratic, RowQuadratic
 from cotas.solvers.refined_equations import refine, refined_equations, worth_it
-from cotas.source import Block
+from cotas.source import Block, double
 from cotas.words import say
 
 
@@ -159,7 +158,7 @@ def _is_constant_along(task: Task, directions: FloatArray) -> bool:
     if directions.shape[1] > COMBINATIONS:
         turns = np.random.default_rng(0).standard_normal((directions.shape[1], COMBINATIONS))
         directions = directions @ turns
-    middle = task.moments.mean @ directions if task.free_bias else 0.0
+    middle = task.moments.mean @ directions * task.free_bias
     farthest = -task.rows.map_reduce(Farthest(directions, middle), task.each)
     return bool(farthest <= max(task.rows.n_rows, task.rows.n_features) * EPS)
 
@@ -169,12 +168,17 @@ class Farthest:
     """Minus how far the rows of a block that count lie from the middle, along some directions."""
 
     directions: FloatArray
-    middle: FloatArray | float
+    middle: FloatArray
 
     def __call__(self, block: Block) -> Lowest:
-        z = np.abs(times(block.X, self.directions) - self.middle)
-        z = z if block.weights is None else z[block.weights > 0]
-        return Lowest(-z.max(initial=0.0))
+        farthest = 0.0
+        for span in block.spans():
+            rows = double(block.X[span])
+            for direction, middle in zip(self.directions.T, self.middle, strict=True):
+                z = np.abs(rows @ np.ascontiguousarray(direction) - middle)
+                z = z if block.weights is None else z[block.weights[span] > 0]
+                farthest = max(farthest, float(z.max(initial=0.0)))
+        return Lowest(-farthest)
 
 
 def _refined(task: Task) -> Outcome | None:

@@ -21,8 +21,7 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations, rows_to_predict
 from cotas.fitting.from_source import bound_to, note_columns, shift_of
 from cotas.fitting.parameters import check_parameters, check_positive
-from cotas.fitting.pursuit import Pursuit, finished
-from cotas.fitting.reporting import StepReport
+from cotas.fitting.pursuit import Pursuit, StepReport, finished
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import read_moments_and_ends
 from cotas.running import (

@@ -43,8 +43,9 @@ VANISHED = 1e-14
 
 # A matrix of so many columns squared still fits, and takes about as long to factor as to fill.
 LARGEST_GRAM = 2000
-# What products prove is enough if it is so small a part of `tol`.
-SHARP = 0.01
+# What products prove is enough if it is so small a part of `tol`: where columns are collinear the
+# rows prove hardly more.
+SHARP, SHARP_IF_SINGULAR = 0.01, 0.1
 
 
 class DivergedError(ValueError):
@@ -270,11 +271,14 @@ class Task:
             for c, column in enumerate(self.columns)
         ]
 
-    def certificates(self, points: list[SquaredLossPoint]) -> list[Certificate]:
+    def certificates(
+        self, points: list[SquaredLossPoint], singular: bool = False
+    ) -> list[Certificate]:
         """What the checker says; what it knows of the curvature is kept for the next time."""
         if self.products is not None and points[0].descent is None:
-            found = self.products.proved(points)
-            if all(one.relative_gap <= SHARP * self.model.tol for one in found):
+            found = self.products.proved(points, collinear=singular)
+            enough = (SHARP_IF_SINGULAR if singular else SHARP) * self.model.tol
+            if all(one.relative_gap <= enough for one in found):
                 return found
         if self.survey is None:
             self.survey = SquaredSurvey(self.data.X, self.data.y, points, self.each)

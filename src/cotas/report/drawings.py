@@ -36,7 +36,8 @@ IDENTIFIED = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def drawn(draw: Callable[[Any], Any], name: str, size: tuple[float, float] = (6.4, 4.0)) -> str:
-    """The SVG of what `draw` puts on an Axes; `name` keeps its identifiers apart from others'."""
+    """Write the SVG of what `draw` puts on an Axes; `name` keeps its identifiers apart from
+    others'."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -138,7 +139,7 @@ def pictures_of(record: FitRecord) -> list[Picture]:
 
 
 def _margins(ax: Axes, margins: Mapping[str, FloatArray], asked: bool) -> None:
-    """Shares, so that few rows kept apart can be compared with many trained on."""
+    """Draw shares, so that few rows kept apart can be compared with many trained on."""
     with drawing(ax) as ax:
         together = np.concatenate(list(margins.values()))
         edges = np.histogram_bin_edges(together, bins=40)
@@ -179,7 +180,8 @@ def _residuals(ax: Axes, sample: Sample) -> None:
 
 
 def _rates(sample: Sample, classes: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """For each class the share of others taken for it and that of its own found, by threshold."""
+    """Draw for each class the share of others taken for it and that of its own found, by
+    threshold."""
     scores = np.asarray(sample.scores)
     if scores.ndim == 2 and sample.probabilities is not None:
         scores = sample.probabilities
@@ -209,7 +211,7 @@ def _roc(ax: Axes, curves: Mapping[str, Any]) -> None:
 
 
 def _calibration(ax: Axes, quality: Any) -> None:
-    """What was said against what was so, with the interval of each part of the rows."""
+    """Draw what was said against what was so, with the interval of each part of the rows."""
     said = np.array([one.said for one in quality.calibration])
     so = np.array([one.found.value for one in quality.calibration])
     # Where there is no interval, as of a single group, the point stands alone.

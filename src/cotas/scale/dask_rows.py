@@ -66,7 +66,8 @@ class DaskRows(Source):
         self._runs = self._cut(X)
 
     def _cut(self, X: Any) -> list[list[tuple[Any, ...]]]:
-        """The blocks in runs of as many, a power of two; together where one worker holds a run."""
+        """Divide the blocks into runs of as many, a power of two; together where one worker holds a
+        run."""
         client: Any = getattr(dask.base.get_scheduler(), "__self__", None)
         homes = client.who_has(X) if hasattr(client, "who_has") else {}
         threads = sum(client.nthreads().values()) if homes else len(self._blocks)
@@ -96,7 +97,8 @@ def _have_a_home(run: list[tuple[Any, ...]], homes: Any) -> bool:
 
 
 def _packed(function: Callable[[Any], Any]) -> Any:
-    """A function as bytes; where it holds much, once in the graph and not once for each partition.
+    """Pack a function into bytes; where it holds much, once in the graph and not once for each
+    partition.
 
     Its arrays are so unpacked at addresses that suit them; see `_aligned`.
     """
@@ -183,7 +185,8 @@ def _n_rows(part: Any) -> int:
 
 
 def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> list[Any]:
-    """What belongs to the rows of each partition: None, a part of an array, or a partition."""
+    """Return what belongs to the rows of each partition: None, a part of an array, or a
+    partition."""
     if given is None:
         return [None] * len(parts)
     if not is_dask(given):
@@ -207,7 +210,8 @@ def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> 
 
 
 def _sent(parts: list[AnyArray]) -> list[Any]:
-    """Parts of an array, kept where the partitions are: they travel once, and not in each pass.
+    """Send parts of an array, kept where the partitions are: they travel once, and not in each
+    pass.
 
     The scheduler knows them as tasks of their own, so that a worker that dies takes none with it.
     """

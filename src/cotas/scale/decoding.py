@@ -67,20 +67,22 @@ class Reading:
 
     @property
     def written(self) -> dict[str, Any]:
-        """How text tables are written, with what the preparation learned of decimal signs."""
+        """Return how text tables are written, with what the preparation learned of decimal
+        signs."""
         commas = getattr(self.preparation, "decimal_commas_", ())
         return {**dict(self.text), "decimal_commas": commas}
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The columns to be predicted."""
+        """Return the columns to be predicted."""
         if self.target is None:
             return ()
         return (self.target,) if isinstance(self.target, str) else self.target
 
 
 def input_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """The files of a name, of a pattern such as data-*.csv, of a folder, or of a list of these."""
+    """Find the files of a name, of a pattern such as data-*.csv, of a folder, or of a list of
+    these."""
     if not isinstance(path, str | os.PathLike):
         return [file for each in path for file in input_files(each)]
     name = os.fspath(path)
@@ -151,7 +153,7 @@ class Decoder:
                 )
 
     def expected_bytes(self) -> float:
-        """About how much the rows are in memory, too much rather than too little."""
+        """Estimate how much the rows are in memory, too much rather than too little."""
         return sum(
             decoded_bytes(file, kind) for file, kind in zip(self.files, self.kinds, strict=True)
         )
@@ -203,7 +205,7 @@ class Decoder:
                 )
 
     def _look_at(self, file: Path) -> None:
-        """The columns, and in a text table what their types are, from its first rows."""
+        """Read the columns, and in a text table what their types are, from its first rows."""
         first = next(
             iter(batches(str(file), ROWS_FOR_TYPES, types={}, **self.reading.written)), None
         )
@@ -350,7 +352,8 @@ class Decoder:
                     yield Part(np.arange(first, self.n_rows), X, y, None)
 
     def settled(self, X: Matrix) -> Matrix:
-        """Rows with their columns as they are counted at last: in LibSVM files from one or zero."""
+        """Return rows with their columns as they are counted at last: in LibSVM files from one or
+        zero."""
         if not sparse.issparse(X):
             return X
         first = 1 if self._counts_from_one() else 0
@@ -362,7 +365,8 @@ class Decoder:
         return self.lowest >= 1 if given == "auto" else not given
 
     def kind_of_target(self) -> str:
-        """As NumPy names kinds: b, i, f, or U for codes of labels; w for whole numbers as text."""
+        """Name the kind as NumPy does: b, i, f, or U for codes of labels; w for whole numbers as
+        text."""
         text = all(kind == "csv" for kind in self.kinds)
         return "w" if text and self.whole and self.target_kind == "f" else self.target_kind
 
@@ -411,7 +415,7 @@ def without(table: Table, reading: Reading) -> Table:
 
 
 def row_group_bytes(file: Path) -> float:
-    """About how much a row group of a Parquet file is in memory; it is read in one piece."""
+    """Estimate how much a row group of a Parquet file is in memory; it is read in one piece."""
     try:
         types = polars().scan_parquet(file, glob=False).collect_schema().dtypes()
     except polars_errors():
@@ -420,7 +424,7 @@ def row_group_bytes(file: Path) -> float:
 
 
 def _cell_bytes(dtype: Any) -> int:
-    """Of a number as its type says; sixteen for a word."""
+    """Count the bytes of a number as its type says; sixteen for a word."""
     bits = re.search(r"\d+$", str(dtype))
     if not dtype.is_numeric():
         return 16
@@ -428,7 +432,7 @@ def _cell_bytes(dtype: Any) -> int:
 
 
 def decoded_bytes(file: Path, kind: str) -> float:
-    """About how much a file is as numbers: eight bytes for a number, twice as much for a word.
+    """Estimate how much a file is as numbers: eight bytes for a number, twice as much for a word.
 
     A word becomes a column for each value that comes often, and which do is not known yet.
     """
@@ -451,12 +455,14 @@ def decoded_bytes(file: Path, kind: str) -> float:
 
 
 def _libsvm_bytes(head: bytes) -> float:
-    """Of the entries of some lines as a CSR matrix, with a label and a pointer for each row."""
+    """Count the bytes of the entries of some lines as a CSR matrix, with a label and a pointer for
+    each row."""
     return 12.0 * head.count(b":") + 16.0 * (head.count(b"\n") + 1)
 
 
 def _text_bytes(head: bytes) -> float:
-    """Of the cells of some lines; the separator is the sign that comes most often in the first."""
+    """Count the bytes of the cells of some lines; the separator is the sign that comes most often
+    in the first."""
     lines = head.splitlines() or [b""]
     some = [line.decode("latin-1") for line in lines[:LINES_FOR_CELLS]]
     unquoted = re.sub('"[^"]*"', "", some[0])

@@ -117,7 +117,8 @@ class Pages(Source):
         return whole
 
     def split(self, share: float) -> tuple[Pages, Pages]:
-        """The first pages, and the last ones with about this share of the rows, as two sources.
+        """Divide into the first pages, and the last ones with about this share of the rows, as two
+        sources.
 
         The order is random, so the last pages are a random part of the rows.
 
@@ -187,7 +188,7 @@ class Pages(Source):
         return found
 
     def _given_up(self, error: PageError) -> PageError:
-        """The error in words; without its list the folder is decoded anew by the next run."""
+        """Say the error in words; without its list the folder is decoded anew by the next run."""
         with contextlib.suppress(OSError, ValueError), _alone_in(self.folder.parent):
             # Another process may have put whole pages there since these were opened.
             if dict(json.loads((self.folder / LIST).read_bytes())).get("token") == self._token:
@@ -314,7 +315,7 @@ def open_as(
     progress: bool | None = None,
     fewest: int = 1,
 ) -> Pages:
-    """The same as `open_pages`, with at least `fewest` pages where there are as many rows."""
+    """Open as `open_pages` does, with at least `fewest` pages where there are as many rows."""
     if page_bytes < 1:
         raise ValueError(f"page_bytes must be a positive number, not {page_bytes!r}.")
     files, preparation = input_files(path), reading.preparation
@@ -375,7 +376,8 @@ def _folder_for(files: list[Path], made: str, cache: str | os.PathLike[str] | No
 
 
 def _usable(folder: Path, files: list[Path], made: str) -> dict[str, Any] | None:
-    """The list of pages that are whole and were made of these files as they are; else None."""
+    """Return the list of pages that are whole and were made of these files as they are; else
+    None."""
     try:
         listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
         entries, inputs = [Page(**entry) for entry in listed["pages"]], listed["inputs"]
@@ -474,7 +476,8 @@ def _decode(
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """What processes that were killed left of these pages; what another one writes is locked."""
+    """Remove what processes that were killed left of these pages; what another one writes is
+    locked."""
     for left in folder.parent.glob(f"{glob.escape(folder.name)}.*"):
         with contextlib.suppress(OSError):
             handle = os.open(left / LOCK, os.O_RDWR)

@@ -203,7 +203,8 @@ class Blend(Certified, _BaseComposition):
     # ---- prediction ----------------------------------------------------------------------------
 
     def predict(self, X: MatrixLike) -> AnyArray:
-        """The mean of what the estimators predict, or the class that is likeliest by the mean.
+        """Return the mean of what the estimators predict, or the class that is likeliest by the
+        mean.
 
         Parameters
         ----------
@@ -234,7 +235,7 @@ class Blend(Certified, _BaseComposition):
         return np.asarray(logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs)
 
     def score(self, X: MatrixLike, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of classifiers, R² of regressors.
+        """Compute the accuracy of classifiers, R² of regressors.
 
         Parameters
         ----------
@@ -260,17 +261,17 @@ class Blend(Certified, _BaseComposition):
 
     @property
     def classes_(self) -> AnyArray:
-        """The labels, of classifiers."""
+        """Return the labels, of classifiers."""
         return np.asarray(self._first("classes_"))
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns X had."""
+        """Tell how many columns X had."""
         return int(self._first("n_features_in_"))
 
     @property
     def feature_names_in_(self) -> AnyArray:
-        """The names of the columns, if X had them."""
+        """Return the names of the columns, if X had them."""
         return np.asarray(self._first("feature_names_in_"))
 
     def _first(self, name: str) -> Any:
@@ -279,7 +280,7 @@ class Blend(Certified, _BaseComposition):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """How much each feature counts, if all the estimators tell it; they sum to one.
+        """Tell how much each feature counts, if all the estimators tell it; they sum to one.
 
         Those of a linear model are |θ|, summed over its classes: of columns of one scale.
         """
@@ -291,12 +292,12 @@ class Blend(Certified, _BaseComposition):
 
     @property
     def stop_(self) -> Stop:
-        """Why the last fit ended that was not proved, else why the last one did."""
+        """Return why the last fit ended that was not proved, else why the last one did."""
         return self._last().stop_  # type: ignore[no-any-return]
 
     @property
     def stop_reason_(self) -> str:
-        """The same in words."""
+        """Say the same in words."""
         return spoken(self._last()._stop_reason)
 
     def _last(self) -> Any:
@@ -305,7 +306,8 @@ class Blend(Certified, _BaseComposition):
         return (early or self.estimators_)[-1]
 
     def _now(self) -> list[tuple[str, float, str]]:
-        """The mean as it is: of each estimator the name, the weight and what it was certified as.
+        """Return the mean as it is: of each estimator the name, the weight and what it was
+        certified as.
 
         `_claim` is that of the fit, and what the certificate speaks of.
         """
@@ -339,7 +341,8 @@ class Blend(Certified, _BaseComposition):
         return self._together(fresh)
 
     def _named(self, found: Sequence[Sequence[Certificate]]) -> list[Certificate]:
-        """The certificates of each estimator, with its name; the first looks at the mean, too."""
+        """Return the certificates of each estimator, with its name; the first looks at the mean,
+        too."""
         sound = len(self.names_) == len(found)
         members = tuple(self.names_ if sound else map(str, range(len(found))))
         named = [
@@ -351,7 +354,7 @@ class Blend(Certified, _BaseComposition):
         return [replace(named[0], predictor=looking), *named[1:]]
 
     def _other_than_the_mean(self, X: Any) -> list[str]:
-        """In words, if it predicts something else than the mean of its estimators."""
+        """Say in words if it predicts something else than the mean of its estimators."""
         each = [nameless(one) for one in self.estimators_]
         whole = copy.copy(self)
         whole.estimators_ = each
@@ -402,13 +405,13 @@ class _MeanPredictor(_MemberPredictor):
     blend: Blend
 
     def contradictions(self, witness: Any, X: Any, y: Any) -> list[str]:
-        """Also where the blend predicts other than the mean."""
+        """Say also where the blend predicts other than the mean."""
         found = super().contradictions(witness, X, y)
         return [*found, *self.blend._other_than_the_mean(X)]
 
 
 def _importances(one: Any) -> FloatArray | None:
-    """Shares of the features, if the model is made of them."""
+    """Return shares of the features, if the model is made of them."""
     values = getattr(one, "feature_importances_", None)
     coef = getattr(one, "coef_", None)
     if values is None and coef is not None:

@@ -59,7 +59,8 @@ from cotas.words import say
 def bound_between(
     plan: Plan, standings: Sequence[Standing], part: Part | None
 ) -> ValidationBound | None:
-    """No optimum at any λ of the range has a validation error below it; see `svm_path`."""
+    """Bound the validation error from below: no optimum at any λ of the range has less; see
+    `svm_path`."""
     model = standings[0].fits[0].model
     last = final_step(model)
     along = plan.parameter.name == "lam" and isinstance(last, LinearSVM)
@@ -368,7 +369,8 @@ def bound_for_future_rows(
 
 
 def _forms(fitter: Fitter, standings: Sequence[Standing], goal: Goal) -> int:
-    """In how many forms a value may have been chosen: these rows decided which fits to repeat."""
+    """Count in how many forms a value may have been chosen: these rows decided which fits to
+    repeat."""
     fits = [standing.fits[0] for standing in standings]
     repeats = any(fit.tightened or fitter.can_be_tighter(fit) for fit in fits)
     return 1 + goal.tighten * repeats
@@ -411,7 +413,8 @@ def doubtful(
     deepest: int,
     enough: float,
 ) -> dict[Key, int]:
-    """The fits whose gap could change the winner, each with the level it should be repeated at."""
+    """Find the fits whose gap could change the winner, each with the level it should be repeated
+    at."""
     scores = _scores(standings, plan)
     best = winner(scores)
     intervals = [standing.interval(plan.by, plan.measure) for standing in standings]

@@ -89,12 +89,12 @@ class BiasVariance(Told):
 
     @property
     def best_index(self) -> int:
-        """The value with the smallest error."""
+        """Return the value with the smallest error."""
         return int(np.argmin(self.error))
 
     @property
     def best_value(self) -> Any:
-        """The value with the best balance of bias and variance."""
+        """Return the value with the best balance of bias and variance."""
         return self.values[self.best_index]
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def bias_variance(
     random_state: Any = None,
     progress: bool | None = None,
 ) -> BiasVariance:
-    """Bias and variance of a regression, by training it on many samples.
+    """Estimate bias and variance of a regression, by training it on many samples.
 
     Parameters
     ----------

@@ -79,7 +79,8 @@ class Trial:
 
     @property
     def settled(self) -> Any:
-        """The model to be trained on all the rows: as many rounds as early stopping found."""
+        """Return the model to be trained on all the rows: as many rounds as early stopping
+        found."""
         model = clone(self.model)
         if self.rounds is not None:
             model.set_params(n_estimators=max(1, self.rounds), early_stopping=False)
@@ -87,7 +88,7 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """What is said of the setting, with the rounds that it takes in the end."""
+        """Say what is said of the setting, with the rounds that it takes in the end."""
         rounds = getattr(self.settled, "n_estimators", None)
         known = self.candidate.label
         return known if rounds is None else f"{known.removesuffix(')')}, n_estimators={rounds})"
@@ -212,11 +213,12 @@ class Halving:
 
     @property
     def _few(self) -> Sequence[Subsample]:
-        """The parts that the stages use."""
+        """Return the parts that the stages use."""
         return self.parts[: self.first]
 
     def _affordable(self, last: Sequence[Trial]) -> Sequence[Subsample]:
-        """As many parts as these settings can be judged by in half of the time that is left."""
+        """Return as many parts as these settings can be judged by in half of the time that is
+        left."""
         seconds = sum(_cost(trial) * trial.seconds / trial.parts for trial in last)
         count = min(len(self.parts), LARGEST_PART * self._left() / max(seconds, 1e-9))
         return self.parts[: max(len(self._few), int(count))]
@@ -257,16 +259,17 @@ class Halving:
         self.trials.append(replace(blended(used, float(np.mean([*errors]))), squares=squares))
 
     def _left(self) -> float:
-        """Seconds that are left for trials."""
+        """Return seconds that are left for trials."""
         return self.max_time - (time.perf_counter() - self._began)
 
     @property
     def timed_out(self) -> bool:
-        """Whether the time, and not the search, came to its end."""
+        """Tell whether the time, and not the search, came to its end."""
         return self._left() <= 0 and not self.interrupted
 
     def leaderboard(self) -> list[Trial]:
-        """The last whole trial of each setting, those on most rows and parts first, then the best.
+        """Return the last whole trial of each setting, those on most rows and parts first, then the
+        best.
 
         What was cut short comes after all that was not. A blend is there only if it is better than
         its rivals by their squares, and comes before them.
@@ -413,7 +416,7 @@ def stops_early(model: Any) -> bool:
 
 
 def _order(trial: Trial) -> float:
-    """By the error alone: of equals the first stays first, whatever the clock said."""
+    """Order by the error alone: of equals the first stays first, whatever the clock said."""
     return trial.error
 
 

@@ -94,7 +94,7 @@ def learning_curves(
     random_state: Any = None,
     progress: bool | None = None,
 ) -> LearningCurves:
-    """Training and validation loss and error of one model against the number of rows.
+    """Measure training and validation loss and error of one model against the number of rows.
 
     Parameters
     ----------
@@ -195,7 +195,8 @@ def _counts(sizes: Any, most: int) -> list[int]:
 
 
 def _order(y: AnyArray, by_class: bool, random: np.random.RandomState) -> IntArray:
-    """A random order whose beginnings have, as nearly as they can, the classes of the whole."""
+    """Draw a random order whose beginnings have, as nearly as they can, the classes of the
+    whole."""
     order = random.permutation(len(y))
     if not by_class:
         return order

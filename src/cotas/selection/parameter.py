@@ -37,7 +37,7 @@ LASSO_RATIO = 1e-4
 
 
 def check_estimator(model: Any) -> None:
-    """An estimator that can be cloned and fitted, not its class."""
+    """Check that it is an estimator that can be cloned and fitted, not its class."""
     usable = all(hasattr(model, name) for name in ("fit", "predict", "get_params", "set_params"))
     if isinstance(model, type) or not usable:
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
@@ -76,7 +76,7 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """The last part of it."""
+        """Return the last part of it."""
         return self.field or self.path.rpartition("__")[2]
 
     def set(self, model: Any, value: Any) -> Any:
@@ -143,7 +143,8 @@ def _unknown(model: Any, over: str, known: list[str]) -> str:
 
 
 def complexity_sign(parameter: Parameter, values: list[Any], complexity: str | None) -> int:
-    """1 where larger values make more complex models, −1 where they make simpler ones, else 0."""
+    """Return 1 where larger values make more complex models, −1 where they make simpler ones, else
+    0."""
     if complexity not in (None, "rises", "falls"):
         raise ValueError(f"complexity must be 'rises', 'falls' or None, not {complexity!r}.")
     if not all(is_number(value) for value in values):
@@ -158,7 +159,8 @@ def complexity_sign(parameter: Parameter, values: list[Any], complexity: str | N
 def in_order(
     parameter: Parameter, values: list[Any], complexity: str | None
 ) -> tuple[bool, list[Any]]:
-    """Whether it is known which models are complex, and the values from the simplest one on."""
+    """Tell whether it is known which models are complex, and the values from the simplest one
+    on."""
     sign = complexity_sign(parameter, values, complexity)
     return sign != 0, sorted(values, reverse=sign < 0) if sign else values
 
@@ -207,7 +209,8 @@ def default_values(model: Any, parameter: Parameter, X: Matrix, y: Any) -> list[
 
 
 def _all_zero(model: Lasso, X: Matrix, y: Any) -> float:
-    """The smallest λ of a Lasso that makes all its coefficients zero: the largest correlation."""
+    """Compute the smallest λ of a Lasso that makes all its coefficients zero: the largest
+    correlation."""
     y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
     # With the mean of y taken out, that of the columns makes no difference.
     y = y - y.mean(axis=0) if model.fit_intercept else y
@@ -222,7 +225,8 @@ def _all_zero(model: Lasso, X: Matrix, y: Any) -> float:
 
 
 def _scale(model: Any, X: Matrix) -> float:
-    """The mean squared length of the rows about their mean, in the feature space of a kernel."""
+    """Compute the mean squared length of the rows about their mean, in the feature space of a
+    kernel."""
     kernel = getattr(model, "kernel", "none")
     if kernel != "none" and not is_precomputed(kernel):
         X = X.tocsr() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)

@@ -49,7 +49,7 @@ class Part:
 
     @property
     def size(self) -> float:
-        """n of c = 1/(λn): the rows trained on, or the sum of their weights."""
+        """Return n of c = 1/(λn): the rows trained on, or the sum of their weights."""
         return float(len(self.y) if self.weights is None else self.weights.sum())
 
 
@@ -65,7 +65,7 @@ class CheckedRows:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Tell how many rows there are."""
         return len(self.y)
 
 
@@ -127,7 +127,7 @@ def _given(rows: CheckedRows, validation: Any) -> Part:
 
 
 def _check_part(rows: CheckedRows, y: AnyArray, y_val: AnyArray) -> None:
-    """Every label has to be learned from the rows that are trained on."""
+    """Check that every label can be learned from the rows that are trained on."""
     if not rows.classifies:
         return
     learned = np.unique(y)

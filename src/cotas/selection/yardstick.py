@@ -29,7 +29,7 @@ class Counted(NamedTuple):
 
 
 def pooled(tallies: Sequence[Counted]) -> Counted:
-    """Of several sets of rows together."""
+    """Pool several sets of rows."""
     weights = np.array([tally.weight for tally in tallies])
     losses, errors = (np.array([tally[k] for tally in tallies]) for k in (0, 1))
     total = float(weights.sum())
@@ -99,7 +99,8 @@ class Yardstick:
 
 
 def yardstick(model: Any, n_classes: int, loss: Any, scoring: Any) -> Yardstick:
-    """What the model is judged by: as asked, or what suits the task; no classes mean numbers."""
+    """Choose what the model is judged by: as asked, or what suits the task; no classes mean
+    numbers."""
     classifies = n_classes > 0
     if scoring is not None:
         if loss is not None:
@@ -120,7 +121,8 @@ def yardstick(model: Any, n_classes: int, loss: Any, scoring: Any) -> Yardstick:
 
 
 def default_loss(model: Any, n_classes: int) -> str:
-    """The log loss for probabilities, the hinge for what is trained by it, half the square."""
+    """Choose the log loss for probabilities, the hinge for what is trained by it, half the
+    square."""
     if not n_classes:
         return "squared"
     if hasattr(model, "predict_proba"):
@@ -143,7 +145,8 @@ def shares_of(n: int, weights: FloatArray | None) -> FloatArray:
 
 
 def hinge_of_machines(scores: FloatArray, codes: AnyArray) -> FloatArray:
-    """The hinge of each row; of several classes the mean of their machines, each against the rest.
+    """Compute the hinge of each row; of several classes the mean of their machines, each against
+    the rest.
 
     That is what one against the rest minimizes; that of the difference between two scores is not.
     """

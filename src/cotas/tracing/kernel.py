@@ -187,7 +187,8 @@ class PairReplay:
         )
 
     def _built(self, now: list[FloatArray], theta0: FloatArray | None) -> Any:
-        """The machine with these multipliers; with the best bias for them if none is given."""
+        """Build the machine with these multipliers; with the best bias for them if none is
+        given."""
         model, n = copy.copy(self.model), self.examples.n_rows
         chosen, beta = gathered(self.problems, now, n)
         zeros = np.zeros(len(now))
@@ -201,7 +202,7 @@ class PairReplay:
 
 
 def _last_at(moves: Sequence[Move], end: FloatArray) -> int:
-    """After how many moves the multipliers are at `end` for the last time."""
+    """Find after how many moves the multipliers are at `end` for the last time."""
     a, found = np.zeros_like(end), 0
     wrong = int(np.count_nonzero(a != end))
     for k, move in enumerate(moves, start=1):

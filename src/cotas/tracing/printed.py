@@ -74,7 +74,7 @@ class Printed:
 
     @property
     def author(self) -> str:
-        """Who wrote the document, or its title where it names nobody."""
+        """Name who wrote the document, or its title where it names nobody."""
         return AUTHORS[self.document]
 
     def __getitem__(self, number: str) -> Line:
@@ -87,7 +87,7 @@ class Printed:
 
     @property
     def last(self) -> Line:
-        """Where the algorithm ends."""
+        """Return where the algorithm ends."""
         return self.lines[-1]
 
     def text(self, lang: str | None = None) -> str:

@@ -55,7 +55,7 @@ TRACED: dict[type, Callable[..., tuple[Any, Printed, Replay]]] = {
 
 
 def notes(model: Any, page: Printed) -> tuple[str, ...]:
-    """What has to be known to compute the numbers of the steps from the lines of the page."""
+    """Say what has to be known to compute the numbers of the steps from the lines of the page."""
     kinds: tuple[tuple[tuple[Printed, ...], Callable[[Any, Printed], Iterator[str]]], ...] = (
         ((printed.PASSIVE_AGGRESSIVE,), _of_passive_aggressive),
         (SVM, _of_svm),
@@ -152,7 +152,8 @@ class Trace:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the numbers of the steps are not those of the page, in the language of the moment.
+        """Say where the numbers of the steps are not those of the page, in the language of the
+        moment.
 
         A bias that the page does not have, a letter that stands for something else: with them and
         the lines of the page every number of a step can be computed by hand.

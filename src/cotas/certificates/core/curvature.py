@@ -68,7 +68,7 @@ class WeightedL2(L2):
         return above(super().conjugate(divided, t, share), 4)
 
     def radius(self, level: float) -> float:
-        """That of σθ, over the least σ."""
+        """Return the radius of σθ, over the least σ."""
         least = 1.0 if self.sigma is None else float(self.sigma.min(initial=math.inf))
         return above(ratio(super().radius(level), least))
 
@@ -129,7 +129,7 @@ def doubt_of(r: FloatArray, off: FloatArray) -> FloatArray:
 def residual_sums(
     s: FloatArray, r: FloatArray, off: FloatArray, lengths: FloatArray
 ) -> ResidualSums:
-    """Of some rows, whose lengths are those of `Rows`."""
+    """Sum the residuals of some rows, whose lengths are those of `Rows`."""
     value, slack = total(s * r)
     felt = total_up(s * doubt_of(r, off) * np.hypot(lengths, 1.0))
     near = np.square(np.maximum(np.abs(r) * (1 - 4 * U) - off, 0.0))
@@ -181,7 +181,7 @@ class SquaredRisk:
     def bounds(
         self, models: Sequence[Claim], close: float, near: Sequence[float] | None = None
     ) -> list[SquaredFound]:
-        """Of each model; X is read twice for all. A gap of `close`·P is near enough.
+        """Bound each model; X is read twice for all. A gap of `close`·P is near enough.
 
         So is a P of `near`, if given for each: no P is below zero.
         """

@@ -22,7 +22,7 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2
 
 from cotas.certificates.core.rounding import (  # isort: skip
-    TINY, FloatArray, U, above, gamma, total, total_up, up,
+    TINY, FloatArray, U, above, gamma, total, up,
 )  # fmt: skip
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -43,7 +43,7 @@ class Length(NamedTuple):
 
     @property
     def most(self) -> float:
-        """‖θ‖², rounded up."""
+        """Compute ‖θ‖², rounded up."""
         return up(max(0.0, self.square) + self.off)
 
 
@@ -103,7 +103,7 @@ class Gram:
         return K, np.zeros(len(K)), np.zeros(len(columns))
 
     def times(self, W: FloatArray, wanted: Any) -> tuple[FloatArray, FloatArray]:
-        """KW, for the rows wanted and those of W that are not zero, and how far it may be off.
+        """Compute KW, for the rows wanted and the nonzero rows of W, and how far it may be off.
 
         A formula makes K symmetric: the rows of W that are not zero are then compared with each
         other once, and a block serves for itself and for its transpose.
@@ -165,8 +165,8 @@ class Gram:
         with np.errstate(over="ignore"):
             terms = a * Ka
             value, error = total(terms)
-            slack = total_up(np.abs(a) * off + (2 * U) * np.abs(terms))
-        return Length(value, above(error + slack, 4) + self.n * TINY)
+            slack = float(np.add.reduce(np.abs(a) * off + (2 * U) * np.abs(terms)))
+        return Length(value, above(error + above(slack, len(a)), 4) + self.n * TINY)
 
 
 def pieces_of(rows: Any, size: int) -> list[Any]:
@@ -174,7 +174,7 @@ def pieces_of(rows: Any, size: int) -> list[Any]:
 
 
 def chunked_times(K: FloatArray, w: FloatArray) -> FloatArray:
-    """K·w in sums of `CHUNK` products, which keeps γ small."""
+    """Compute K·w in sums of `CHUNK` products, which keeps γ small."""
     whole = K.shape[1] - K.shape[1] % CHUNK
     chunks = K[:, :whole].reshape(len(K), whole // CHUNK, CHUNK).swapaxes(0, 1)
     sums = np.matmul(chunks, w[:whole].reshape(whole // CHUNK, CHUNK, w.shape[1])).sum(axis=0)

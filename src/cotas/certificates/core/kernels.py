@@ -59,7 +59,7 @@ def block(spec: Any, A: Any, B: Any) -> tuple[FloatArray, FloatArray, FloatArray
 
 
 def diagonal(spec: Any, A: Any) -> FloatArray:
-    """Upper bounds of k(a, a); of |k(a, a)| where k is not known to be positive."""
+    """Compute upper bounds of k(a, a); of |k(a, a)| where k is not known to be positive."""
     with np.errstate(all="ignore"):
         found = np.array(np.broadcast_to(evaluate(spec, A).left[0], A.shape[0]))
     if not np.isfinite(found).all():
@@ -68,7 +68,7 @@ def diagonal(spec: Any, A: Any) -> FloatArray:
 
 
 def positive(spec: Any) -> bool:
-    """Whether the formula makes every Gram matrix positive semi-definite; refuses what is none."""
+    """Tell whether the formula makes all Gram matrices positive semi-definite; refuse others."""
     match spec:
         case ("linear",):
             return True
@@ -95,7 +95,7 @@ def evaluate(spec: Any, A: Any, B: Any = None) -> Entries:
 
 
 def linear(A: Any, B: Any) -> Entries:
-    """A·Bᵀ is off by γ‖a‖‖b‖, and by what underflows."""
+    """Compute A·Bᵀ, which is off by γ‖a‖‖b‖, and by what underflows."""
     squares, left = squared_lengths(A)
     if B is None:
         return Entries(squares, left, left)
@@ -178,5 +178,5 @@ def _squared_distances(A: Any, B: Any, i: Any, j: Any, scale: float) -> FloatArr
 
 
 def raised(x: Any) -> Any:
-    """Above what x ≥ 0 stands for after a few operations; zero stays zero."""
+    """Return a number above what x ≥ 0 stands for after a few operations; zero stays zero."""
     return x * (1.0 + 64 * U)

@@ -67,7 +67,7 @@ def hold_out_bound(
     *,
     largest: float | None = None,
 ) -> Certificate:
-    """How often a model errs on future rows at most, from its mistakes on rows it has not seen.
+    """Bound how often a model errs on future rows, from its mistakes on rows it has not seen.
 
     For mistakes it is the exact bound of Clopper and Pearson. For losses between zero and
     `largest` it is Hoeffding's, in its sharpest form; a loss without a largest value has none,
@@ -191,7 +191,8 @@ def upper_mean(q: float, n: int, risk: Fraction) -> float:
 
 
 def _first(found: float, proves: Callable[[float], bool]) -> float:
-    """The first number from `found` on, in steps that grow, that is proved; one needs no proof."""
+    """Find the first number from `found` on, in growing steps, that is proved; one needs no
+    proof."""
     step = 2.0**-46
     while 0.0 <= found < 1.0 and not proves(found):
         found, step = up(found + step * (1.0 - found) * max(found, 2.0**-40)), 4.0 * step
@@ -220,7 +221,7 @@ def _log_probability(wrong: int, n: int, p: float) -> Decimal:
 
 
 def _log_factorial(m: int) -> Decimal:
-    """log m!, within `SLIGHT`: Stirling's series errs by less than 1/(1680m⁷), its next term."""
+    """Compute log m! within `SLIGHT`: Stirling's series errs by less than 1/(1680m⁷)."""
     if m < 1000:
         return Decimal(math.factorial(m)).ln()
     x = Decimal(m)
@@ -229,7 +230,7 @@ def _log_factorial(m: int) -> Decimal:
 
 
 def _divergence(q: float, p: float) -> Decimal:
-    """kl(q, p) = q log(q/p) + (1−q) log((1−q)/(1−p)), rounded down."""
+    """Compute kl(q, p) = q log(q/p) + (1−q) log((1−q)/(1−p)), rounded down."""
     with localcontext(ENOUGH):
         pairs = [(Decimal(q), Decimal(p)), (1 - Decimal(q), 1 - Decimal(p))]
         parts: list[Decimal] = [a * (a / b).ln() for a, b in pairs if a > 0]
