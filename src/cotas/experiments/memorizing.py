@@ -18,6 +18,7 @@ from cotas.experiments.samples import Split, balanced_cube
 from cotas.fitting.parameters import check_positive
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, INK, legend, look
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -72,8 +73,9 @@ class MemorisingClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         if len(self.classes_) != 2:
             found = "one class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
-            raise ValueError(
-                f"Only binary classification is supported: y must hold two labels; it has {found}."
+            raise ParameterError(
+                "y",
+                f"Only binary classification is supported: y must hold two labels; it has {found}.",
             )
         self.positives_ = X[y == self.classes_[1]]
         return self

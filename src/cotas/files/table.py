@@ -15,6 +15,7 @@ from cotas.files.csv_dialect import Dialect
 from cotas.files.frames import in_words, is_category, is_text, polars
 from cotas.files.names import names_among, no_column, some
 from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
+from cotas.refusals import ParameterError
 from cotas.words import in_one, say
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Table:
     def _with_targets_only(self, name: str, without: str) -> tuple[Any, list[Remark]]:
         """Return the rows that have a target, and what is to be said of the others."""
         if without not in ("error", "drop"):
-            raise ValueError(f"without must be 'error' or 'drop', not {without!r}.")
+            raise ParameterError("without", f"without must be 'error' or 'drop', not {without!r}.")
         missing = ~is_there(self.features[name])
         count = int(missing.sum())
         if count == 0:

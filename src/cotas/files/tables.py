@@ -33,6 +33,7 @@ from cotas.files.names import names_among, without_twins
 from cotas.files.other_tables import read_json, read_sheet, read_sqlite
 from cotas.files.problems import DataFileError, damaged
 from cotas.files.table import AsGiven, Table, table_of
+from cotas.refusals import ParameterError
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -357,7 +358,9 @@ def _batches(
         wishes.refuse_unused(kind, source)
         if kind == "libsvm":
             if n_features is None:
-                raise ValueError("n_features is needed to read a LibSVM file in batches.")
+                raise ParameterError(
+                    "n_features", "n_features is needed to read a LibSVM file in batches."
+                )
             from cotas.files.libsvm import libsvm_batches
 
             pairs = libsvm_batches(

@@ -36,6 +36,7 @@ from cotas.kernel.training import (
     one_against_one,
     solve_all,
 )
+from cotas.refusals import ParameterError
 from cotas.running import Monitor
 from cotas.solvers.working_set import Move
 from cotas.source import MatrixLike
@@ -217,7 +218,9 @@ class KernelSVM(KernelClassifier):
         """Train a linear machine on features that approximate the kernel."""
         kernel, examples = setting.kernel, setting.examples
         if is_precomputed(kernel):
-            raise ValueError("approximate needs the rows themselves, not a precomputed kernel.")
+            raise ParameterError(
+                "approximate", "approximate needs the rows themselves, not a precomputed kernel."
+            )
         random, X = check_random_state(self.random_state), examples.X
         if self.approximate == "fourier":
             features = FourierFeatures.of(kernel, X.shape[1], int(self.n_components), random)
@@ -345,9 +348,10 @@ class KernelSVM(KernelClassifier):
         """What makes Gram matrices on the device of a fit on so many rows; None without one."""
         plain = self.solver == "smo" and self.approximate is None
         if not plain and self.device.startswith("cuda"):
-            raise ValueError(
+            raise ParameterError(
+                "device",
                 f"device={self.device!r} has solver='smo' without approximate, and not "
-                f"solver={self.solver!r} with approximate={self.approximate!r}."
+                f"solver={self.solver!r} with approximate={self.approximate!r}.",
             )
         if not plain or self.device == "cpu":
             return None

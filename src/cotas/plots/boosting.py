@@ -11,6 +11,7 @@ from cotas.arrays import FloatArray
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.plots.fitted import agreement, labels_of, last_step, named, require_fitted, table
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def boosting_stages(
     require_fitted(model, "boosting_stages")
     if not hasattr(model, "staged_predict"):
         name = type(model).__name__
-        raise ValueError(f"boosting_stages needs a model with staged_predict; {name} has none.")
+        raise ParameterError(
+            "model", f"boosting_stages needs a model with staged_predict; {name} has none."
+        )
     curves = {"training error": _staged_errors(model, X, y)}
     if validation is not None:
         curves["validation error"] = _staged_errors(model, *validation)
@@ -227,7 +230,9 @@ def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
     if inner is model and hasattr(inner, "estimators_") and hasattr(inner, "estimator_weights_"):
         return _votes(inner, X, y), VOTES
     if not hasattr(model, "decision_function"):
-        raise ValueError(f"margin_distribution needs scores; {type(inner).__name__} has none.")
+        raise ParameterError(
+            "model", f"margin_distribution needs scores; {type(inner).__name__} has none."
+        )
     margins = agreement(model, X, y)
     if len(model.classes_) > 2:
         return margins, RIVAL
@@ -258,4 +263,6 @@ def _importances(model: Any) -> FloatArray:
     if hasattr(inner, "coef_"):
         coef = inner.coef_.toarray() if hasattr(inner.coef_, "toarray") else inner.coef_
         return np.asarray(np.abs(np.atleast_2d(coef)).mean(axis=0))
-    raise ValueError(f"{type(inner).__name__} has neither feature_importances_ nor coef_.")
+    raise ParameterError(
+        "model", f"{type(inner).__name__} has neither feature_importances_ nor coef_."
+    )

@@ -21,6 +21,7 @@ from cotas.plots.fitted import (
     scores_of,
 )
 from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, plain, tint
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -150,13 +151,15 @@ def lambda_sweep(
 
     lams = [float(lam) for lam in lams]
     if not lams:
-        raise ValueError("lams must hold at least one value of λ.")
+        raise ParameterError("lams", "lams must hold at least one value of λ.")
     model = LinearSVM() if model is None else model
     if "lam" not in model.get_params():
-        raise ValueError(f"{type(model).__name__} has no parameter lam to sweep over.")
+        raise ParameterError("model", f"{type(model).__name__} has no parameter lam to sweep over.")
     axes = panels(len(lams), columns) if ax is None else np.ravel(np.asarray(ax))
     if len(axes) < len(lams):
-        raise ValueError(f"ax must hold {len(lams)} Axes, one for each λ; it has {len(axes)}.")
+        raise ParameterError(
+            "ax", f"ax must hold {len(lams)} Axes, one for each λ; it has {len(axes)}."
+        )
     axes = axes[: len(lams)]
     for panel, lam in zip(axes, lams, strict=True):
         fitted = clone(model).set_params(lam=lam).fit(X, y)
@@ -187,15 +190,18 @@ def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     y = np.asarray(y).ravel()
     if X.ndim != 2 or X.shape[1] != 2 or getattr(model, "n_features_in_", 2) != 2:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             "decision_boundary draws in the plane, so it needs data and a model of two features; "
             f"X has the shape {X.shape} and the model "
-            f"{getattr(model, 'n_features_in_', 'an unknown number of')} features."
+            f"{getattr(model, 'n_features_in_', 'an unknown number of')} features.",
         )
     if len(X) != len(y):
-        raise ValueError(f"X has {len(X)} rows and y has {len(y)}; they must agree.")
+        raise ParameterError("y", f"X has {len(X)} rows and y has {len(y)}; they must agree.")
     if not hasattr(model, "classes_"):
-        raise ValueError(f"{type(model).__name__} is no classifier: it has no classes_.")
+        raise ParameterError(
+            "model", f"{type(model).__name__} is no classifier: it has no classes_."
+        )
     return X, y
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.plots.style import COLOURS, GREY, INK, drawing, legend, look, tint
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def loss_against_c(
     _check_measure(measure)
     if choice is not None:
         if choice.c is None:
-            raise ValueError(f"This choice is over {choice.over}; only one over λ has a c.")
+            raise ParameterError(
+                "choice", f"This choice is over {choice.over}; only one over λ has a c."
+            )
         c, best = choice.c, choice.best_c if best is None else best
         training, validation = _of_result(choice, measure)
     c = _numbers(c, "c")
@@ -68,7 +71,9 @@ def loss_against_c(
     curves = {name: _curve(values, len(c), name).at(order) for name, values in named}
     c = c[order]
     if not (c > 0).all():
-        raise ValueError("c must be positive: it is 1/(λn), and drawn on a logarithmic axis.")
+        raise ParameterError(
+            "c", "c must be positive: it is 1/(λn), and drawn on a logarithmic axis."
+        )
     best = float(c[int(np.argmin(curves["validation"].mean))]) if best is None else float(best)
     with drawing(ax, lang) as ax:
         ax.set_xscale("log")
@@ -169,7 +174,9 @@ def bias_variance(
     floor = np.broadcast_to(np.asarray(noise, dtype=np.float64), x.shape)
     for part, values in given.items():
         if len(values) != len(x):
-            raise ValueError(f"{part} has {len(values)} values and complexity has {len(x)}.")
+            raise ParameterError(
+                part, f"{part} has {len(values)} values and complexity has {len(x)}."
+            )
     parts = {"bias²": given["bias"], "variance": given["variance"]}
     if floor.any():
         parts["noise"] = np.asarray(floor)
@@ -217,7 +224,7 @@ def _fitting_regions(
 
 def _check_measure(measure: str) -> None:
     if measure not in ("loss", "error"):
-        raise ValueError(f"measure must be 'loss' or 'error', not {measure!r}.")
+        raise ParameterError("measure", f"measure must be 'loss' or 'error', not {measure!r}.")
 
 
 class _Curve(NamedTuple):
@@ -257,10 +264,10 @@ def _every(x: FloatArray) -> int:
 
 def _numbers(values: Any, name: str) -> FloatArray:
     if values is None:
-        raise ValueError(f"{name} is missing.")
+        raise ParameterError(name, f"{name} is missing.")
     found = np.asarray(values, dtype=np.float64).ravel()
     if not len(found):
-        raise ValueError(f"{name} must hold at least one number.")
+        raise ParameterError(name, f"{name} must hold at least one number.")
     return found
 
 
@@ -269,10 +276,12 @@ def _curve(values: Any, count: int, name: str) -> _Curve:
     if isinstance(values, _Curve):
         return values
     if values is None:
-        raise ValueError(f"{name} is missing.")
+        raise ParameterError(name, f"{name} is missing.")
     found = np.asarray(values, dtype=np.float64)
     if found.ndim not in (1, 2) or len(found) != count:
-        raise ValueError(f"{name} must have one row for each of the {count} points of the axis.")
+        raise ParameterError(
+            name, f"{name} must have one row for each of the {count} points of the axis."
+        )
     if found.ndim == 1:
         return _Curve(found, None)
     return _Curve(found.mean(axis=1), found.std(axis=1))

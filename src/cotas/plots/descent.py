@@ -12,6 +12,7 @@ from cotas.arrays import FloatArray
 from cotas.certificates.least_squares import SquaredLossPoint
 from cotas.plots.fitted import named, require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -104,10 +105,11 @@ def _history(run: Any) -> tuple[FloatArray, FloatArray]:
         require_fitted(run, "convergence")
         table = getattr(run, "history_", None)
         if not table or not len(table["J"]):
-            raise ValueError(
+            raise ParameterError(
+                "run",
                 f"This {type(run).__name__} has no history: it was solved by "
                 f"{getattr(run, 'solver_', 'a method')!r}, without iterations. Fit it with "
-                "solver='gradient', 'stochastic' or 'conjugate-gradients'."
+                "solver='gradient', 'stochastic' or 'conjugate-gradients'.",
             )
     else:
         J = np.asarray(run, dtype=np.float64).ravel()

@@ -9,6 +9,7 @@ import numpy as np
 from cotas.kernel.choice import as_kernel
 from cotas.kernel.gram_matrix import gram
 from cotas.plots.style import INK, drawing
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -46,11 +47,13 @@ def gram_matrix(
     """
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     if len(X) > MOST_ROWS:
-        raise ValueError(f"X has {len(X)} rows; a picture shows at most {MOST_ROWS}: take a part.")
+        raise ParameterError(
+            "X", f"X has {len(X)} rows; a picture shows at most {MOST_ROWS}: take a part."
+        )
     kernel = as_kernel(getattr(kernel, "kernel_", kernel), X)
     labels = np.zeros(len(X)) if y is None else np.asarray(y).ravel()
     if len(labels) != len(X):
-        raise ValueError(f"X has {len(X)} rows and y has {len(labels)}; they must agree.")
+        raise ParameterError("y", f"X has {len(X)} rows and y has {len(labels)}; they must agree.")
     order = np.argsort(labels, kind="stable")
     classes, counts = np.unique(labels, return_counts=True)
     K = gram(kernel, X[order])

@@ -11,6 +11,7 @@ from cotas.arrays import FloatArray, IntArray
 from cotas.fitting.path import Path
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
+from cotas.refusals import ParameterError
 from cotas.regression.stagewise import StagewisePath, StagewiseRegressor
 from cotas.words import say
 
@@ -79,7 +80,9 @@ def coefficient_path(
     """
     choices = ("norm", "lam") if _is_lasso(model) else ("norm", "iteration")
     if against not in choices:
-        raise ValueError(f"against must be one of {choices} for this path, not {against!r}.")
+        raise ParameterError(
+            "against", f"against must be one of {choices} for this path, not {against!r}."
+        )
     curves = _curves(model)
     features = names_of(names, len(curves.coefs))
     x = curves.norms if against == "norm" else curves.steps
@@ -124,15 +127,19 @@ def path(
     matplotlib Axes
     """
     if not isinstance(path, Path) or path.classes is None:
-        raise ValueError(f"path draws the answer of svm_path or logistic_path, not {type(path)!r}.")
+        raise ParameterError(
+            "path", f"path draws the answer of svm_path or logistic_path, not {type(path)!r}."
+        )
     if show is None:
         show = "coefficients" if path.validation_errors is None else "errors"
     if show not in ("errors", "coefficients"):
-        raise ValueError(f"show must be 'errors' or 'coefficients', not {show!r}.")
+        raise ParameterError("show", f"show must be 'errors' or 'coefficients', not {show!r}.")
     if show == "errors" and path.validation_errors is None:
-        raise ValueError("Errors need a path with validation=(X_val, y_val).")
+        raise ParameterError("path", "Errors need a path with validation=(X_val, y_val).")
     if show == "coefficients" and len(path.coefs[0]) > 1:
-        raise ValueError("With more than two classes there are too many coefficients to draw.")
+        raise ParameterError(
+            "path", "With more than two classes there are too many coefficients to draw."
+        )
     with drawing(ax, lang) as ax:
         ax.set_xscale("log")
         if show == "errors":
@@ -170,13 +177,16 @@ def _curves(model: Any) -> _Curves:
         ones = np.ones(model.coefs.shape[1])
         return _Curves(model.coefs.T, model.deltas, model.lams, ones, "Lasso")
     if not isinstance(model, StagewiseRegressor):
-        raise ValueError(
+        raise ParameterError(
+            "model",
             "coefficient_path draws LSBoost, ForwardStagewise, RegularizedForwardStagewise or the "
-            f"answer of lasso_path, not {type(model).__name__}."
+            f"answer of lasso_path, not {type(model).__name__}.",
         )
     require_fitted(model, "coefficient_path")
     if not hasattr(model, "path_"):
-        raise ValueError("coefficient_path draws coefficients, and a model with trees has none.")
+        raise ParameterError(
+            "model", "coefficient_path draws coefficients, and a model with trees has none."
+        )
     run = model.path_
     ks, coefs = spread(run, MOST_POINTS)
     return _Curves(coefs.T, run.lengths[ks], ks.astype(float), run.scale, type(model).__name__)
@@ -200,7 +210,9 @@ def _mark(ax: Axes, model: Any, curves: _Curves, optimum: Any, against: str) -> 
     """Mark the coefficients of the optimum, each in the colour of its curve."""
     if isinstance(optimum, int | float):
         if not _is_lasso(model):
-            raise ValueError("A number marks a λ of lasso_path; here give a fitted model.")
+            raise ParameterError(
+                "optimum", "A number marks a λ of lasso_path; here give a fitted model."
+            )
         coef, norm, lam = _at(model, float(optimum))
     else:
         require_fitted(optimum, "coefficient_path")
@@ -210,7 +222,9 @@ def _mark(ax: Axes, model: Any, curves: _Curves, optimum: Any, against: str) -> 
             norm = float(getattr(optimum, "delta_", norm))
         lam = float(getattr(optimum, "lam_", np.nan))
     if len(coef) != len(curves.coefs):
-        raise ValueError(f"optimum has {len(coef)} features and the path {len(curves.coefs)}.")
+        raise ParameterError(
+            "optimum", f"optimum has {len(coef)} features and the path {len(curves.coefs)}."
+        )
     last = float(curves.steps[-1])
     at = {"norm": norm, "lam": lam, "iteration": last}[against]
     colours = [COLOURS[j % len(COLOURS)] for j in range(len(coef))]

@@ -19,6 +19,7 @@ from cotas.certificates.theorems.stagewise_bounds import (
 )
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -97,9 +98,10 @@ def _stagewise(records: Any) -> StagewiseCertificate | None:
     certificate = getattr(records, "certificate_", None)
     if isinstance(certificate, StagewiseCertificate):
         return certificate
-    raise ValueError(
+    raise ParameterError(
+        "records",
         f"{type(records).__name__} keeps no trace of its certificate. Give the reports of a "
-        "callback: fit with callbacks=records.append, records being a list."
+        "callback: fit with callbacks=records.append, records being a list.",
     )
 
 
@@ -109,11 +111,14 @@ def _draw_gaps(ax: Axes, records: list[Any], against: str) -> str:
     Each class has a clock of its own.
     """
     if against not in ("seconds", "iteration"):
-        raise ValueError(f"against must be 'seconds' or 'iteration', not {against!r}.")
+        raise ParameterError(
+            "against", f"against must be 'seconds' or 'iteration', not {against!r}."
+        )
     if not records or not all(hasattr(r, "certificate") and hasattr(r, against) for r in records):
-        raise ValueError(
+        raise ParameterError(
+            "records",
             "There is no gap in these records. Fit LinearSVM or KernelSVM with "
-            "callbacks=records.append, records being an empty list, and hand that over."
+            "callbacks=records.append, records being an empty list, and hand that over.",
         )
     labels = list(dict.fromkeys(str(record.label) for record in records))
     for k, label in enumerate(labels):
@@ -134,7 +139,7 @@ def _draw_gaps(ax: Axes, records: list[Any], against: str) -> str:
 def _draw_theorem(ax: Axes, certificate: StagewiseCertificate, item: str) -> str:
     names = [found.name for found in certificate.at(0)]
     if item not in names:
-        raise ValueError(f"item must be one of {names}, not {item!r}.")
+        raise ParameterError("item", f"item must be one of {names}, not {item!r}.")
     last = certificate.proof.last
     ks = np.unique(np.geomspace(1, max(1, last), MOST_POINTS).round().astype(np.int64))
     ks = ks[ks <= last]

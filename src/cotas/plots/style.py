@@ -14,6 +14,7 @@ import numpy as np
 
 from cotas import words
 from cotas.arrays import AnyArray
+from cotas.refusals import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +156,9 @@ def names_of(names: Sequence[str] | None, count: int, what: str = "names") -> li
     if names is None:
         return None
     if len(names) != count:
-        raise ValueError(f"{what} must hold {count} names, one for each; it has {len(names)}.")
+        raise ParameterError(
+            what, f"{what} must hold {count} names, one for each; it has {len(names)}."
+        )
     return [str(name) for name in names]
 
 

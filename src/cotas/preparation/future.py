@@ -6,6 +6,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray
 from cotas.certificates import Certificate, hold_out_bound
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 # What rows that are equal may be: the same one entered twice, or draws that chance made equal.
@@ -26,7 +27,9 @@ DECLARED = "That equal rows are independent draws was declared, and not looked a
 def check_equal_rows(equal_rows: str) -> None:
     """Raise for what equal rows cannot be."""
     if equal_rows not in EQUAL_ROWS:
-        raise ValueError(f"equal_rows must be one of {EQUAL_ROWS}, not {equal_rows!r}.")
+        raise ParameterError(
+            "equal_rows", f"equal_rows must be one of {EQUAL_ROWS}, not {equal_rows!r}."
+        )
 
 
 def bound_of(

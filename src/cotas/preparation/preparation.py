@@ -32,6 +32,7 @@ from cotas.preparation.columns import (
 )
 from cotas.preparation.given import as_frame, as_matrix
 from cotas.preparation.statistics import Codes, Moments, Numbers, WordCounts, compressed, dense
+from cotas.refusals import ParameterError
 from cotas.source import in_pairs
 from cotas.words import Said, english, say
 
@@ -198,7 +199,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _begin(self) -> Self:
         """Return another one that knows nothing yet: a fit that fails leaves this one as it was."""
         if not 0 <= self.min_frequency < 1:
-            raise ValueError(f"min_frequency must be in [0, 1), not {self.min_frequency!r}.")
+            raise ParameterError(
+                "min_frequency", f"min_frequency must be in [0, 1), not {self.min_frequency!r}."
+            )
         check_count(self.max_categories, "max_categories")
         learned = type(self)(**self.get_params(deep=False))
         learned._know_nothing()
@@ -446,7 +449,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         """
         names = self.get_feature_names_out()
         if len(coef) != len(names):
-            raise ValueError(f"coef has {len(coef)} entries for {len(names)} columns.")
+            raise ParameterError("coef", f"coef has {len(coef)} entries for {len(names)} columns.")
         original = np.array(coef, dtype=np.float64)
         if self.layout_ != "sparse":
             count = len(self.number_names_)

@@ -10,6 +10,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cotas.files.cells import MISSING, understood
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 TASKS = ("classification", "regression")
@@ -38,7 +39,7 @@ def tell_task(y: Any) -> str:
 def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
     """Return the target, from this column, as the estimators take it: labels, or doubles."""
     if task not in TASKS:
-        raise ValueError(f"task must be one of {TASKS}, not {task!r}.")
+        raise ParameterError("task", f"task must be one of {TASKS}, not {task!r}.")
     name = say("the target") if column is None else say("the target {column!r}", column=column)
     values = _plain(y)
     if values.dtype.kind in "mM":

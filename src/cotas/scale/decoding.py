@@ -28,6 +28,7 @@ from cotas.files.names import some as some_names
 from cotas.files.problems import DataFileError
 from cotas.files.table import Table
 from cotas.files.tables import batches, files_of, scanned
+from cotas.refusals import ParameterError
 from cotas.scale.shuffling import Part
 
 if TYPE_CHECKING:
@@ -410,7 +411,10 @@ def without(table: Table, reading: Reading) -> Table:
                 there = there & frame[name].is_not_nan()
             frame = frame.filter(there)
     elif reading.without_target != "error":
-        raise ValueError(f"without_target must be 'error' or 'drop': {reading.without_target!r}.")
+        raise ParameterError(
+            "without_target",
+            f"without_target must be 'error' or 'drop': {reading.without_target!r}.",
+        )
     return replace(table, features=frame)
 
 
