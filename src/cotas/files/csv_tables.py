@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,6 +55,9 @@ from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, remark
 from cotas.files.table import AsGiven, Block, Table, table_of
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
@@ -246,7 +249,7 @@ def _parse(
 
 
 def _as_written(
-    frame: Any, text: bytes | Path, dialect: Dialect, source: str, gone: Sequence[str]
+    frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str, gone: Sequence[str]
 ) -> Any:
     """Return the frame with codes such as 08001, and with True and TRUE, as they are written.
 
@@ -320,7 +323,7 @@ def _stray_quote(text: bytes | Path, dialect: Dialect) -> int | None:
         return next((k for k, line in enumerate(lines, 1) if stray.search(line)), None)
 
 
-def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
+def _cast(frame: DataFrame, types: Mapping[str, Any], source: str) -> DataFrame:
     """Cast text to the types asked for, or an error that shows the first cell that does not fit."""
     pl = polars()
     wanted = {name: kind for name, kind in types.items() if kind != pl.String}
@@ -339,7 +342,7 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
     return cast
 
 
-def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source: str) -> None:
+def _refuse_short_rows(frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str) -> None:
     """Refuse rows with too few fields, which would pass as rows with missing values at their
     end."""
     if frame.width < 2 or frame[frame.columns[-1]].null_count() == 0:
@@ -347,7 +350,7 @@ def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source:
     _refuse_ragged_lines(text, dialect, source)
 
 
-def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
+def _without_blank_lines(frame: DataFrame, text: bytes | Path) -> DataFrame:
     """Leave out blank lines, which Polars takes for rows in which all is missing.
 
     Such rows go if there are as many as blank lines; else some are written out as ",,", and stay.

@@ -14,6 +14,9 @@ from cotas.files.frames import polars
 from cotas.files.problems import DataFileError, Remark, asked, remark
 from cotas.files.table import Table
 from cotas.words import in_one, say
+from cotas.files.problems import DataFileError
+from cotas.refusals import ParameterError
+from cotas.words import say
 
 TASKS = ("classification", "regression")
 # Whole numbers with more values than this, or in more than that part of the rows, are no labels.
@@ -59,7 +62,7 @@ def read_as_classes(y: Any, name: str | None) -> list[Remark]:
 def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
     """Return the target, from this column, as the estimators take it: labels, or doubles."""
     if task not in TASKS:
-        raise ValueError(f"task must be one of {TASKS}, not {task!r}.")
+        raise ParameterError("task", f"task must be one of {TASKS}, not {task!r}.")
     values = np.asarray(y)
     values = values.astype(str) if values.dtype.kind == "O" else values
     if values.dtype.kind in "mM":
