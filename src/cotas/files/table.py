@@ -17,7 +17,6 @@ from cotas.files.dates import without_odd_cells
 from cotas.files.frames import in_words, is_category, is_text, polars
 from cotas.files.names import names_among, no_column, some
 from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
-from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
 from cotas.refusals import ParameterError
 from cotas.words import in_one, say
 

@@ -123,9 +123,10 @@ def check_validation(value: Any) -> None:
     if not np.ndim(value):
         check_fraction(value, "validation_fraction")
     elif np.asarray(value).dtype != np.bool_:
-        raise TypeError(
+        raise ParameterTypeError(
+            "validation_fraction",
             "validation_fraction must be a number, or an array of bool that names the rows to be "
-            "set aside."
+            "set aside.",
         )
 
 

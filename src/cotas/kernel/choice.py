@@ -48,9 +48,10 @@ def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str
     """Raise if K is seen not to be positive semi-definite, unless that is explicitly allowed."""
     n, columns = X.shape
     if is_precomputed(kernel) and n != columns:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             f"A precomputed kernel needs as X the square matrix of k(xᵢ, xⱼ) at the rows of the "
-            f"fit, not one of shape ({n}, {columns})."
+            f"fit, not one of shape ({n}, {columns}).",
         )
     if indefinite not in ("refuse", "allow"):
         raise ParameterError(

@@ -13,10 +13,8 @@ from cotas.files.dates import SOME_CELLS, tell_form
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError, Remark, asked, remark
 from cotas.files.table import Table
-from cotas.words import in_one, say
-from cotas.files.problems import DataFileError
 from cotas.refusals import ParameterError
-from cotas.words import say
+from cotas.words import in_one, say
 
 TASKS = ("classification", "regression")
 # Whole numbers with more values than this, or in more than that part of the rows, are no labels.

@@ -13,8 +13,13 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.fitting.data import Examples, read_examples
 from cotas.kernel.online import OnlineKernelClassifier, over_all_rows
 from cotas.kernel.svm import KernelSVM
-from cotas.kernel.training import BinaryProblem, binary_problems
-from cotas.kernel.training import BinaryProblem, against_the_rest, gathered, one_against_one
+from cotas.kernel.training import (
+    BinaryProblem,
+    against_the_rest,
+    binary_problems,
+    gathered,
+    one_against_one,
+)
 from cotas.refusals import ParameterError
 from cotas.running import one_thread_in_blas
 from cotas.solvers.bias import best_bias
