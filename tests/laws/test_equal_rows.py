@@ -9,7 +9,6 @@ import cotas
 from cotas.cli.training import Settings, bound_on_future_rows, split
 from cotas.files.table import Table
 from cotas.preparation.held_out import copies
-from cotas.preparation.inspection import copies
 from refusals import refuses
 from terminal import cotas as run
 

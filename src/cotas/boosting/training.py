@@ -41,7 +41,7 @@ from cotas.fitting.parameters import (
     check_validation,
 )
 from cotas.fitting.pursuit import Patience, Pursuit, end_of_turn, finished, foremost_of
-from cotas.fitting.validation import Patience, check_validation, hold_out
+from cotas.fitting.validation import hold_out
 from cotas.refusals import ParameterError
 from cotas.running import Monitor, blocks_in_threads, taking_turns
 from cotas.solvers.boosted_regression import Error, Residuals

@@ -10,8 +10,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from cotas.arrays import BoolArray, IntArray
 from cotas.fitting.data import Examples, TrainingRows
-from cotas.fitting.parameters import check_fraction
-from cotas.refusals import ParameterError, ParameterTypeError
+from cotas.refusals import ParameterError
 
 Rows = TypeVar("Rows", bound=TrainingRows)
 

@@ -15,10 +15,7 @@ from cotas.kernel.online import OnlineKernelClassifier, over_all_rows
 from cotas.kernel.svm import KernelSVM
 from cotas.kernel.training import (
     BinaryProblem,
-    against_the_rest,
     binary_problems,
-    gathered,
-    one_against_one,
 )
 from cotas.refusals import ParameterError
 from cotas.running import one_thread_in_blas
