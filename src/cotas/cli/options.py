@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -111,7 +112,8 @@ class TextOptions:
         }
 
     def knowing(self, missing: Iterable[str], not_missing: Iterable[str]) -> Self:
-        """The same, with the words that a model was trained with, where nothing else is said."""
+        """Return the same, with the words that a model was trained with, where nothing else is
+        said."""
         more = [word for word in missing if word not in (self.not_missing or ())]
         less = [word for word in not_missing if word not in (self.missing or ())]
         return replace(
@@ -274,3 +276,26 @@ def writable(path: Path | None, what: str, *read: str | Path) -> None:
                 what=what,
                 other=other,
             )
+
+
+def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
+    """From `name=value` words and from options that were given, to parameters."""
+    found = {name: value for name, value in options.items() if value is not None}
+    for pair in pairs:
+        name, equals, word = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
+        if name in ("callbacks", "progress"):
+            raise UsageError("{name} cannot be set from the command line.", name=name)
+        if name in found:
+            raise UsageError("{name} is given twice.", name=name)
+        found[name] = literal(word)
+    return found
+
+
+def literal(word: str) -> Any:
+    """Return what a word stands for, itself if it is nothing else."""
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False, "none": None}.get(word.lower(), word)

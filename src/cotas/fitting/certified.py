@@ -145,13 +145,13 @@ class Certified:
 
     @property
     def stop_(self) -> Stop:
-        """Why the fit ended; `stop_reason_` says it in words."""
+        """Return why the fit ended; `stop_reason_` says it in words."""
         check_is_fitted(self)
         return Stop[self._stop]
 
     @property
     def stop_reason_(self) -> str:
-        """Why the fit ended, in words."""
+        """Say in words why the fit ended."""
         check_is_fitted(self)
         return spoken(self._stop_reason)
 
@@ -202,7 +202,8 @@ class Certified:
         return self._bound(found, state)
 
     def _measured_or_withdrawn(self) -> list[Certificate]:
-        """Return the certificates as they are now; as they were, where they cannot be measured."""
+        """Return the certificates as they are now; as they were, where they cannot be
+        measured."""
         try:
             return self._measured_certificates()
         except (ValueError, TypeError, LookupError, AttributeError):
@@ -275,7 +276,7 @@ class Certified:
 
     @property
     def certificate_(self) -> Certificate:
-        """The certificate of the model as it is now.
+        """Return the certificate of the model as it is now.
 
         With several classes or targets it is a composite: `certificate_.parts` has one for each.
         If anything that it predicts with was changed after the fit, it no longer holds.

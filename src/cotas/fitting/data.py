@@ -19,6 +19,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.core.rounding import dot
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
+from cotas.refusals import ParameterError
 from cotas.solvers.moments import rough_centre
 from cotas.source import MatrixLike, NotInBlocksError, as_stored, comes_in_blocks
 
@@ -35,7 +36,7 @@ class TrainingRows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are, used or not."""
+        """Tell how many rows there are, used or not."""
         return int(self.X.shape[0])
 
     def used(self) -> IntArray | None:
@@ -52,7 +53,7 @@ class TrainingRows:
 
     @property
     def n_entries(self) -> int:
-        """How many numbers X has, zeros included."""
+        """Tell how many numbers X has, zeros included."""
         return self.n_rows * int(self.X.shape[1])
 
     def total_weight(self) -> float:
@@ -68,7 +69,7 @@ class Examples(TrainingRows):
 
     @cached_property
     def codes(self) -> IntArray:
-        """The place of each label among the classes."""
+        """Return the place of each label among the classes."""
         return encode(self.y, self.classes)
 
     def refuse_classes_without_weight(self) -> None:
@@ -78,9 +79,10 @@ class Examples(TrainingRows):
         counted = np.bincount(self.codes, self.weights, len(self.classes))
         if not (counted > 0).all():
             lost = self.classes[counted <= 0].tolist()
-            raise ValueError(
+            raise ParameterError(
+                "sample_weight",
                 f"The weights leave no example of class {lost}: leave its rows out, or give one "
-                "of them a weight above zero."
+                "of them a weight above zero.",
             )
 
     def positives(self) -> IntArray:
@@ -230,13 +232,15 @@ def read_examples(
         classes = found
         if len(classes) < 2:
             only = found.tolist()[0]
-            raise ValueError(
-                f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
+            raise ParameterError(
+                "y", f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
             )
     else:
         unknown = np.setdiff1d(found, classes)
         if len(unknown):
-            raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
+            raise ParameterError(
+                "y", f"y holds labels that are not in `classes`: {unknown.tolist()}."
+            )
     weights = _weights(X, y, sample_weight, class_weight)
     examples = Examples(X, y, weights, classes)
     if fresh:
@@ -295,9 +299,10 @@ def checked_weights(sample_weight: Any, X: MatrixLike) -> FloatArray:
 def refuse_extreme_weights(largest: float, name: str = "sample_weight") -> None:
     """Raise if the largest weight is tiny or huge."""
     if largest > 0 and not LEAST_WEIGHT <= largest <= MOST_WEIGHT:
-        raise ValueError(
+        raise ParameterError(
+            name,
             f"{name} goes up to {largest:g}, where sums overflow or vanish; only the ratios "
-            "of weights count, so divide them all by the largest."
+            "of weights count, so divide them all by the largest.",
         )
 
 
@@ -310,7 +315,9 @@ def _weights(
     if class_weight is not None:
         weights = checked_weights(weights * compute_sample_weight(class_weight, y), X)
     if not (weights > 0).any():
-        raise ValueError("class_weight leaves no example with a weight: at least one non-zero.")
+        raise ParameterError(
+            "class_weight", "class_weight leaves no example with a weight: at least one non-zero."
+        )
     return np.asarray(weights, dtype=np.float64)
 
 
@@ -322,17 +329,17 @@ class Observations(TrainingRows):
 
     @property
     def single(self) -> bool:
-        """Whether y came as a vector, so that the coefficients are one too."""
+        """Tell whether y came as a vector, so that the coefficients are one too."""
         return self.y.ndim == 1
 
     @property
     def targets(self) -> FloatArray:
-        """y with one column for each target."""
+        """Return y with one column for each target."""
         return self.y[:, None] if self.single else self.y
 
     @property
     def columns(self) -> list[int | None]:
-        """For each target its column of y; None where y is a vector."""
+        """Return for each target its column of y; None where y is a vector."""
         return [None] if self.single else list(range(self.y.shape[1]))
 
     def uneven_shares(self) -> FloatArray | None:
@@ -367,7 +374,9 @@ def read_observations(
     if sample_weight is not None:
         weights = checked_weights(sample_weight, X)
         if not (weights > 0).any():
-            raise ValueError("sample_weight is zero for all rows: at least one must count.")
+            raise ParameterError(
+                "sample_weight", "sample_weight is zero for all rows: at least one must count."
+            )
     return Observations(X, y, weights)
 
 
@@ -396,7 +405,8 @@ class Moved(NamedTuple):
         return cls(X) if shift is None else cls(X - shift, shift)
 
     def given(self, theta: FloatArray, theta0: Any) -> Any:
-        """Compute θ₀ for the rows as they were given; θ may have a column for each of θ₀."""
+        """Compute θ₀ for the rows as they were given; θ may have a column for each of
+        θ₀."""
         return theta0 if self.shift is None else self._along(-theta, theta0)
 
     def seen(self, theta: FloatArray, theta0: Any) -> Any:

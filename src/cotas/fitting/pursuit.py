@@ -108,7 +108,7 @@ class Ended(Generic[P]):
 
     @property
     def proved(self) -> P:
-        """The best, where a check was given."""
+        """Return the best, where a check was given."""
         assert self.best is not None
         return self.best
 
@@ -148,7 +148,7 @@ class Pursuit(Generic[P]):
 
     @property
     def seconds(self) -> float:
-        """Since the call of `fit`."""
+        """Return the seconds since the call of `fit`."""
         return time.perf_counter() - self.began
 
     def follow(
@@ -389,7 +389,8 @@ def foremost_of(reasons: Sequence[Reason]) -> Reason:
 
 
 def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
-    """Tell why a fit of several parts ended: an interruption, else as that with the largest gap."""
+    """Tell why a fit of several parts ended: an interruption, else as that with the largest
+    gap."""
     for part in parts:
         if part.reason.stop is Stop.INTERRUPTED:
             return part.reason
@@ -437,7 +438,8 @@ class Floor:
         self.believed, self.proved = Idle(), Idle()
 
     def is_stuck(self, believed: float) -> bool:
-        """Tell whether the solver has stopped getting on, by its own account: a look is due."""
+        """Tell whether the solver has stopped getting on, by its own account: a look is
+        due."""
         if math.isinf(believed):
             return False
         idle = self.believed.see(believed)

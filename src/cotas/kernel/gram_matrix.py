@@ -12,6 +12,7 @@ from cotas.certificates.positivity import Definiteness, definiteness
 from cotas.certificates.sweep import EPS
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import as_rows
+from cotas.refusals import ParameterTypeError
 from cotas.source import MatrixLike
 from cotas.words import in_one, say
 
@@ -64,7 +65,8 @@ class Mercer(Definiteness):
         return self.valid
 
     def verify(self, X: MatrixLike) -> bool:
-        """Whether the same answer comes out of these rows; a vector c is multiplied out again."""
+        """Tell whether the same answer comes out of these rows; a vector c is multiplied out
+        again."""
         if self.vector is None:
             return _evidence(self.kernel, X).semidefinite == self.valid
         K = self.kernel._whole(X)
@@ -96,7 +98,8 @@ class Mercer(Definiteness):
 
 
 def is_mercer(kernel: Kernel, X: MatrixLike) -> Mercer:
-    """Whether k is symmetric and cᵀKc ≥ 0 for every c, K being its Gram matrix on the rows of X.
+    """Prove whether k is symmetric and cᵀKc ≥ 0 for every c, K being its Gram matrix on the rows of
+    X.
 
     A no is a proof: the vector c. A yes is about these rows; for kernels made of valid ones by
     valid operations it is a yes for all rows, which the answer says. It takes the n² numbers of
@@ -123,7 +126,9 @@ def is_mercer(kernel: Kernel, X: MatrixLike) -> Mercer:
     (False, -3.202)
     """
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"is_mercer needs a kernel of cotas.kernels, not {kernel!r}.")
+        raise ParameterTypeError(
+            "kernel", f"is_mercer needs a kernel of cotas.kernels, not {kernel!r}."
+        )
     known = kernel.known_mercer is True
     return Mercer(**vars(_evidence(kernel, X)), kernel=kernel, by_construction=known)
 

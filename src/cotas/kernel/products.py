@@ -12,6 +12,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix, Sparse
 from cotas.design.blocks import row_spans
+from cotas.refusals import ParameterError
 
 DENSE_BYTES = 1 << 25  # rows of a sparse matrix are made dense this much at a time
 SMALL = 1 << 18  # entries that need not be read in blocks
@@ -20,12 +21,15 @@ WORTH_FILLING = 24
 
 
 def as_rows(X: Any, name: str = "X") -> Matrix:
-    """A two-dimensional array or CSR matrix of real floating-point numbers, not copied if it is."""
+    """Read a two-dimensional array or CSR matrix of real floating-point numbers, not copied if it
+    is."""
     rows: Matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
-        raise ValueError(f"{name} must have two dimensions (rows and columns), not {rows.ndim}.")
+        raise ParameterError(
+            name, f"{name} must have two dimensions (rows and columns), not {rows.ndim}."
+        )
     if rows.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold real numbers; its type is {rows.dtype}.")
+        raise ParameterError(name, f"{name} must hold real numbers; its type is {rows.dtype}.")
     return rows if rows.dtype in (np.float64, np.float32) else rows.astype(np.float64)
 
 
@@ -94,7 +98,7 @@ def norms(X: Matrix) -> FloatArray:
 def squared_distances_of_pairs(
     A: Matrix, B: Matrix, i: IntArray, j: IntArray, scale: float
 ) -> FloatArray:
-    """scale²·‖aᵢ − bⱼ‖² for each pair, from the differences themselves: nothing cancels."""
+    """Compute scale²·‖aᵢ − bⱼ‖² for each pair, from the differences themselves: nothing cancels."""
     out = np.empty(len(i))
     step = max(1, (1 << 22) // (8 * max(1, A.shape[1])))
     for start in range(0, len(i), step):

@@ -21,6 +21,7 @@ from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
+from cotas.refusals import ParameterError
 from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.source import MatrixLike
@@ -50,7 +51,7 @@ def svm_path(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Path:
-    """Support vector machines for many λ, each begun where the one before it ended.
+    """Train support vector machines for many λ, each begun where the one before it ended.
 
     With validation data it also proves what no grid can see: a lower bound on the validation
     error of the exact optimum at *any* λ between the smallest and the largest one. It tells
@@ -149,7 +150,7 @@ def logistic_path(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Path:
-    """Logistic regressions for many λ, each begun where the one before it ended.
+    """Train logistic regressions for many λ, each begun where the one before it ended.
 
     Parameters
     ----------
@@ -266,7 +267,7 @@ class _Step(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """The largest relative gap of its classes."""
+        """Return the largest relative gap of its classes."""
         return self.certificate.relative_gap
 
 
@@ -323,10 +324,12 @@ def _share_wrong(model: Any, X: Matrix, y: Any) -> float:
     y = np.asarray(y).ravel()
     found = model.predict(X)
     if len(found) != len(y):
-        raise ValueError(f"validation has {len(found)} rows and {len(y)} labels.")
+        raise ParameterError("validation", f"validation has {len(found)} rows and {len(y)} labels.")
     unknown = np.setdiff1d(y, model.classes_)
     if len(unknown):
-        raise ValueError(f"validation holds labels that y does not: {unknown.tolist()}.")
+        raise ParameterError(
+            "validation", f"validation holds labels that y does not: {unknown.tolist()}."
+        )
     return float(np.mean(found != y))
 
 

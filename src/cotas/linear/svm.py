@@ -25,6 +25,7 @@ from cotas.linear.dispatch import SOLVERS, Ending, Solution, solve_all
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, ascent_comes_first
 from cotas.source import MatrixLike, Source, as_stored, source_of
 from cotas.words import say
@@ -156,11 +157,12 @@ class LinearSVM(RiskMinimizer):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _fit_in_blocks(self, source: Source) -> Self:
-        """From a source of row blocks, of which nothing is kept."""
+        """Fit from a source of row blocks, of which nothing is kept."""
         if self.margin == "hard" or self.solver not in ("auto", "newton"):
-            raise ValueError(
+            raise ParameterError(
+                "solver",
                 "From a source of row blocks LinearSVM is solved with margin='soft' and "
-                "solver='newton' (or 'auto')."
+                "solver='newton' (or 'auto').",
             )
         for name in ("support_", "dual_coef_", "n_support_", "leave_one_out_bound_", "_ends"):
             self.__dict__.pop(name, None)
@@ -209,7 +211,9 @@ class LinearSVM(RiskMinimizer):
     def _check_parameters(self) -> None:
         check_parameters(self, margin=("soft", "hard"), loss=tuple(LOSSES), solver=SOLVERS)
         if self.loss != "hinge" and self.solver not in ("auto", "newton"):
-            raise ValueError(f"solver={self.solver!r} is for loss='hinge'; take 'newton'.")
+            raise ParameterError(
+                "solver", f"solver={self.solver!r} is for loss='hinge'; take 'newton'."
+            )
 
     def _choose_solver(self, X: Matrix) -> str:
         if self.margin == "hard":
@@ -220,7 +224,7 @@ class LinearSVM(RiskMinimizer):
         return "interior-point" if fine and X.shape[1] <= LARGEST_SYSTEM else "newton"
 
     def _how(self, X: Matrix) -> str:
-        """By whom it was solved, and why by that one."""
+        """Say by whom it was solved, and why by that one."""
         if self.margin == "hard":
             return "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
@@ -248,7 +252,8 @@ class LinearSVM(RiskMinimizer):
         return list(last) if last and goes_on else [None] * count
 
     def _remember(self, solutions: list[Solution]) -> None:
-        """Where the next fit begins if it is to go on; a hard margin leaves nothing to it."""
+        """Remember where the next fit begins if it is to go on; a hard margin leaves nothing to
+        it."""
         self._ends = []
         for solution in solutions:
             point = solution.point
@@ -284,7 +289,7 @@ def _support(solution: Solution) -> IntArray:
 
 
 def _signed_alpha(solution: Solution, examples: Examples, rows: IntArray) -> FloatArray:
-    """yᵢαᵢ of some rows."""
+    """Compute yᵢαᵢ of some rows."""
     point, weights = solution.point, examples.weights
     if isinstance(point, HardMarginPoint):
         alpha = point.alpha[rows]

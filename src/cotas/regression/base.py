@@ -14,6 +14,7 @@ from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_infinite, rows_to_predict
 from cotas.fitting.from_source import r_squared
+from cotas.refusals import ParameterError
 from cotas.source import MatrixLike, comes_in_blocks, source_of
 
 
@@ -22,9 +23,10 @@ def refuse_overflow(estimator: Any, X: Matrix, seen: AnyArray) -> None:
     refuse_infinite(estimator, X, seen)
     if np.isfinite(seen).all():
         return
-    raise ValueError(
+    raise ParameterError(
+        "X",
         "The squares of X or of y overflow. Rescale the columns, for example with scikit-learn's "
-        "StandardScaler, and y with them."
+        "StandardScaler, and y with them.",
     )
 
 
@@ -53,7 +55,8 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
 
     def score(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> float:
-        """R², the part of the variance of y that is predicted; with several targets the mean.
+        """Compute R², the part of the variance of y that is predicted; with several targets the
+        mean.
 
         Parameters
         ----------
@@ -71,7 +74,8 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         return values[:, None] if values.ndim == 1 else values
 
     def _keep_parameters(self, theta: FloatArray, theta0: FloatArray, single: bool) -> None:
-        """`coef_` and `intercept_` in the shapes scikit-learn gives them; θ has a row a target."""
+        """Keep `coef_` and `intercept_` in the shapes scikit-learn gives them; θ has a row a
+        target."""
         self.coef_ = theta[0].copy() if single else theta.copy()
         self.intercept_ = float(theta0[0]) if single else theta0.copy()
 
