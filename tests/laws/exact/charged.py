@@ -85,7 +85,7 @@ def felt_in_blocks(rng: np.random.Generator) -> Iterator[str]:
     values = np.column_stack([K @ beta, K @ c])
     lengths = [made.length(a, values[:, k], offs[:, k]) for k, a in enumerate((beta, c))]
     told = {"felt": lambda *given: blur, "charge": charge}
-    with put(gap, lower=lambda *given: (0.0, t, off)), put(choices, **told):
+    with put(gram, lower=lambda *given: (0.0, t, off)), put(choices, **told):
         gram.bounds(claim, made, w, values, offs)
     more = off + lam * lengths[0].off + lengths[1].off * (t / w.low) ** 2 / lam
     yield from differ("felt by a machine", (asked[0][0], asked[0][1] + 1.0), (more + blur, 1.0))
