@@ -27,7 +27,6 @@ from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, positive
 from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.core.rounding import TINY, U, above, total, up
-from cotas.certificates.ledger import Parametric, Together
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import (
     OPTIMIZATION_ONLY,
@@ -49,6 +48,7 @@ from cotas.certificates.sweep import (
     refuse_other_rows,
     signs_of,
 )
+from cotas.certificates.witnesses import Parametric, Together
 from cotas.problem import RegularizedRisk
 from cotas.refusals import ParameterError
 from cotas.words import english, in_one, say

@@ -27,7 +27,6 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import against_the_rest, in_words, other_rows
 from cotas.certificates.sweep import (
     as_rows,
@@ -39,6 +38,7 @@ from cotas.certificates.sweep import (
 )
 from cotas.certificates.theorems.products import MERGE, Tally
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
+from cotas.certificates.witnesses import Parametric
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 15
 # Of each number below 256 its bits, the lowest first.

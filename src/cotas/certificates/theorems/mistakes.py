@@ -31,12 +31,12 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.ledger import Together
 from cotas.certificates.numbers import whole
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import MORE, Facts, Sketch, gather_facts, outwards, refuse_other_rows
 from cotas.certificates.theorems.products import Block, Sweep, Tally, moved_rows
 from cotas.certificates.verification import ROUNDED
+from cotas.certificates.witnesses import Together
 from cotas.words import say
 
 THEOREM = "Theorem 3.1 of Fuentes Cabrera (Novikoff 1962)"

@@ -31,7 +31,6 @@ from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import Least, Most, Up
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, norm_up, total_up
-from cotas.certificates.ledger import Together
 from cotas.certificates.numbers import whole
 from cotas.certificates.presentation import other_rows
 from cotas.certificates.sweep import (
@@ -53,6 +52,7 @@ from cotas.certificates.theorems.mistakes import (
     novikoff,
     refuse_other_bias,
 )
+from cotas.certificates.witnesses import Together
 from cotas.source import Block, Source, Sums
 from cotas.words import say
 
