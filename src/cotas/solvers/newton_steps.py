@@ -100,7 +100,7 @@ def newton_steps(
                 count += 1
         for j in range(d + 1):
             step[j] = -gradient[j]
-        if not solve(rows, state.curvatures, curved, count, problem, 0.5, system, step):
+        if not solve(rows, state.curvatures, curved, count, problem, 0.5, system):
             return steps, False, objective, gap
         for j in range(d + 1):
             promised += gradient[j] * step[j]
