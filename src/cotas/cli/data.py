@@ -24,7 +24,7 @@ from cotas.preparation.targets import tell_task
 from cotas.words import say
 
 if TYPE_CHECKING:
-    from cotas.preparation.preparation import Preparation
+    pass
 
 
 def drawable(picture: Path | None, data: str) -> None:
@@ -100,19 +100,6 @@ def refuse_reading(name: str, text: TextOptions) -> None:
         if given not in (None, ()):
             how = f"--{option.replace('_', '-')}"
             raise UsageError("{how} is about files; {name} is built in.", how=how, name=name)
-
-
-def preparation_of(table: Table, columns: Columns) -> Preparation:
-    """Tell how the columns of this table are to be prepared."""
-    from cotas.preparation.preparation import Preparation
-
-    if not table.has_names:
-        return Preparation()
-    keep, seconds = (
-        names_among(words or [], table.names, table.source)
-        for words in (columns.keep, columns.unix_seconds)
-    )
-    return Preparation(keep=keep, strict=columns.strict_columns, unix_seconds=seconds)
 
 
 def builtin(name: str, source: str) -> Table:

@@ -302,10 +302,11 @@ class Watcher:
         """Have an estimator tell what it does; the models of a blend share the time there is."""
         from cotas.selection.blend import members_of
 
+        wanted: dict[str, Any] = {"callbacks": self.callback}
         each = members_of(made)
+        if max_time is not None:
+            wanted["max_time"] = max_time / len(each)
         for one in each:
-            wanted: dict[str, Any] = {"callbacks": self.callback}
-            wanted |= {} if max_time is None else {"max_time": max_time / len(each)}
             known = one.get_params(deep=False)
             one.set_params(**{name: value for name, value in wanted.items() if name in known})
         return made

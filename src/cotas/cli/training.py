@@ -25,11 +25,11 @@ from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import UNEXPECTED
 from cotas.cli.command import UsageError, code_of
 from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
-from cotas.cli.options import FitOptions
+from cotas.cli.options import Columns, FitOptions
 from cotas.cli.session import Session, Watcher
 from cotas.files.frames import coded
 from cotas.files.models import versions
-from cotas.files.names import meant
+from cotas.files.names import meant, names_among
 from cotas.files.problems import Remark, gathered, remark
 from cotas.files.table import Table
 from cotas.preparation.columns import ColumnWarning
@@ -66,6 +66,17 @@ class Settings(FitOptions):
     def differs(self) -> bool:
         """Whether what was given is about one model, and not about several that differ."""
         return bool(self.given.keys() - {"max_time"}) or self.select is not None
+
+
+def preparation_of(table: Table, columns: Columns) -> Preparation:
+    """Tell how the columns of this table are to be prepared."""
+    if not table.has_names:
+        return Preparation()
+    keep, seconds = (
+        names_among(words or [], table.names, table.source)
+        for words in (columns.keep, columns.unix_seconds)
+    )
+    return Preparation(keep=keep, strict=columns.strict_columns, unix_seconds=seconds)
 
 
 @dataclass(frozen=True)
