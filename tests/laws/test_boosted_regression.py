@@ -293,7 +293,7 @@ def test_one_model_for_both_forgets_the_other():
         ({"early_stopping": True}, "weak_learner"),
         ({"weak_learner": "stump", "learning_rate": 1.5}, "learning_rate"),
         ({"weak_learner": "stump", "learning_rate": 0.0}, "learning_rate"),
-        ({"weak_learner": "stump", "loss": "huber"}, "loss='huber'"),
+        ({"weak_learner": "stump", "loss": "huber"}, "loss must be one of .* not 'huber'"),
         ({"weak_learner": "stump", "max_time": 0.0}, "max_time"),
         ({"weak_learner": "forest"}, "weak_learner='forest'"),
         ({"weak_learner": Stump(search="exact")}, "search='histogram'"),

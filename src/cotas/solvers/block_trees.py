@@ -26,11 +26,9 @@ from cotas.solvers.split_search import (
     Gini,
     SquaresCriterion,
     cut_feature,
-    new_cuts,
-    new_tests,
     score_whole,
 )
-from cotas.solvers.tree_growing import Grower
+from cotas.solvers.tree_growing import Grower, new_cuts, new_tests
 from cotas.solvers.trees import Trees, join_trees
 from cotas.solvers.weak_learners import LEAST_SHARE, BinnedTrees, Fitted, Named, naming
 from cotas.source import Block, Source, Sums

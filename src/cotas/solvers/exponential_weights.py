@@ -19,8 +19,9 @@ LONG = 30.0  # a step that no product of factors should take
 
 def parts_of(n: int) -> list[slice]:
     """Return the rows in pieces for threads, if there are many."""
-    bounds = np.linspace(0, n, (4 if n > WORTH_A_THREAD else 1) + 1).astype(int)
-    return [slice(a, b) for a, b in pairwise(bounds)]
+    if n <= WORTH_A_THREAD:
+        return [slice(0, n)]
+    return [slice(a, b) for a, b in pairwise([0, n // 4, n // 2, 3 * n // 4, n])]
 
 
 def advance_rows(
