@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.refusals import ParameterError
 
 T = TypeVar("T")
 # Bytes of a block in double precision: a few of them are in memory at a time.
@@ -41,7 +43,7 @@ class Block(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are; never zero."""
+        """Tell how many rows there are; never zero."""
         return int(self.X.shape[0])
 
     def shares(self) -> FloatArray:
@@ -49,7 +51,7 @@ class Block(NamedTuple):
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def spans(self, size: int = 1 << 21) -> list[slice]:
-        """Parts that stay in the cache in double precision, by the shape of X alone."""
+        """Return parts that stay in the cache in double precision, by the shape of X alone."""
         n, d = self.X.shape
         entries = self.X.nnz / max(1, n) if sparse.issparse(self.X) else d
         rows = int(np.clip(size // (8 * max(1.0, entries)), 1, n))
@@ -57,7 +59,7 @@ class Block(NamedTuple):
 
 
 def rows_of(block: Block) -> str:
-    """In words, which rows of the source a block holds, counted from zero."""
+    """Say in words which rows of the source a block holds, counted from zero."""
     n = max((1, *getattr(block.X, "shape", ())[:1]))
     return f"rows {block.start} to {block.start + n - 1} of the source"
 
@@ -91,7 +93,7 @@ def in_pairs(parts: Iterable[T]) -> T:
             last = stack.pop()
             stack[-1] = stack[-1] + last
     if not stack:
-        raise ValueError("The source has no rows.")
+        raise ParameterError("X", "The source has no rows.")
     whole = stack.pop()
     while stack:
         whole = stack.pop() + whole
@@ -100,7 +102,8 @@ def in_pairs(parts: Iterable[T]) -> T:
 
 
 def in_groups(parts: Sequence[T], add: Callable[[Sequence[T]], T]) -> T:
-    """The same sum, `add` making that of up to four parts at once: fewer steps than of two by two.
+    """Compute the same sum, `add` making that of up to four parts at once: fewer steps than of two
+    by two.
 
     >>> in_groups("abcdefg", lambda some: f"({'+'.join(some)})")
     '((a+b+c+d)+(e+f+g))'
@@ -130,23 +133,26 @@ class Source(ABC):
 
     @abstractmethod
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
-        """Σ of what a pure function that can be pickled returns for each block, as `in_pairs` adds.
+        """Sum what a pure function that can be pickled returns for each block, as `in_pairs` adds.
 
         `each` may call it in threads of this process; a source that works elsewhere leaves it.
         """
 
     def of_first(self, function: Callable[[Block], T]) -> T:
-        """What a function that can be pickled returns for the first block, there where it lies."""
+        """Return what a function that can be pickled returns for the first block, there where it
+        lies."""
         for block in self.blocks():
             return function(block)
-        raise ValueError("The source has no blocks.")
+        raise ParameterError("X", "The source has no blocks.")
 
     def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
-        """What a function returns for each row, in the order in which the rows were given."""
+        """Collect what a function returns for each row, in the order in which the rows were
+        given."""
         return np.concatenate(self.map_reduce(Listed(function), each))
 
     def coded(self, code: Callable[[Block], Block]) -> Source:
-        """The source seen through a function that makes few bytes of a block, for many passes.
+        """Return the source seen through a function that makes few bytes of a block, for many
+        passes.
 
         The function is pure and can be pickled. Here it is called in each pass; a source may keep
         what it returns.
@@ -165,7 +171,8 @@ class Listed:
 
 
 def as_given(values: Any) -> Any:
-    """An array that holds what was given: masks are kept, and what a list holds is not rounded.
+    """Return an array that holds what was given: masks are kept, and what a list holds is not
+    rounded.
 
     Whoever reads the blocks refuses what cannot be used.
     """
@@ -181,7 +188,8 @@ def as_given(values: Any) -> Any:
 
 
 def as_stored(X: Any) -> Any:
-    """The same entries of a sparse matrix, without what its flags say of how they are stored.
+    """Return the same entries of a sparse matrix, without what its flags say of how they are
+    stored.
 
     Whoever asks for the flags then has them computed. Anyone can set them, or change the arrays
     after they were computed, and what is proved would be about other data than those that others
@@ -191,9 +199,11 @@ def as_stored(X: Any) -> Any:
     """
     if not sparse.issparse(X) or X.ndim != 2 or X.format not in ("csr", "csc", "bsr", "coo"):
         return X
+    made: Any = type(X)
+    given: Any = X
     if X.format == "coo":
-        return type(X)((X.data, X.coords), shape=X.shape)
-    found = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+        return made((given.data, given.coords), shape=X.shape)
+    found = made((given.data, given.indices, given.indptr), shape=X.shape)
     found.check_format()
     if found.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
         found.indices, found.indptr = (a.astype(np.int32) for a in (found.indices, found.indptr))
@@ -201,7 +211,8 @@ def as_stored(X: Any) -> Any:
 
 
 def rows_as_given(X: Any) -> Any:
-    """A CSR matrix; entries that are stored in parts stay so, since their sum may be no double."""
+    """Read a CSR matrix; entries that are stored in parts stay so, since their sum may be no
+    double."""
     X = as_stored(X)
     if X.format != "coo" or X.has_canonical_format:
         return X.tocsr()
@@ -234,17 +245,21 @@ class Arrays(Source):
         self.X = rows_as_given(X) if sparse.issparse(X) else as_given(X)
         self.y, self.weights = as_given(y), None if weights is None else as_given(weights)
         if self.X.ndim != 2:
-            raise ValueError(f"X must have rows and columns, and it has {self.X.ndim} dimensions.")
+            raise ParameterError(
+                "X", f"X must have rows and columns, and it has {self.X.ndim} dimensions."
+            )
         self.n_rows, self.n_features = (int(size) for size in self.X.shape)
         for name, given in (("y", self.y), ("weights", self.weights)):
             if given is not None and given.shape[:1] != (self.n_rows,):
                 found = len(given) if given.ndim else 1
-                raise ValueError(f"X has {self.n_rows} rows, and {name} has {found}.")
+                raise ParameterError(name, f"X has {self.n_rows} rows, and {name} has {found}.")
         if not self.n_rows:
-            raise ValueError("X holds no rows.")
+            raise ParameterError("X", "X holds no rows.")
         size: Any = block_rows
         if size is not None and not (isinstance(size, Integral) and int(size) > 0):
-            raise ValueError(f"block_rows must be a whole number above zero: {size!r}.")
+            raise ParameterError(
+                "block_rows", f"block_rows must be a whole number above zero: {size!r}."
+            )
         whole = Block(0, self.X, self.y)
         self.block_rows = int(block_rows or whole.spans(BLOCK_BYTES)[0].stop)
 
@@ -262,6 +277,18 @@ class Arrays(Source):
         return Block(start, self.X[span], self.y[span], weights)
 
 
+class Shaped(Protocol):
+    """A table of another library: a data frame, or a collection of Dask's."""
+
+    @property
+    def shape(self) -> Any:
+        """Tell how many rows and columns."""
+
+
+# What users hand over as X; an estimator reads it before anything else.
+MatrixLike: TypeAlias = "Matrix | ArrayLike | Shaped | Source"
+
+
 # Collections of other libraries, by the module that makes a source of them.
 READERS = dict.fromkeys(("dask", "dask_expr"), "cotas.scale.dask_rows")
 
@@ -277,18 +304,19 @@ def reader_of(X: Any) -> Any:
 
 
 def source_of(X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
-    """X as a source of row blocks, or None if it is none and nothing that one is made of."""
+    """Return X as a source of row blocks, or None if it is none and nothing that one is made of."""
     if not comes_in_blocks(X):
         return None
     if not isinstance(X, Source):
         found: Source = reader_of(X).from_dask(X, y, sample_weight)
         return found
     if y is not None:
-        raise ValueError("A source of row blocks has its own y; leave y out.")
+        raise ParameterError("y", "A source of row blocks has its own y; leave y out.")
     if sample_weight is not None:
-        raise ValueError(
+        raise ParameterError(
+            "sample_weight",
             "A source of row blocks has its own weights, whose rows may be in another order than "
-            "yours: give them to the source, for example open_pages(…, weights=…)."
+            "yours: give them to the source, for example open_pages(…, weights=…).",
         )
     return X
 

@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 from cotas.cli import NOT_WRITTEN, PIPE_CLOSED, WRONG_USE
-from cotas.cli.app import COMMANDS, run
+from cotas.cli.app import COMMANDS
+from cotas.cli.session import run
 from terminal import cotas, customers
 
 # How each command is called on the table and the model of `shop`, where it prints something.

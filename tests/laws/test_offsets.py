@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 import cotas
-from cotas.fitting.moved import Moved
+from cotas.fitting.data import Moved
 from cotas.linear.base import LinearClassifier
 from cotas.linear.dispatch import SOLVERS
 from cotas.regression.base import LinearRegressor

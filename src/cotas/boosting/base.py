@@ -24,7 +24,7 @@ from cotas.certificates.verification import same
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_source, rows_to_predict
 from cotas.fitting.deciding import DecidingInBlocks
-from cotas.source import Source, comes_in_blocks
+from cotas.source import MatrixLike, Source, comes_in_blocks
 
 A_PREFIX = (
     "This model is a prefix of the one that was certified; `cotas.certify(model, X, y)` "
@@ -51,27 +51,27 @@ class Boosted(Certified, BaseEstimator):
 
     @property
     def n_rounds_(self) -> int:
-        """How many rounds the model has; with several classes, the most that one has."""
+        """Tell how many rounds the model has; with several classes, the most that one has."""
         check_is_fitted(self, "ensembles_")
         return max(len(ensemble) for ensemble in self.ensembles_)
 
     @property
     def estimator_weights_(self) -> FloatArray | list[FloatArray]:
-        """cₘ of each round; a list with several classes."""
+        """Return cₘ of each round; a list with several classes."""
         check_is_fitted(self, "ensembles_")
         found = [ensemble.coefficients for ensemble in self.ensembles_]
         return found[0] if len(found) == 1 else found
 
     @property
     def estimators_(self) -> list[Any]:
-        """fₘ of each round, with `predict`; a list for each of several classes."""
+        """Return fₘ of each round, with `predict`; a list for each of several classes."""
         check_is_fitted(self, "ensembles_")
         found = [ensemble.estimators() for ensemble in self.ensembles_]
         return found[0] if len(found) == 1 else found
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """How much each feature took part in the gain of the trees; they sum to one."""
+        """Tell how much each feature took part in the gain of the trees; they sum to one."""
         check_is_fitted(self, "ensembles_")
         parts = [ensemble.importances(self.n_features_in_) for ensemble in self.ensembles_]
         total = np.mean(parts, axis=0)
@@ -99,10 +99,10 @@ class Boosted(Certified, BaseEstimator):
         """Compute F of each ensemble, one column each."""
         return np.stack([e.values(X) for e in self.ensembles_], axis=1)
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         return self._totals(self._read(X))
 
-    def _read(self, X: Matrix) -> Matrix:
+    def _read(self, X: MatrixLike) -> Matrix:
         check_is_fitted(self, "ensembles_")
         refuse_source(self, X)
         missing = takes_missing_values(resolve(self.weak_learner))
@@ -118,7 +118,7 @@ class Boosted(Certified, BaseEstimator):
         return {j: names for j, names in each if names is not None}
 
     def _measured_certificates(self) -> list[Certificate]:
-        """About the ensembles as they are now."""
+        """Return the certificates of the ensembles as they are now."""
         now = [ensemble.combination() for ensemble in self.ensembles_]
         return [_objected(c, k, now, CHANGED) for k, c in enumerate(self._certificates)]
 
@@ -128,8 +128,9 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
 
     # ---- prediction --------------------------------------------------------------------------
 
-    def decision_function(self, X: Matrix) -> FloatArray:
-        """F(x) for each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Compute F(x) for each row: shape (n_samples,), or (n_samples, n_classes) with more than
+        two.
 
         Parameters
         ----------
@@ -139,7 +140,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
             return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
         return self._decided(self._machine_scores(X))
 
-    def predict_proba(self, X: Matrix) -> FloatArray:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probability of each class by the logistic model (1.1) of Rugeles Ospina.
 
         With two classes p = 1/(1 + exp(−2F)); with more, one against the rest, these are divided
@@ -153,7 +154,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
             return self._of_source(X, "predict_proba")  # type: ignore[no-any-return]
         return self._probabilities(self.decision_function(X))
 
-    def staged_decision_function(self, X: Matrix) -> Iterator[FloatArray]:
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Compute F(x) after each round.
 
         Parameters
@@ -169,7 +170,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
                 values[:, c] = next(stage, values[:, c])
             yield self._decided(values.copy())
 
-    def staged_predict(self, X: Matrix) -> Iterator[AnyArray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[AnyArray]:
         """Yield the class of each row after each round.
 
         Parameters
@@ -179,7 +180,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
         for values in self.staged_decision_function(X):
             yield self._chosen(values)
 
-    def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
+    def staged_predict_proba(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Yield the probability of each class after each round.
 
         Parameters
@@ -189,7 +190,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
         for values in self.staged_decision_function(X):
             yield self._probabilities(values)
 
-    def staged_score(self, X: Matrix, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(self, X: MatrixLike, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield the accuracy after each round.
 
         Parameters
@@ -210,7 +211,8 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
 def _objected(
     certificate: Certificate, k: int, now: list[Combination], objection: str
 ) -> Certificate:
-    """The certificate of the k-th machine, which no longer holds if the model is not that one."""
+    """Return the certificate of the k-th machine, which no longer holds if the model is not that
+    one."""
     witness = certificate.witness
     if not isinstance(witness, Combined):
         return certificate

@@ -29,7 +29,7 @@ from cotas.solvers.trees import (
     tree_without_tests,
 )
 from cotas.solvers.weak_learners import LinearScore
-from cotas.source import as_stored
+from cotas.source import MatrixLike, as_stored
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Ensemble:
 
     @property
     def coefficients(self) -> FloatArray:
-        """What is left of each step at the end."""
+        """Return what is left of each step at the end."""
         later = np.append(np.cumprod(self.shrinks[::-1])[::-1][1:], 1.0)
         return np.asarray(self.steps * later)
 
@@ -92,7 +92,8 @@ class Ensemble:
         return Ensemble(functions, self.steps[:k], self.shrinks[:k], self.categories)
 
     def importances(self, n_features: int) -> FloatArray:
-        """Each feature's share; by gain for trees, by |coefficient|·importance for others."""
+        """Return each feature's share; by gain for trees, by |coefficient|·importance for
+        others."""
         if isinstance(self.functions, Trees):
             return importances(self.functions, self.coefficients, n_features)
         total = np.zeros(n_features)
@@ -128,7 +129,7 @@ class WeakFunction:
     ensemble: Ensemble
     round: int
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: MatrixLike) -> FloatArray:
         """Compute fₘ of each row.
 
         Parameters
@@ -146,7 +147,7 @@ class ClassFunction:
     round: int
     classes: AnyArray
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: MatrixLike) -> AnyArray:
         """Return the class named for each row.
 
         Parameters
@@ -159,12 +160,13 @@ class ClassFunction:
 
 
 def _as_rows(X: Any) -> Matrix:
-    return check_array(
+    rows: Matrix = check_array(
         as_stored(X),
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         ensure_all_finite="allow-nan",
     )
+    return rows
 
 
 def collect(
@@ -185,7 +187,7 @@ def collect(
 
 
 def votes_of(ensembles: Sequence[Ensemble], X: Matrix) -> FloatArray:
-    """F_k of each class, where each round names one class: 2·(what it is given) − Σ c.
+    """Compute F_k of each class, where each round names one class: 2·(what it is given) − Σ c.
 
     The same as `values` of each ensemble, with every function evaluated once for all of them.
     """

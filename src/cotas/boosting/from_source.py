@@ -19,6 +19,7 @@ from cotas.fitting.from_source import (
     label_totals,
     refuse_not_finite,
 )
+from cotas.refusals import ParameterError
 from cotas.solvers.block_binning import Coder, LookAtColumns
 from cotas.solvers.block_boosting import (
     BlockExponential,
@@ -46,12 +47,13 @@ class FirstLook:
 
 
 def numbers(block: Block) -> Sums:
-    """The mean of the targets and their squares about it, the smallest and minus the largest."""
+    """Return the mean of the targets and their squares about it, the smallest and minus the
+    largest."""
     y = np.asarray(block.y, dtype=np.float64)
     if y.ndim != 1:
-        raise ValueError(f"y must be a vector of numbers, and its shape is {y.shape}.")
+        raise ParameterError("y", f"y must be a vector of numbers, and its shape is {y.shape}.")
     if not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity.")
+        raise ParameterError("y", "Input y contains NaN or infinity.")
     s = block.shares()
     used = y[s > 0]
     ends = (Lowest(used.min(initial=np.inf)), Lowest((-used).min(initial=np.inf)))
@@ -155,7 +157,7 @@ class BlockExamples:
 
     @property
     def n_entries(self) -> int:
-        """How many numbers X has."""
+        """Tell how many numbers X has."""
         return self.source.n_rows * self.source.n_features
 
     def positives(self) -> AnyArray:
@@ -181,7 +183,8 @@ class BlockExamples:
 def read_blocks(
     source: Source, learner: Any, each: Each, *, targets: bool, class_weight: Any = None
 ) -> BlockExamples:
-    """One pass: the classes or the mean of y, and some rows that the bins are chosen from."""
+    """Read in one pass the classes or the mean of y, and some rows that the bins are chosen
+    from."""
     bound = bound_to(source, each, targets=targets)
     categorical = check_tests(learner, source.n_features)
     look = LookAtColumns.at(source.n_rows, categorical, bound.of_first(is_sparse))
@@ -189,10 +192,14 @@ def read_blocks(
     if targets:
         scatter, lowest, highest = found
         if not scatter.total > 0:
-            raise ValueError("The weights of the source are zero for all rows: one must count.")
+            raise ParameterError(
+                "sample_weight", "The weights of the source are zero for all rows: one must count."
+            )
         refuse_extreme_weights(min(1.0, scatter.total), "The weight of all rows")
         if not np.isfinite(scatter.squares).all():
-            raise ValueError("The squares of y overflow. Rescale y, and what is predicted with it.")
+            raise ParameterError(
+                "y", "The squares of y overflow. Rescale y, and what is predicted with it."
+            )
         middle = float(np.clip(scatter.mean[0], float(lowest), -float(highest)))
         coder = Coder.of(columns, categorical)
         watched = seen_once(bound, Columns((None,)))
@@ -206,7 +213,7 @@ def read_blocks(
 
 
 def seen_once(source: Source, read: Any) -> Watched:
-    """The source for the proof, which notices if its blocks are no longer those of the fit."""
+    """Make the source for the proof, which notices if its blocks are no longer those of the fit."""
     watched = Watched(source, read)
     watched.sketches()
     return watched

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.boosting.base import Boosted
 from cotas.boosting.ensemble import Ensemble, collect
 from cotas.boosting.from_source import (
@@ -38,9 +38,11 @@ from cotas.fitting.parameters import (
     check_jobs,
     check_positive,
     check_time,
+    check_validation,
 )
-from cotas.fitting.pursuit import Pursuit, end_of_turn, finished, foremost_of
-from cotas.fitting.validation import Patience, check_validation, hold_out
+from cotas.fitting.pursuit import Patience, Pursuit, end_of_turn, finished, foremost_of
+from cotas.fitting.validation import hold_out
+from cotas.refusals import ParameterError
 from cotas.running import Monitor, blocks_in_threads, taking_turns
 from cotas.solvers.boosted_regression import Error, Residuals
 from cotas.solvers.boosting import NothingLeft, Round, Steps
@@ -48,7 +50,7 @@ from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.logistic_weights import ClassWeights, LogisticWeights
 from cotas.solvers.samme import ClassVotes
-from cotas.source import Source, source_of
+from cotas.source import MatrixLike, Source, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -105,12 +107,12 @@ class BoostingRun:
 
     @property
     def first(self) -> int:
-        """The number of the next round."""
+        """Return the number of the next round."""
         return 1 if self.before is None else len(self.before[0]) + 1
 
     @property
     def n_functions(self) -> int:
-        """How many functions a round adds: one, or one for each class."""
+        """Tell how many functions a round adds: one, or one for each class."""
         return 1 if self.F.ndim == 1 else int(self.F.shape[1])
 
     def exponential(self, each: Each) -> ExponentialWeights:
@@ -175,7 +177,7 @@ class Booster(Boosted):
 
     # ---- scikit-learn ------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters
@@ -237,12 +239,14 @@ class Booster(Boosted):
     # ---- how a fit goes ----------------------------------------------------------------------
 
     def _coded_for(self, learner: Any, X: Any, resumes: bool) -> tuple[Any, list[int]]:
-        """X with numbers for its categories, whose names the model keeps, and which columns."""
+        """Return X with numbers for its categories, whose names the model keeps, and which
+        columns."""
         found = self._known_categories() if resumes else categories_of(X)
         if found and not isinstance(learner, Stump | Tree):
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 f"X has columns of categories, which {learner!r} cannot use: take Stump or Tree, "
-                "or cotas.tables.PreparedModel, which spreads them out."
+                "or cotas.tables.PreparedModel, which spreads them out.",
             )
         X = coded(X, found)
         if hasattr(self, "categories_") and not resumes:
@@ -260,7 +264,7 @@ class Booster(Boosted):
         check_positive(self.learning_rate, "learning_rate")
 
     def _examples(
-        self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
+        self, X: MatrixLike, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
     ) -> tuple[Any, IntArray | None]:
         """Return the training data, and the rows that early stopping sets aside."""
         examples = read_examples(
@@ -359,7 +363,7 @@ class Booster(Boosted):
         return rounds if held_out is None else rounds[: patience.best_look], reason
 
     def _record(self, records: list[list[Round]], machines: list[BoostingRun]) -> None:
-        """Error, −⟨∇H, f⟩ and loss of each round; lists with several classes."""
+        """Record error, −⟨∇H, f⟩ and loss of each round; lists with several classes."""
         for name, kept_as in RECORDED.items():
             kept = getattr(self, kept_as, None)
             found = [np.array([getattr(r, name) for r in rounds]) for rounds in records]
@@ -409,9 +413,10 @@ def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
     """Return one of the names, a number above zero, numbers, or a function of the round."""
     if isinstance(step, str):
         if step not in names:
-            raise ValueError(
+            raise ParameterError(
+                "step",
                 f"step={step!r} is not one of {', '.join(map(repr, names))}, a number, numbers "
-                "or a function of the round."
+                "or a function of the round.",
             )
         return step
     if callable(step):
@@ -421,11 +426,13 @@ def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
         return float(step)
     numbers = [float(a) for a in np.asarray(step, dtype=np.float64).ravel()]
     if not numbers or not all(np.isfinite(a) and a > 0 for a in numbers):
-        raise ValueError(f"step={step!r} must be above zero.")
+        raise ParameterError("step", f"step={step!r} must be above zero.")
     return numbers
 
 
 def _refuse_one_class(examples: Examples) -> None:
     used = examples.used()
     if used is not None and len(np.unique(examples.codes[used])) < 2:
-        raise ValueError("The examples with a weight are of one class; two classes are needed.")
+        raise ParameterError(
+            "y", "The examples with a weight are of one class; two classes are needed."
+        )

@@ -78,11 +78,11 @@ class Compare:
 
     @property
     def has_labels(self) -> bool:
-        """Whether it predicts labels that all its witnesses speak of."""
+        """Tell whether it predicts labels that all its witnesses speak of."""
         return hasattr(self.model, "_chosen") and all(w is not None for w in self.witnesses)
 
     def concluded(self, found: Comparison) -> list[str]:
-        """In words, what all the rows together say against the model."""
+        """Say in words what all the rows together say against the model."""
         if found.words or not self.has_labels:
             return [*map(again, found.words)]  # threads have a language of their own
         try:
@@ -98,8 +98,10 @@ def _not_predicted(error: Exception) -> str:
     return say("The model does not predict these rows: {error}", error=str(error))
 
 
-def contradictions(model: Any, witnesses: Sequence[Any], X: Matrix, y: AnyArray) -> list[str]:
-    """In words, where the model predicts other than its witnesses say; empty if nowhere.
+def contradictions(
+    model: Any, witnesses: Sequence[Any], X: Matrix | Source, y: AnyArray
+) -> list[str]:
+    """Say in words where the model predicts other than its witnesses say; empty if nowhere.
 
     The model has `_foreign_rows` and `_machine_scores`; a classifier also `_decided`, from scores
     to its decision function, and `_chosen`, from that to labels. The witnesses are all that it
@@ -217,7 +219,7 @@ class Classes:
         return len(self.known) + (not self.all_known)
 
     def labels_among(self, there: list[Any]) -> list[Any]:
-        """The labels in the order of the classes; none if that of the others cannot be said."""
+        """Return the labels in the order of the classes; None if the others have no one label."""
         others = [label for label in there if label not in self.known]
         # Where y has one label for all the others, it is about one class against the rest.
         most = 0 if self.all_known else 1
@@ -229,7 +231,7 @@ class Classes:
 
 
 def _told(model: Any, classes: Classes, scores: FloatArray) -> frozenset[tuple[int, Any]] | None:
-    """The label that is predicted at each place; None if decisions do not follow from scores."""
+    """Return the label predicted at each place; None if decisions do not follow from scores."""
     decision = model._decided(scores)
     predicted = np.asarray(model._chosen(decision))
     if len(classes) == 2:
@@ -245,7 +247,7 @@ def _told(model: Any, classes: Classes, scores: FloatArray) -> frozenset[tuple[i
 
 
 def _follows(decision: FloatArray, scores: FloatArray, k: int, paired: bool) -> bool:
-    """Whether these are the votes of the pairs, the scores themselves, or those less their mean.
+    """Tell whether these are the votes of the pairs, the scores, or those less their mean.
 
     Scores less their mean, times (k − 1)/k, are what a logistic model of several classes has.
     """
@@ -259,7 +261,7 @@ def _follows(decision: FloatArray, scores: FloatArray, k: int, paired: bool) -> 
 
 
 def _votes(scores: FloatArray, k: int) -> FloatArray:
-    """The votes of each class, and less than half a vote more or less by how clear they are."""
+    """Return the votes of each class, plus or minus less than half a vote by how clear they are."""
     votes, clear = np.zeros((len(scores), k)), np.zeros((len(scores), k))
     for column, (first, second) in zip(scores.T, combinations(range(k), 2), strict=True):
         votes[:, second] += column > 0

@@ -31,8 +31,7 @@ from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.certificates.lasso import LassoPoint
 from cotas.certificates.least_squares import ENOUGH, LARGEST_HESSIAN, SquaredLossPoint
 from cotas.certificates.ledger import Together
-from cotas.certificates.sweep import refuse_other_features
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import ROUNDED, refuse_other_features
 from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
 from cotas.rounds import Rounds
 from cotas.source import Source
@@ -77,7 +76,7 @@ class BlockPoint(Together):
     def check_all(
         cls, points: Sequence[Self], X: Any, y: Any = None, each: Each = map
     ) -> list[Certificate]:
-        """The certificates of several classes of one fit, the blocks being read for all at once."""
+        """Return the certificates of several classes of one fit, from common passes over blocks."""
         one, source = points[0], as_source(X, y)
         factors = class_factors(one.labels, one.factors)
         watched = Watched.over(source, Signs(tuple(p.positive for p in points), factors), each)

@@ -22,8 +22,9 @@ from cotas.certificates.sweep import (
     project,
     signs_of,
     sketch_sums,
+    targets_of,
 )
-from cotas.certificates.targets import targets_of
+from cotas.refusals import ParameterError
 from cotas.source import Arrays, Block, Changed, Source, Sums, double
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class Signs:
 def class_factors(
     labels: AnyArray | None, factors: FloatArray | None
 ) -> tuple[tuple[Any, float], ...]:
-    """Label and factor of each class that has one; raises `Objection` where they are none."""
+    """Return label and factor of each class that has one; raise `Objection` where there is none."""
     if labels is None and factors is None:
         return ()
     if labels is None or factors is None:
@@ -92,7 +93,7 @@ class Columns:
 
 
 def in_spans(X: Matrix, function: Callable[[Matrix, slice], FloatArray]) -> FloatArray:
-    """What a function returns for rows in double precision: some at a time if they are rounded."""
+    """Call a function on rows in double precision: some at a time if they are rounded."""
     if sparse.issparse(X) or X.dtype == np.float64:
         return function(double(X), slice(None))
     spans = Block(0, X, X[:, :0]).spans()
@@ -101,7 +102,7 @@ def in_spans(X: Matrix, function: Callable[[Matrix, slice], FloatArray]) -> Floa
 
 @np.errstate(all="ignore")
 def with_sketch(function: Callable[[Block], Any], read: Any, block: Block) -> Sums:
-    """What a function finds in a block, the sums of which sketches are made, and the scatter."""
+    """Return what a function finds in a block, what its sketches are made of, and the scatter."""
     y, s = read(block)
     s = np.ones(len(y)) if s is None else s
     projected = in_spans(block.X, lambda rows, span: project(rows, gaps=True))
@@ -120,7 +121,7 @@ class Scatter(NamedTuple):
 
     @classmethod
     def of(cls, y: FloatArray, s: FloatArray) -> Scatter:
-        """That of some rows; those without weight have no part in it."""
+        """Measure the scatter of some rows; those without weight have no part in it."""
         total = float(s.sum())
         mean = s @ y / total if total else np.zeros(y.shape[1])
         return cls(total, mean, s @ (y - mean) ** 2)
@@ -133,7 +134,7 @@ class Scatter(NamedTuple):
         return Scatter(total, self.mean + share * apart, squares)
 
     def constants(self, free_bias: bool) -> list[tuple[float, float]]:
-        """As `constant_model` of each target: its loss, half a square, and the mean square."""
+        """Return what `constant_model` says of each target: loss, half a square, mean square."""
         spread = np.asarray(self.squares / self.total)
         square = spread + self.mean**2
         loss = 0.5 * (spread if free_bias else square)
@@ -167,10 +168,11 @@ class Watched(Changed):
         both: Any = super().map_reduce(partial(with_sketch, function, self.read), each)
         before, self.seen = self.seen, both[1:]
         if before is not None and not self._same_rows(before):
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 "The blocks of the source were not the same when they were read again, and what "
                 "is proved would be of no data at all: seed what makes them, or keep them, which "
-                "persist() does in Dask."
+                "persist() does in Dask.",
             )
         found: T = both[0]
         return found
@@ -197,7 +199,7 @@ class Watched(Changed):
         return np.array([-lowest, highest])
 
     def moments(self) -> Scatter:
-        """Of the targets, with the weights."""
+        """Compute the weighted moments of the targets."""
         assert self.seen is not None
         found: Scatter = self.seen[3]
         return found

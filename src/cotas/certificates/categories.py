@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
+from cotas.refusals import ParameterError
 
 _NAMES = ("category", "Categorical", "Enum", "dictionary")
 _NUMBERS = ("int", "uint", "float", "double", "bool", "halffloat")
@@ -31,14 +32,14 @@ class Cells(NamedTuple):
         return [] if _are_numbers(there) else sorted({str(value) for value in there})
 
     def codes(self, names: Sequence[str]) -> FloatArray:
-        """For each row the place of its value among the names; NaN for none of them."""
+        """Return for each row the place of its value among the names; NaN for none of them."""
         place = {name: float(k) for k, name in enumerate(names)}
         known = [place.get(str(value), np.nan) for value in self.values]
         return np.array([*known, np.nan])[self.places]
 
 
 def categories_of(X: Any) -> dict[int, list[str]]:
-    """By the number of each column of categories, the names that it holds, sorted.
+    """Return by the number of each column of categories, the names that it holds, sorted.
 
     >>> import polars as pl
     >>> towns = pl.Series(["Vigo", "Lugo", None, "Vigo"], dtype=pl.Categorical)
@@ -52,7 +53,7 @@ def categories_of(X: Any) -> dict[int, list[str]]:
 
 
 def coded(X: Any, known: Mapping[int, Sequence[str]] | None = None) -> Any:
-    """X with numbers in the place of its categories; NaN where one is missing or not `known`.
+    """Copy X with numbers in the place of its categories; NaN where one is missing or not `known`.
 
     Anything without columns of categories is handed back as it is.
     """
@@ -60,7 +61,9 @@ def coded(X: Any, known: Mapping[int, Sequence[str]] | None = None) -> Any:
     known = own if known is None else known
     new = sorted(set(own) - set(known))
     if new:
-        raise ValueError(f"Column {new[0]} of X holds categories, and was numbers in the fit.")
+        raise ParameterError(
+            "X", f"Column {new[0]} of X holds categories, and was numbers in the fit."
+        )
     for j, kind in enumerate(_kinds(X)):
         if j in known and not kind.lower().startswith(_NUMBERS):
             cells = _cells(X, j)

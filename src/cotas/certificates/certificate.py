@@ -69,7 +69,7 @@ class Predictor(Protocol):
     """The model that handed out a certificate."""
 
     def contradictions(self, witness: Witness | None, X: Matrix, y: AnyArray) -> list[str]:
-        """In words, where it predicts other than the witness says on these rows."""
+        """Say in words where it predicts other than the witness says on these rows."""
         ...
 
 
@@ -156,13 +156,13 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """upper − lower; never below zero, and infinite where one of them is not known."""
+        """Return upper − lower; never below zero, and infinite where one of them is not known."""
         difference = self.upper - self.lower
         return math.inf if math.isnan(difference) else max(0.0, difference)
 
     @property
     def relative_gap(self) -> float:
-        """gap / upper: the best objective is lower than this one by at most that share of it.
+        """Return gap / upper: the best objective is lower by at most that share of this one.
 
         Of a mean of models the largest that one of them has.
 
@@ -175,12 +175,12 @@ class Certificate:
 
     @property
     def title(self) -> str:
-        """Which part of a composite this is, with the model that it is about in a blend."""
+        """Return which part of a composite this is, with the model that it is about in a blend."""
         return in_one([word for word in (self.member, self.label) if word], ": ")
 
     @property
     def singles(self) -> tuple[Certificate, ...]:
-        """The parts of a composite, or this certificate alone."""
+        """Return the parts of a composite, or this certificate alone."""
         return self.parts or (self,)
 
     @classmethod
@@ -232,7 +232,7 @@ class Certificate:
         return not self.discrepancies(X, y, device=device)
 
     def discrepancies(self, X: Any, y: Any = None, *, device: str = "cpu") -> list[str]:
-        """In words, each point in which the data contradict the certificate; empty if none."""
+        """Say in words each point in which the data contradict the certificate; empty if none."""
         if device != "cpu":
             from cotas.certificates.device import computed_by, maker_on
 
@@ -253,7 +253,7 @@ class Certificate:
             return [str(error)]
 
     def _discrepancies(self, rows: Any, labels: Any) -> list[str]:
-        """Those with rows of this layout, or with a source of blocks, which has the labels."""
+        """Return the discrepancies with rows of this layout, or with a source that has labels."""
         if not self.parts:
             return self._against(rows, labels)
         whole = Certificate.of_parts(self.parts, [part.label for part in self.parts])
@@ -266,7 +266,7 @@ class Certificate:
             found += [f"{part.title}: {words}" for words in part._against(rows, labels, fresh)]
         return found or left_out(self.parts, rows, labels)
 
-    def _against(self, X: Matrix, y: AnyArray, fresh: Certificate | None = None) -> list[str]:
+    def _against(self, X: Any, y: AnyArray, fresh: Certificate | None = None) -> list[str]:
         """Return what the data contradict of one part; `fresh` is computed unless it is given."""
         if self.witness is None:
             return [say("There is nothing to verify: {statement}", statement=self.statement)]
@@ -292,7 +292,7 @@ class Certificate:
         return found
 
     def beside(self, fresh: Certificate) -> list[str]:
-        """In words, all that is said here and not by a certificate computed afresh."""
+        """Say in words all that is said here and not by a certificate computed afresh."""
         return contradictions(self, fresh)
 
     def __eq__(self, other: object) -> bool:
@@ -309,7 +309,7 @@ class Certificate:
     # ---- the same, said otherwise --------------------------------------------------------------
 
     def about(self, coef: FloatArray, intercept: Any) -> Certificate:
-        """This certificate when the model it is asked about has the given parameters.
+        """Return this certificate as it is when its model has the given parameters.
 
         If they are not the ones that were certified, nothing has been proved of them: the
         certificate no longer holds, and `verify` measures the parameters it was asked about.
@@ -322,7 +322,7 @@ class Certificate:
         return self.objected(CHANGED, witness.about(coef, intercept))
 
     def objected(self, objection: str, witness: Witness | None) -> Certificate:
-        """The same claim, which does not hold for the reason given, with the witness given."""
+        """Return the same claim with the witness given, which does not hold for that reason."""
         return self._but(holds=False, objection=objection, witness=witness)
 
     def withdrawn(self, objection: str) -> Certificate:
@@ -369,7 +369,7 @@ class Certificate:
 
 
 def checked_at_once(witnesses: Sequence[Any], X: Any) -> Sequence[Certificate | None]:
-    """Fresh certificates of all classes or targets of one fit, from the same passes over a source.
+    """Return fresh certificates of all classes or targets of one fit, from common passes.
 
     The kind of a witness names in `shared` what those of one fit have in common. None stands for
     each where they differ in that, or one is not proved: then each is checked by itself, and told
@@ -496,13 +496,14 @@ def _label(witness: Any) -> str:
 
 
 def badness(part: Certificate) -> tuple[bool, bool, float]:
-    """How bad a part of a composite is: whether it fails, is vacuous, and how much it leaves."""
+    """Rank how bad a part of a composite is: whether it fails, is vacuous, how much it leaves."""
     size = part.relative_gap if part.kind in OPTIMIZATION else part.upper
     return not part.holds, part.vacuous, size
 
 
 def _said_by(parts: Sequence[Certificate]) -> dict[str, Any]:
-    """What a composite repeats of its parts: why it does not hold, and what is said besides."""
+    """Collect what a composite repeats of its parts: why it does not hold, and what else is
+    said."""
     against = [in_one([part.title, part.objection], ": ") for part in parts if not part.holds]
     said: dict[str, Any] = {"objection": in_one(against) if against else ""}
     for name in ("remarks", "trusted", "notes"):  # each once

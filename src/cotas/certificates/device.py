@@ -2,7 +2,7 @@
 
 The core says what has to be computed, Kw and how far it may be off; here it is computed by
 PyTorch's tensors in double precision, and by `device/fused.py` where a kernel falls with the
-distance. The bounds are those of `core/kernels.py`, from two numbers m and e for each row, with
+distance. The bounds are those of `core/gram.py`, from two numbers m and e for each row, with
 one centre for all rows, and no pair of rows computed from its differences: rows that are far from
 the centre have a larger e instead.
 
@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import composites, kernels
+from cotas.certificates.core import composites
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.gram import Each, Gram
+from cotas.certificates.core.gram import Each, Gram, positive
 from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
 from cotas.certificates.kernel import MAKER
 from cotas.device.find import WORTH_A_DEVICE, device_for, in_short
@@ -55,7 +55,7 @@ def maker_on(device: str) -> Maker | None:
 
 @contextmanager
 def computed_by(maker: Maker | None) -> Iterator[None]:
-    """Within it, the Gram matrices of formulas are those that the maker makes; None for NumPy."""
+    """Have the maker make the Gram matrices of formulas within the context; None for NumPy."""
     if maker is None:
         yield
         return
@@ -67,7 +67,7 @@ def computed_by(maker: Maker | None) -> Iterator[None]:
 
 
 def gram_on(device: Any, spec: Any, X: Any, each: Each = map) -> Gram:
-    """The Gram matrix on a device; on the processor if it is no formula, or the device fails."""
+    """Compute the Gram matrix on a device; on the processor if it has no formula or that fails."""
     from cotas.device.sides import is_known
 
     if spec == ("linear",) or not is_known(spec):
@@ -93,7 +93,7 @@ class DeviceGram(Gram):
         from cotas.device.rows import DeviceRows
 
         self.spec, self.X, self.each, self.shift = spec, X, each, 0.0
-        self.positive, self.n = kernels.positive(spec), int(X.shape[0])
+        self.positive, self.n = positive(spec), int(X.shape[0])
         with np.errstate(all="ignore"):
             self.rows = DeviceRows(spec, X, device, torch.float64)
             m, e = self._enclosed()
@@ -125,7 +125,7 @@ class DeviceGram(Gram):
         return m, e
 
     def times(self, W: FloatArray, wanted: Any) -> tuple[FloatArray, FloatArray]:
-        """KW, for the rows wanted and those of W that are not zero, and how far it may be off."""
+        """Compute KW, for the rows wanted and the nonzero rows of W, and how far it may be off."""
         support = np.asarray(W.any(axis=1))
         chosen = np.flatnonzero(wanted | support)
         columns = np.flatnonzero(support)
@@ -145,7 +145,7 @@ class DeviceGram(Gram):
         return out, off * (1.0 + 2.0 * gamma(self.n + 32))
 
     def _multiplied(self, chosen: Any, columns: Any, W: FloatArray) -> tuple[FloatArray, int]:
-        """K[chosen, columns]·W, and the roundings that a term of these sums can go through."""
+        """Compute K[chosen, columns]·W, and how many roundings a term of the sums goes through."""
         import torch
 
         from cotas.device.sides import CHUNK, is_fused
@@ -195,7 +195,7 @@ class Shared:
 
 
 def enclosed(spec: Any, A: Any, centre: Any, most: Shared) -> tuple[Any, Any]:
-    """m and e of `core/kernels.py` for rows on a device: |k| ≤ √(mm′), and K is off by √(ee′)."""
+    """Compute m and e of `core/gram.py` on a device: |k| ≤ √(mm′), and K is off by √(ee′)."""
     match spec:
         case ("linear",):
             return _squares(A)
@@ -232,7 +232,7 @@ def _numpy(values: Any) -> FloatArray:
 
 
 def _squares(A: Any) -> tuple[FloatArray, FloatArray]:
-    """Of x·x′: it is off by γ‖x‖‖x′‖, and by what underflows; zero for a row of zeros."""
+    """Bound the error of x·x′: γ‖x‖‖x′‖, and what underflows; zero for a row of zeros."""
     squares, width = _numpy((A * A).sum(dim=1)), A.shape[1]
     off = gamma(width + 2)
     lost = np.where(_numpy((A != 0).any(dim=1)), (width + 1) * TINY, 0.0)
@@ -241,7 +241,8 @@ def _squares(A: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _falling(squares: FloatArray, columns: int, off: float) -> tuple[float, FloatArray]:
-    """Of exp(−‖u − v‖²): γ(1.1 + 5‖u‖‖v‖) while γ(‖u‖ + ‖v‖)² ≤ ¼, rows being off by `off`."""
+    """Bound the error of exp(−‖u − v‖²): γ(1.1 + 5‖u‖‖v‖) while γ(‖u‖ + ‖v‖)² ≤ ¼, rows being off
+    by `off`."""
     bound = gamma(2 * columns + 20)
     if not 4.0 * bound * float(np.max(squares, initial=0.0)) <= 0.25:
         raise Objection("not finite")
@@ -260,7 +261,7 @@ def _whitened(A: Any, V: FloatArray, most: Shared) -> tuple[float, FloatArray]:
 
 
 def _power(side: tuple[Any, Any], p: int) -> tuple[Any, Any]:
-    """By squaring, as the values are."""
+    """Bound the error of a power by squaring, as the values are."""
     if p == 1:
         return side
     half = _power(side, p // 2)
@@ -269,7 +270,7 @@ def _power(side: tuple[Any, Any], p: int) -> tuple[Any, Any]:
 
 
 def _normalized(k: Any, A: Any, centre: Any, most: Shared) -> tuple[Any, Any]:
-    """k/√(k(x, x)·k(x′, x′)): e/k(x, x), and the relative error of k(x, x), below 1 %."""
+    """Bound the error of k/√(k(x, x)·k(x′, x′)): e/k(x, x), and that of k(x, x), below 1 %."""
     from cotas.device.sides import diagonal, levelled, see
 
     A = levelled(A) if k == ("linear",) else A
@@ -283,5 +284,5 @@ def _normalized(k: Any, A: Any, centre: Any, most: Shared) -> tuple[Any, Any]:
 
 
 def _up(x: Any) -> Any:
-    """Above what x ≥ 0 stands for after a few operations; zero stays zero."""
+    """Return a number above what x ≥ 0 stands for after a few operations; zero stays zero."""
     return x * (1.0 + 64 * U)

@@ -124,19 +124,16 @@ class DualPoint(Together):
         facts: Facts | None = None,
         each: Each = map,
     ) -> list[Certificate]:
-        """The certificates of several classes of one fit, the data being read for all at once.
+        """Return the certificates of several classes of one fit, from common passes over the data.
 
         `facts` are those of the same data, if they have been gathered already.
         """
-        first = points[0]
+        first, positives = points[0], [point.positive for point in points]
+        claims = [point._claim(np.asarray(y)) for point in points]
         rows = rows_of(X, first.problem.free_bias, facts, each)
-        for point in points:
-            refuse_other_rows(rows.n, point.multipliers, weights=point.weights)
-        positives = [point.positive for point in points]
         if facts is None and not any(point.expectation for point in points):
             facts = Facts(class_sketches(X, y, positives, each))
         facts = facts or gather_facts(X, y, positives, each)
-        claims = [point._claim(np.asarray(y)) for point in points]
         parts = zip(points, all_bounds(rows, claims, first.weights), facts.sketches, strict=True)
         return [
             in_certificate(one, found.bounds, sketch, one.weights, one._in_theory(facts))
@@ -144,12 +141,13 @@ class DualPoint(Together):
         ]
 
     def _claim(self, y: AnyArray) -> Claim:
+        risk, theta = risk_of(self.problem), np.asarray(self.coef, np.float64)
+        refuse_other_rows(len(y), self.multipliers, weights=self.weights)
         signs, shares = signs_of(y, self.positive), np.asarray(self.multipliers, np.float64)
         with np.errstate(all="ignore"):
             c = -signs * (shares / self.per)
             c = c if self.weights is None else c * self.weights
-        theta = np.asarray(self.coef, np.float64)
-        return Claim(risk_of(self.problem), signs, theta, float(self.intercept), c)
+        return Claim(risk, signs, theta, float(self.intercept), c)
 
     def _in_theory(self, facts: Facts) -> dict[str, float]:
         """Return what the theory says of the mean over all runs, as figures."""
@@ -167,7 +165,7 @@ def in_certificate(
     weights: FloatArray | None,
     theory: Mapping[str, float] | None = None,
 ) -> Certificate:
-    """Both values in words, of a point with a problem and θ; these are some of the weights."""
+    """Say both values in words, of a point with a problem and θ; these are some of the weights."""
     problem, lower, upper = point.problem, found.lower, found.upper
     length = {"‖θ‖": float(np.linalg.norm(point.coef))}
     return conclude_bounds(

@@ -45,7 +45,7 @@ class FeaturePoint(Parametric):
 
     @property
     def coef(self) -> FloatArray:
-        """θ, one entry for each feature."""
+        """Compute θ, one entry for each feature."""
         return self.point.coef
 
     @property

@@ -2,8 +2,8 @@
 
     f(x) = Σ βᵢ k(xᵢ, x) + θ₀,    P(θ, θ₀) = Σ sᵢ H(yᵢ f(xᵢ)) + (λ/2) βᵀKβ
 
-`core/kernels.py` evaluates k, `core/gram.py` multiplies by K and bounds both sides. Here stand the
-witnesses and the words. Where the formula does not show that K is positive semi-definite, K is
+`core/gram.py` evaluates k, multiplies by K and bounds both sides. Here stand the witnesses and the
+words. Where the formula does not show that K is positive semi-definite, K is
 examined on up to `LARGEST_EXAMINED` rows, which takes the n² numbers at once.
 """
 
@@ -24,8 +24,7 @@ from cotas.certificates.core import composites, lines  # noqa: F401  (which add 
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.definite import proved_shift
 from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
-from cotas.certificates.core.gram import Gram, SquaredLength, bounds
-from cotas.certificates.core.kernels import positive
+from cotas.certificates.core.gram import Gram, SquaredLength, bounds, positive
 from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.core.rounding import TINY, U, above, total, up
 from cotas.certificates.ledger import Parametric, Together
@@ -51,6 +50,7 @@ from cotas.certificates.sweep import (
     signs_of,
 )
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.words import english, in_one, say
 
 REFERENCE = "weak duality in feature space, section 3.7 of Fuentes Cabrera and Fuentes-Pineda"
@@ -68,7 +68,7 @@ class KernelFunction(Protocol):
     """All that the checker knows of a kernel."""
 
     def spec(self) -> Any:
-        """Return the kernel as plain data, which `core/kernels.py` evaluates."""
+        """Return the kernel as plain data, which `core/gram.py` evaluates."""
         ...
 
 
@@ -81,7 +81,7 @@ class KernelRegion:
     highest: float
 
     def covers(self, other: KernelRegion, slack: float) -> bool:
-        """Whether it holds all of another one, up to a relative slack: a larger one claims less."""
+        """Tell whether it holds all of another region, up to a slack: a larger one claims less."""
         room = slack * (1.0 + abs(other.lowest) + abs(other.highest))
         return (
             self.radius >= other.radius * (1.0 - slack)
@@ -126,7 +126,7 @@ class KernelDualPoint(Together):
         facts: Facts | None = None,
         each: Each = map,
     ) -> list[Certificate]:
-        """The certificates of several classes of one fit, from one computation of the kernel.
+        """Return the certificates of several classes of one fit, from one computation of K.
 
         The points share the kernel. `facts` are those of the same data, if they have been gathered
         already.
@@ -183,7 +183,7 @@ class KernelSurvey:
         self.spec, self.formula = kernel.spec(), f"k(x, x′) = {kernel}"
         self.trusted = on_trust(self.spec)
         if y.shape != (self.n,):
-            raise ValueError(f"y must have one entry for each of the {self.n} rows of X.")
+            raise ParameterError("y", f"y must have one entry for each of the {self.n} rows of X.")
         refuse_other_rows(self.n, *(point.coef for point in points))
         self.scores = np.zeros((self.n, len(points)))
         self.regions: list[KernelRegion | None] = [None] * len(points)
@@ -203,7 +203,7 @@ class KernelSurvey:
         """Refuse what is no point of the problem; move the dual points into the feasible set."""
         points = self.points
         refuse_other_rows(self.n, *(point.multipliers for point in points))
-        self.risks = [_risk(point.problem) for point in points]
+        self.risks, shares = [_risk(point.problem) for point in points], _shares(points)
         self.weights = [Weights.of(point.weights, self.n) for point in points]
         self.betas = np.array([p.coef for p in points], np.float64).T
         self.biases = np.array([float(p.intercept) for p in points])
@@ -212,7 +212,7 @@ class KernelSurvey:
         for model in models:
             Claim(*model).refuse(self.n, self.n)
         s, self.room = np.array([w.s for w in self.weights]).T, np.zeros((self.n, 1))
-        self.given = -self.targets * s * _shares(points).T
+        self.given = -self.targets * s * shares.T
         moved = [
             feasible(risk.loss, y, c, w, risk.free_bias)
             for risk, y, c, w in zip(self.risks, self.targets.T, self.given.T, s.T, strict=True)
@@ -220,7 +220,7 @@ class KernelSurvey:
         self.duals = np.array(moved).T
 
     def _multiply(self, X: Matrix, each: Each) -> None:
-        """K times β and c; where K is examined, of the rows that have a part in it only."""
+        """Compute K times β and c; where K is examined, of the rows that have a part in it only."""
         factors = np.stack([self.betas, self.duals], axis=2).reshape(self.n, -1)
         self.gram, self.evidence = MAKER.get()(self.spec, X, each), None
         wanted = np.logical_or.reduce([w.s > 0 for w in self.weights])
@@ -275,7 +275,8 @@ class KernelSurvey:
         return () if self.gram.positive else (not_examined(LARGEST_EXAMINED),)
 
     def _mean(self, point: KernelDualPoint) -> str:
-        """The mean that is minimized, of two classes that over all of their rows, if they are here.
+        """Return the mean that is minimized; of two classes, over all of their rows if they are
+        here.
 
         The others have no weight.
         """
@@ -319,7 +320,7 @@ class KernelSurvey:
         return conclude_bounds(found, statement=statement, reference=REFERENCE, **said)
 
     def _said(self, c: int, figures: dict[str, float], remarks: tuple[str, ...]) -> dict[str, Any]:
-        """What is said of every machine besides: its kernel, and how many rows it is made of."""
+        """Say what holds for every machine besides: its kernel, and how many rows it has."""
         point = self.points[c]
         support = float(np.count_nonzero(point.coef))
         return {
@@ -354,7 +355,7 @@ class KernelSurvey:
         return float(np.abs(self.betas[:, c] - beta).max(initial=0.0)) <= 1e-9 * scale
 
     def _stationary(self, c: int, evidence: Definiteness) -> Certificate:
-        """How far α is from the KKT conditions of the dual problem, which it may meet by chance.
+        """Compute how far α is from the KKT conditions of the dual problem.
 
         P is then no convex function of anything, and D(α) bounds nothing. A point that meets the
         conditions is stationary, and others may be better.
@@ -456,7 +457,7 @@ def refuse_another_subject(subject: str, y: AnyArray, positive: Any, weights: An
     used = np.asarray(y) if weights is None else np.asarray(y)[np.asarray(weights) > 0]
     others = used[used != positive]
     if not len(others):
-        raise ValueError("The rows with a weight are of one class only.")
+        raise ParameterError("y", "The rows with a weight are of one class only.")
     about = {against_the_rest(positive)}
     if (others == others[0]).all():
         about |= {"", against(others[0], positive), against(positive, others[0])}
@@ -484,7 +485,7 @@ class PairPoint(Parametric):
 
     @property
     def coef(self) -> FloatArray:
-        """β of all the rows."""
+        """Return β of all the rows."""
         return self._spread(self.point.coef)
 
     @property
@@ -497,7 +498,7 @@ class PairPoint(Parametric):
 
     @property
     def subject(self) -> str:
-        """Which two classes it tells apart."""
+        """Say which two classes it tells apart."""
         return self.point.subject
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
@@ -515,7 +516,7 @@ class PairPoint(Parametric):
         return self.survey(self._some(X), y, facts)[0]
 
     def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
-        """As `KernelDualPoint.region`, of the rows that take part."""
+        """Return the region as `KernelDualPoint.region` does, of the rows that take part."""
         return self.point.region(self._some(X), np.asarray(y)[self.rows], gap)
 
     def _some(self, X: Matrix) -> Matrix:
@@ -526,7 +527,7 @@ class PairPoint(Parametric):
     def survey(
         self, some: Matrix, y: AnyArray, facts: Facts, each: Each = map
     ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
-        """As `KernelDualPoint.survey`, from the rows that take part; y and facts are of all."""
+        """Check as `KernelDualPoint.survey` does, rows that take part; y and facts are of all."""
         own = y[self.rows]
         labels = [self.point.positive, *own[own != self.point.positive][:1]]
         complete = sum(np.count_nonzero(y == label) for label in labels) == len(own)
@@ -552,7 +553,7 @@ class PairPoint(Parametric):
 def survey_together(
     points: Sequence[KernelDualPoint | PairPoint], X: Matrix, y: AnyArray, facts: Facts
 ) -> list[tuple[Certificate, KernelRegion | None]]:
-    """The certificate of each and where its optimum is, from K of all the rows, computed once."""
+    """Return the certificate of each and where its optimum is, from K of all rows, made once."""
     survey = KernelSurvey([point.whole() for point in points], X, y, facts.sketches, map)
     return [
         (survey.conclude(c)._but(witness=point), survey.regions[c])

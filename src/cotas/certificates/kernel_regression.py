@@ -25,8 +25,7 @@ from cotas.certificates.kernel import KernelFunction, KernelSurvey
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
-from cotas.certificates.sweep import Sketch, sketches_of
-from cotas.certificates.targets import ROUNDED, constant_model
+from cotas.certificates.sweep import ROUNDED, Sketch, constant_model, sketches_of
 from cotas.words import say
 
 
@@ -80,7 +79,7 @@ class KernelRegressionPoint(Parametric):
     def survey(
         self, X: Matrix, y: AnyArray, sketch: Sketch | None = None, each: Each = map
     ) -> tuple[Certificate, FloatArray]:
-        """The certificate, and Kβ as it was computed for it; `sketch` is that of the same data."""
+        """Return the certificate, and the Kβ computed for it; `sketch` is of the same data."""
         y, sketches = np.asarray(y, dtype=np.float64), None if sketch is None else [sketch]
         found = _RegressionSurvey([self], X, y, sketches, each)
         return found.conclude(0), found.scores[:, 0]

@@ -26,8 +26,15 @@ from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
 from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
-from cotas.certificates.sweep import Sketch, refuse_other_rows, rows_of
-from cotas.certificates.targets import ROUNDED, constant_model, sketches_in_passing, targets_of
+from cotas.certificates.sweep import (
+    ROUNDED,
+    Sketch,
+    constant_model,
+    refuse_other_rows,
+    rows_of,
+    sketches_in_passing,
+    targets_of,
+)
 from cotas.source import Source
 from cotas.words import in_one, say
 
@@ -48,7 +55,7 @@ class LassoProblem:
     free_bias: bool = True
 
     def in_words(self, mean: str, weighted: bool = False) -> str:
-        """The objective as a reader would say it; coefficients may have weights of their own."""
+        """Say the objective as a reader would; coefficients may have weights of their own."""
         penalty = " + λ‖β‖₁" if self.l1_ratio == 1.0 else " + λ(ρ‖β‖₁ + ½(1 − ρ)‖β‖²)"
         where = [] if self.delta is None else [f"‖β‖₁ ≤ {self.delta:g}"]
         if self.positive:
@@ -105,7 +112,7 @@ class LassoPoint(Together):
 
     @classmethod
     def check_all(
-        cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
+        cls, points: Sequence[Self], X: Matrix | Source, y: Any = None, each: Each = map
     ) -> list[Certificate]:
         """Return the certificates of several points of one data set, such as a path.
 
@@ -119,7 +126,7 @@ class LassoPoint(Together):
         return [survey.conclude(k) for k in range(len(points))]
 
     def check_from_products(self, X: Matrix, y: Any) -> Certificate | None:
-        """Another proof of the same, where there are no more columns than rows."""
+        """Prove the same in another way, where there are no more columns than rows."""
         from cotas.certificates.lasso_products import lasso_from_products
         from cotas.certificates.streamed import Stream
 
@@ -127,7 +134,7 @@ class LassoPoint(Together):
         return None if stream is None else lasso_from_products(stream, [self])[0]
 
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
-        """For each feature, whether its coefficient is zero at every exact optimum."""
+        """Tell for each feature whether its coefficient is zero at every exact optimum."""
         return _LassoSurvey([self], X, y, map).zeros()
 
 
@@ -135,37 +142,29 @@ class _LassoSurvey:
     """The bounds of several points of one data set, and what follows from them."""
 
     def __init__(self, points: Sequence[LassoPoint], X: Matrix, y: AnyArray, each: Each) -> None:
-        self.points, first = points, points[0]
-        self.rows: Rows = rows_of(X, first.problem.free_bias, each=each)
-        refuse_other_rows(self.rows.n, weights=first.weights)
-        targets = targets_of(self.rows.n, y, [first.column])
-        self.y = np.ascontiguousarray(targets[:, 0])
-        # The same for every point of a path.
-        self.constant = constant_model(self.y, first.weights, first.problem.free_bias)
-        sketches = sketches_in_passing(self.rows, targets)
-        self.found = self._bounds()
+        self.points, one, free = points, points[0], points[0].problem.free_bias
+        self.rows: Rows = rows_of(X, free, each=each)
+        refuse_other_rows(self.rows.n, weights=one.weights)
+        targets = targets_of(self.rows.n, y, [one.column])
+        y = np.ascontiguousarray(targets[:, 0])
+        self.constant = constant_model(y, one.weights, free)  # the same for every point of a path
+        sketches, self.high = sketches_in_passing(self.rows, targets), 0.0
+        try:
+            w = Weights.of(one.weights, self.rows.n)
+            risks = [p.problem.risk(p.penalty_scale) for p in points]
+            models = [(np.asarray(p.coef, np.float64), float(p.intercept)) for p in points]
+            claims = [Claim(risk, y, *model) for risk, model in zip(risks, models, strict=True)]
+            self.found, self.high = all_bounds(self.rows, claims, w), w.high
+        except Objection as objection:
+            self.found = [Found(objection)] * len(points)
         self.sketch: Sketch = sketches()[0]
 
-    def _bounds(self) -> list[Found]:
-        try:
-            risks = [p.problem.risk(p.penalty_scale) for p in self.points]
-        except Objection as objection:
-            return [Found(objection)] * len(self.points)
-        models = [(np.asarray(p.coef, np.float64), float(p.intercept)) for p in self.points]
-        claims = [Claim(risk, self.y, *model) for risk, model in zip(risks, models, strict=True)]
-        return all_bounds(self.rows, claims, self.points[0].weights)
-
     def conclude(self, k: int) -> Certificate:
-        point, weights = self.points[k], self.points[0].weights
-        found = self.found[k]
-        try:
-            high = Weights.of(weights, self.rows.n).high
-        except Objection as objection:
-            high, found = 0.0, Found(objection)
-        return in_certificate(point, found, (high, weights), self.constant, self.sketch)
+        weights = self.high, self.points[0].weights
+        return in_certificate(self.points[k], self.found[k], weights, self.constant, self.sketch)
 
     def zeros(self) -> BoolArray:
-        """Gap-safe screening (Ndiaye et al. 2017), rounded the safe way.
+        """Screen by the gap (Ndiaye et al. 2017), rounded the safe way.
 
         The dual objective is strongly concave: the best dual point v* is no farther than
         √(2·gap) from tv, in the norm Σ sᵢuᵢ²/S. So Xⱼᵀ(s·v*)/S is known up to √(2·gap) times the
@@ -241,9 +240,9 @@ def _about_the_dual(
     problem = point.problem
     if pull is None:
         return {}
-    scale = 1.0 if point.penalty_scale is None else point.penalty_scale
-    with np.errstate(divide="ignore", invalid="ignore"):
-        q = np.where(np.equal(scale, 0.0), 0.0, -pull.u / total / scale)
+    q, scale = -pull.u / total, point.penalty_scale
+    if scale is not None:
+        q = np.divide(q, scale, where=np.not_equal(scale, 0.0), out=np.zeros_like(q))
     top = float((q if problem.positive else np.abs(q)).max(initial=0.0))
     if problem.delta is None:
         return {"λ": float(problem.lam or 0.0), "largest correlation": max(top, 0.0)}

@@ -53,7 +53,7 @@ class _Products(NamedTuple):
 
     @property
     def spread(self) -> FloatArray:
-        """Σ|wⱼ|gⱼ"""
+        """Compute Σ|wⱼ|gⱼ."""
         sizes = self.roots @ np.abs(self.w) + self.bias_off * self.roots[-2]
         return _above(sizes, len(self.roots) + 4)
 

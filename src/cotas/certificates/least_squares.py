@@ -17,8 +17,16 @@ from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
 from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
-from cotas.certificates.sweep import EPS, Sketch, refuse_other_rows, rows_of
-from cotas.certificates.targets import ROUNDED, constant_model, sketches_in_passing, targets_of
+from cotas.certificates.sweep import (
+    EPS,
+    ROUNDED,
+    Sketch,
+    constant_model,
+    refuse_other_rows,
+    rows_of,
+    sketches_in_passing,
+    targets_of,
+)
 from cotas.problem import AS_GOOD_AS_ZERO
 from cotas.source import Source
 from cotas.words import say
@@ -57,7 +65,7 @@ class Descent:
     scale: FloatArray | None = field(default=None, repr=False)
 
     def factor(self, eigenvalues: FloatArray) -> float:
-        """ρ²ᵏ"""
+        """Compute ρ²ᵏ."""
         rho = float(np.abs(1.0 - self.step * eigenvalues).max(initial=0.0))
         with np.errstate(over="ignore"):
             return float(np.float64(rho) ** (2 * self.iterations))
@@ -93,14 +101,14 @@ class SquaredLossPoint(Together):
 
     @property
     def takes_blocks(self) -> bool:
-        """Whether X of `check` may be a source: the spectrum needs all rows in memory."""
+        """Tell whether X of `check` may be a source: the spectrum needs all rows in memory."""
         return self.descent is None
 
     @classmethod
     def check_all(
-        cls, points: Sequence[Self], X: Matrix, y: Any = None, each: Each = map
+        cls, points: Sequence[Self], X: Matrix | Source, y: Any = None, each: Each = map
     ) -> list[Certificate]:
-        """The certificates of several targets of one fit, the data being read for all at once.
+        """Return the certificates of several targets of one fit, from common passes over the data.
 
         X may be a source of row blocks, which has y.
         """
@@ -111,11 +119,11 @@ class SquaredLossPoint(Together):
         return SquaredSurvey(X, y, points, each).certificates(points)
 
     def check_from_products(self, X: Matrix, y: Any) -> Certificate | None:
-        """Another proof of the same, where there are no more columns than rows."""
+        """Prove the same in another way, where there are no more columns than rows."""
         from cotas.certificates.streamed import Stream
 
         stream = Stream.of_few_columns(X, y, self.weights, self.column)
-        return None if stream is None else stream.proved([self])[0]
+        return None if stream is None else stream.proved([self], collinear=True)[0]
 
 
 class SquaredSurvey:

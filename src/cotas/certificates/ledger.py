@@ -45,7 +45,7 @@ class Parametric:
         cls.__eq__ = same  # type: ignore[method-assign]  # that of a dataclass knows no arrays
 
     def about(self, coef: FloatArray, intercept: Any) -> Self:
-        """The same witness, said to belong to other parameters, of one class or of several."""
+        """Return the same witness with other parameters, of one class or of several."""
         this: Any = self
         bias = np.array(intercept) if np.ndim(intercept) else float(intercept)
         moved: Self = replace(this, coef=np.array(coef), intercept=bias)
@@ -58,6 +58,6 @@ class Together(Parametric):
     check_all: ClassVar[Any]  # (witnesses of one fit, X, y) → their certificates
 
     def check(self, X: Any, y: Any = None) -> Certificate:
-        """The certificate of this witness alone, every number of it computed from the data."""
+        """Return the certificate of this witness alone, computed from the data."""
         found: Certificate = self.check_all([self], X, y)[0]
         return found

@@ -36,17 +36,17 @@ class Definiteness:
 
     @property
     def symmetric(self) -> bool:
-        """Whether K is symmetric up to rounding."""
+        """Tell whether K is symmetric up to rounding."""
         return self.asymmetry <= self.rounding
 
     @property
     def semidefinite(self) -> bool:
-        """Whether K is symmetric without negative eigenvalues, up to rounding."""
+        """Tell whether K is symmetric without negative eigenvalues, up to rounding."""
         return self.symmetric and self.vector is None
 
     @property
     def in_words(self) -> str:
-        """The evidence as a sentence."""
+        """Say the evidence in a sentence."""
         if not self.symmetric:
             text = "the Gram matrix is not symmetric: two entries differ by {asymmetry:.3g}"
         elif self.vector is None:
@@ -91,5 +91,5 @@ def definiteness(K: FloatArray, precision: float = EPS) -> Definiteness:
 
 
 def shown_by(vector: FloatArray, value: float) -> Definiteness:
-    """The evidence that one vector c of length 1 with cᵀKc = value < 0 is, K not being at hand."""
+    """Return the evidence that c of length 1 with cᵀKc = value < 0 is, where K is not at hand."""
     return Definiteness(len(vector), 0.0, math.nan, math.nan, 0.0, vector=vector, value=value)

@@ -48,7 +48,7 @@ def _written(x: float, digits: int, rounding: str) -> str:
 
 
 def apart(low: float, high: float, digits: int = 6) -> tuple[str, str]:
-    """Two bounds, each on its safe side, in as many digits as it takes to see how far they differ.
+    """Print two bounds, each on its safe side, in as many digits as show their difference.
 
     >>> apart(0.06607775610594092, 0.06607775660437853)
     ('0.0660777561', '0.0660777567')
@@ -88,7 +88,7 @@ def verdict(certificate: Certificate) -> str:
 
 
 def percent(relative_gap: float) -> str:
-    """A relative gap as people read it: the best is lower by at most that much of the objective.
+    """Print a relative gap: the best is lower by at most that much of the objective.
 
     >>> percent(0.0234), percent(1.2345e-7), percent(0.0)
     ('2.34%', '1.24e-05%', '0%')
@@ -161,7 +161,7 @@ def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
 
 
 def as_html(certificate: Certificate) -> str:
-    """A small table for a notebook; of a composite, a row for each part, and the parts inside."""
+    """Write a small table for a notebook; a composite has a row for each part, parts inside."""
     if certificate.kind == "none" and not certificate.parts:
         none, statement = say("Certificate: none"), html.escape(certificate.statement)
         return f"<p><b>{none}.</b> {statement}</p>"

@@ -13,8 +13,14 @@ from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
-from cotas.certificates.sweep import Sketch, refuse_other_rows, rows_of
-from cotas.certificates.targets import constant_model, sketches_in_passing, targets_of
+from cotas.certificates.sweep import (
+    Sketch,
+    constant_model,
+    refuse_other_rows,
+    rows_of,
+    sketches_in_passing,
+    targets_of,
+)
 from cotas.words import say
 
 # By name, and the letter of the threshold.

@@ -19,8 +19,8 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.choices import SAMPLE, frame
-from cotas.certificates.core.curvature import SquaredFound, fall
+from cotas.certificates.core.choices import SAMPLE, in_columns, shift_of, some_rows
+from cotas.certificates.core.curvature import WITHIN, SquaredFound, fall
 from cotas.certificates.core.hessian import Hessian, worth_storing
 from cotas.certificates.core.rounding import (
     SMALL,
@@ -40,19 +40,20 @@ from cotas.certificates.core.sparse_rows import flipped, made_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
 from cotas.certificates.presentation import in_words
 from cotas.certificates.sweep import (
+    ROUNDED,
     Sketch,
     as_rows,
     as_sketches,
     project,
     read_span,
     sketch_sums,
+    targets_of,
 )
-from cotas.certificates.targets import ROUNDED, targets_of
 from cotas.certificates.verification import MOST_ENTRIES
 
-# Bytes of a block, which a cache should hold, and its rows, so many of which are added up at a
-# time: the more, the more rounding is charged for.
-BLOCK_BYTES, BLOCK_ROWS, PIECE = 1 << 21, 2048, 256
+# Bytes of a block, which a cache should hold, and its rows, dense ones being added up so many at a
+# time: the more are, the more rounding is charged for.
+BLOCK_BYTES, DENSE_ROWS, SPARSE_ROWS, PIECE = 1 << 21, 8192, 2048, 256
 # The part of an objective by which the rows themselves may prove less.
 ROOM = 2e-10
 
@@ -97,7 +98,8 @@ class Stream:
 
         def read(span: slice) -> Any:
             part = read_span(X, span)
-            others = np.column_stack([np.ones(part.shape[0]), targets[span] - centre[d:]])
+            others = np.ones((1 + len(centre) - d, part.shape[0]))
+            np.subtract(targets[span].T, centre[d:, None], out=others[1:])
             squares = _squares(part, others, centre[:d], None if roots is None else roots[span])
             return squares, sketch_sums(project(part), targets[span], start + span.start)
 
@@ -129,12 +131,12 @@ class Stream:
 
     @property
     def shift(self) -> FloatArray | None:
-        """What x was measured from; None for zero."""
+        """Return what x was measured from; None for zero."""
         centre = self.centre[: len(self.centre) - len(self.sketches)]
         return centre if centre.any() else None
 
     def products(self) -> tuple[FloatArray | None, FloatArray, list[FloatArray]]:
-        """What x and y were measured from, then Σsxxᵀ, Σsx, Σsxyᵀ, Σsy and Σsy²: for a solver."""
+        """Return the shifts of x and y, then Σsxxᵀ, Σsx, Σsxyᵀ, Σsy and Σsy²: for a solver."""
         G, d = self.gram, len(self.centre) - len(self.sketches)
         seconds = G.diagonal()[d + 1 :]
         sums = [G[:d, :d], G[:d, d], G[:d, d + 1 :], G[d, d + 1 :], seconds]
@@ -169,18 +171,25 @@ class Stream:
         return np.concatenate(parts)
 
     def certificates(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
-        """One for each target: about all the batches, whatever the weights of the points say."""
+        """Return a certificate for each target, about all the batches and their weights."""
         note = f"{self.n_rows:,} rows came in {self.batches} batches. {GONE}"
         return [one.noted(note) for one in self.proved(points)]
 
-    def proved(self, points: Sequence[SquaredLossPoint]) -> list[Certificate]:
-        """Return the same of rows that are still there."""
+    def proved(
+        self, points: Sequence[SquaredLossPoint], collinear: bool = False
+    ) -> list[Certificate]:
+        """Return the same of rows that are still there.
+
+        Where nothing bends P along some direction, those of models within ρ, if the columns are
+        known to be `collinear`: of others the rows may prove more.
+        """
         return [
-            self._certificate(c, replace(p, weights=self.weights)) for c, p in enumerate(points)
+            self._certificate(c, replace(p, weights=self.weights), collinear)
+            for c, p in enumerate(points)
         ]
 
     @np.errstate(all="ignore")  # what is not finite is refused
-    def bounds(self, c: int, point: SquaredLossPoint) -> Bounds:
+    def bounds(self, c: int, point: SquaredLossPoint, collinear: bool) -> SquaredFound:
         """Compute P of a model, and the least value that its slope and curvature allow."""
         d, (low, high), free = len(point.coef), self.weight, point.free_bias
         if point.intercept and not free:
@@ -218,27 +227,33 @@ class Stream:
         H = (J.T @ G[:-1, :-1] @ J / high + np.diag(curved)) / units / units[:, None]
         wide = above((factor + loose) * sizes * sizes + 8 * U * float(np.trace(np.abs(H))), d + 8)
         hessian = Hessian(H, np.ones(len(H)), wide)
-        mu = hessian.least()
+        mu, within, way = hessian.least(), math.inf, 0.0
         if mu == 0.0:
-            raise Objection("collinear")
-        drop = fall(hessian, mu, g, up(noise))
+            if not collinear:
+                raise Objection("collinear")
+            length = norm_up(w[: len(g)] * units)
+            reach = above(math.sqrt(2 * most) + math.sqrt(up(float(G[-1, -1])) / low), 6)
+            within = above(WITHIN * max(length, reach))
+            way = up(within + length)
+        drop = fall(hessian, mu, g, up(noise), way)
         lower = max(0.0, down(least - drop.most))
         # The rows themselves may prove a little less: the bounds leave room for that.
         lower, most = lower * (1 - ROOM), most * (1 + ROOM)
         own = 2 * (most - least)
-        return Bounds.proved(lower, most, own + min(drop.blur, least), 0.0, own)
+        bounds = Bounds.proved(lower, most, own + min(drop.blur, least), 0.0, own)
+        return SquaredFound(bounds, within=within)
 
-    def _certificate(self, c: int, point: SquaredLossPoint) -> Certificate:
+    def _certificate(self, c: int, point: SquaredLossPoint, collinear: bool) -> Certificate:
         try:
-            found = self.bounds(c, point)
+            found = self.bounds(c, point, collinear)
         except Objection as objection:
             return no_certificate(in_words(objection), (), point)
         constant, square = self.constant_model(c, point.free_bias)
-        about = (SquaredFound(found), constant + ROUNDED * square, self.sketches[c])
+        about = (found, constant + ROUNDED * square, self.sketches[c])
         return in_certificate(point, *about, weights=point.weights)
 
     def constant_model(self, c: int, free_bias: bool) -> tuple[float, float]:
-        """As that of the targets in memory: the mean loss of the mean of y, and Σ sᵢyᵢ²/S."""
+        """Return the mean loss of the mean of y, and Σ sᵢyᵢ²/S, as for targets in memory."""
         size, d = sum(self.weight) / 2, len(self.centre) - len(self.sketches)
         mean, square = (self.gram[i, d + 1 + c] / size for i in (d, d + 1 + c))
         about_zero = float(square + self.centre[d + c] * (self.centre[d + c] + 2 * mean))
@@ -247,8 +262,10 @@ class Stream:
 
 def _spans(X: Matrix) -> list[slice]:
     """Return blocks that stay in the cache: each has few Python calls, and few roundings."""
-    n, entries = X.shape[0], X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
-    step = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), BLOCK_ROWS))
+    n, entries, most = X.shape[0], X.shape[1], DENSE_ROWS
+    if sparse.issparse(X):
+        entries, most = X.nnz / n, SPARSE_ROWS
+    step = int(min(max(1, BLOCK_BYTES // (8 * max(1.0, entries))), most))
     return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
 
@@ -256,35 +273,41 @@ def _centre_of(X: Matrix, targets: FloatArray) -> FloatArray:
     """Return a point near the rows, by a look at some of them: any will do."""
     if sparse.issparse(X):  # blocks of sparse rows that are moved are made dense
         X = X[:: max(1, X.shape[0] // SAMPLE)].toarray()
-    shift, middle = frame(X, True)[0], np.add.reduce(targets) / len(targets)
+    shift, middle = shift_of(in_columns(some_rows(X))), np.add.reduce(targets) / len(targets)
     return np.concatenate([np.zeros(X.shape[1]) if shift is None else shift, middle])
 
 
 def _squares(
     part: Matrix, others: FloatArray, centre: FloatArray, roots: FloatArray | None
 ) -> FloatArray:
-    """Σ saaᵀ of some rows, a being (x − centre, others); of sparse rows by what they store."""
+    """Compute Σ saaᵀ of some rows, a = (x − centre, others); of sparse rows by what they store."""
     d = part.shape[1]
-    if roots is not None:
-        others = others * roots[:, None]
+    others = others if roots is None else others * roots
+    whole = np.empty((d + len(others),) * 2)
     if sparse.issparse(part) and not centre.any() and worth_storing(part):
         if roots is not None:
             data = part.data * np.repeat(roots, np.diff(part.indptr))
             part = made_of(type(part), (data, part.indices, part.indptr), part.shape)
-        turned, whole = flipped(part), np.empty((d + others.shape[1],) * 2)
-        whole[:d, :d] = (turned @ part).toarray()
-        whole[:d, d:] = turned @ others
-        whole[d:, :d], whole[d:, d:] = whole[:d, d:].T, others.T @ others
-        return whole
-    A = np.empty((part.shape[0], d + others.shape[1]))
-    np.subtract(part.toarray() if sparse.issparse(part) else part, centre, out=A[:, :d])
-    if roots is not None:
-        A[:, :d] *= roots[:, None]
-    A[:, d:] = others
-    even = len(A) - len(A) % PIECE
-    pieces = A[:even].reshape(-1, PIECE, A.shape[1])
-    found = np.matmul(pieces.transpose(0, 2, 1), pieces).sum(axis=0)
-    return np.asarray(found + A[even:].T @ A[even:])
+        turned = flipped(part)
+        whole[:d, :d], whole[d:, :d] = (turned @ part).toarray(), (turned @ others.T).T
+        whole[d:, d:] = others @ others.T
+    else:
+        rows: FloatArray = part.toarray() if sparse.issparse(part) else part
+        rows = rows - centre if centre.any() else rows
+        rows = rows if roots is None else rows * roots[:, None]
+        whole[:d, :d] = _in_pieces(rows.T, rows)
+        whole[d:, :d] = [_in_pieces(row[None], rows)[0] for row in others]
+        whole[d:, d:] = _in_pieces(others, others.T)
+    whole[:d, d:] = whole[d:, :d].T
+    return whole
+
+
+def _in_pieces(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Compute the product of two matrices from pieces of what is summed over; none is copied."""
+    even = len(right) - len(right) % PIECE
+    lefts = left[:, :even].reshape(len(left), -1, PIECE).transpose(1, 0, 2)
+    found = np.matmul(lefts, right[:even].reshape(-1, PIECE, right.shape[1])).sum(axis=0)
+    return np.asarray(found + left[:, even:] @ right[even:] if even < len(right) else found)
 
 
 def _both(one: Sketch, other: Sketch) -> Sketch:

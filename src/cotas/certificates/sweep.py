@@ -1,4 +1,4 @@
-"""One pass over the data for the checker: blocks of rows, how long they are, and their sketch.
+"""One pass over the data for the checker: blocks of rows, their lengths, targets and sketch.
 
 The blocks are small enough for the cache and the pass keeps nothing of the size of X, whatever
 the precision of the data. Each block is read on its own and the results are merged, so the order
@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, Matrix, Sparse
+from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparse_rows import row_squares, rows_in, some_of
 from cotas.certificates.presentation import other_rows
+from cotas.refusals import ParameterError
 
 # A block in double precision already is a view; others have to be converted. What SciPy does for
 # each block, however few its entries are, is worth longer ones.
@@ -30,6 +33,9 @@ EPS = float(np.finfo(np.float64).eps)
 GOLDEN_RATIO, SQUARE_ROOT_OF_TWO = 0.6180339887498949, 0.41421356237309515
 MISSING = 0.7548776662466927  # stands for a missing value in a sketch
 MORE = 8  # roundings of rows that were shifted, and of a bound itself
+# Times the mean square of the targets it is added to the objective of the constant model, so that
+# what their rounding leaves of an objective, EPS² of it, is a relative gap of 1e-6 at most.
+ROUNDED = 1e15 * EPS**2
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class Facts:
 
     @property
     def measured(self) -> FloatArray:
-        """The lengths, where they were asked for."""
+        """Return the lengths, where they were asked for."""
         assert self.lengths is not None
         return self.lengths
 
@@ -113,7 +119,7 @@ def sketches_of(
     first: int = 0,
     also: Callable[[slice, Matrix], None] | None = None,
 ) -> list[Sketch]:
-    """One for each column of the targets, in one pass; X are the rows after the `first` ones."""
+    """Make one sketch for each column of targets, in one pass; X are the rows from `first` on."""
     X = as_rows(X)
 
     def read(span: slice) -> FloatArray:
@@ -130,7 +136,7 @@ def sketches_of(
 def refuse_other_labels(X: Matrix, y: AnyArray) -> None:
     """Raise where there is not one label for each row."""
     if y.ndim != 1 or len(y) != X.shape[0]:
-        raise ValueError(f"y must have one label for each of the {X.shape[0]} rows of X.")
+        raise ParameterError("y", f"y must have one label for each of the {X.shape[0]} rows of X.")
 
 
 def class_signs(labels: AnyArray, positives: Sequence[Any]) -> FloatArray:
@@ -151,7 +157,7 @@ def row_lengths(rows: Matrix) -> FloatArray:
         squares, unit = _squares(rows), 1.0
         if not 1e-200 < squares.max(initial=0.0) < math.inf:
             # Squares that vanish or overflow: measure in a power of two as large as the entries.
-            values = rows.data if sparse.issparse(rows) else rows
+            values: AnyArray = rows.data if sparse.issparse(rows) else rows
             top = float(np.abs(values).max(initial=0.0))
             if not 0.0 < top < math.inf:
                 return np.full(rows.shape[0], 0.0 if top == 0.0 else math.inf)
@@ -174,7 +180,7 @@ def as_double(X: Matrix) -> Matrix:
 
 
 def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """θ·x of each row, a column for each θ, and how far each may be off; infinite where unknown."""
+    """Compute θ·x for each row and column θ, and how far it may be off; infinite where unknown."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         values = np.asarray(rows @ theta)
         sizes = np.array([norm_up(column) for column in theta.T])
@@ -186,7 +192,7 @@ def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[Floa
 def refuse_other_features(d: int, others: int) -> None:
     """Raise if the data have another number of columns than the witness."""
     if d != others:
-        raise ValueError(f"X has {d} features; the certificate is about {others}.")
+        raise ParameterError("X", f"X has {d} features; the certificate is about {others}.")
 
 
 def refuse_other_rows(n: int, *needed: Any, weights: Any = None) -> None:
@@ -203,14 +209,14 @@ def signs_of(y: AnyArray, positive: Any) -> FloatArray:
 
 @np.errstate(over="ignore", invalid="ignore")
 def sketch_sums(projected: FloatArray, labels: FloatArray, first: int) -> FloatArray:
-    """Σ over rows, counted from `first`, of what they are projected to, its size, and labels."""
+    """Sum over rows, counted from `first`, of what they are projected to, its size, and labels."""
     fixed = _fixed_weights(first, first + len(labels), SQUARE_ROOT_OF_TWO)
     return np.array([fixed @ projected, fixed @ np.abs(projected), *(fixed @ labels)])
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def project(rows: Matrix, gaps: bool = False) -> FloatArray:
-    """The entries of each row added up with fixed weights; with `gaps` NaN is a fixed number."""
+    """Add up the entries of each row with fixed weights; with `gaps` NaN is a fixed number."""
     weights = _column_weights(rows.shape[1])
     projected = np.asarray(rows @ weights)
     if gaps and np.isnan(projected).any():
@@ -221,7 +227,7 @@ def project(rows: Matrix, gaps: bool = False) -> FloatArray:
 def as_sketches(
     sums: FloatArray, shape: tuple[int, int], largest: Sequence[float] | FloatArray | None = None
 ) -> list[Sketch]:
-    """One for each column of the labels, of which the largest are given where they are not ±1."""
+    """Make one sketch for each column of labels; the largest are given where they are not ±1."""
     entries, scale, *labels = sums.tolist()
     most = [1.0] * len(labels) if largest is None else [float(value) for value in largest]
     pairs = zip(labels, most, strict=True)
@@ -229,7 +235,7 @@ def as_sketches(
 
 
 def one_in_each_row(sketches: Sequence[Sketch | None]) -> bool:
-    """Whether each row counts as +1 in one of these sketches of the same rows, and never in two.
+    """Tell whether each row counts as +1 in exactly one of these sketches of the same rows.
 
     Labels of ±1 then add up to 2 − k in each row, which is less where a row is in none; it is
     multiplied by its fixed weight, which is above ½.
@@ -251,8 +257,11 @@ def _column_weights(d: int) -> FloatArray:
 
 def _fixed_weights(start: int, stop: int, step: float) -> FloatArray:
     """Return numbers between 0.5 and 1.5 that are fixed and never twice the same."""
-    multiples = np.arange(start + 1, stop + 1) * step
-    return np.asarray(0.5 + multiples - np.floor(multiples))
+    multiples = np.arange(start + 1.0, stop + 1.0) * step
+    whole = np.floor(multiples)
+    multiples += 0.5
+    multiples -= whole
+    return multiples
 
 
 def _without_gaps(rows: Matrix) -> Matrix:
@@ -269,7 +278,7 @@ def as_rows(X: Matrix) -> Matrix:
     if not sparse.issparse(X):
         array = np.asarray(X)
         if array.ndim != 2:
-            raise ValueError(f"X must have two dimensions, and it has {array.ndim}.")
+            raise ParameterError("X", f"X must have two dimensions, and it has {array.ndim}.")
         return array if array.dtype.kind == "f" else array.astype(np.float64)
     rows = X if X.format == "csr" else sparse.csr_matrix(X)
     if not rows.has_canonical_format:
@@ -299,5 +308,60 @@ def spans_of(X: Matrix) -> list[slice]:
 def read_span(X: Matrix, span: slice) -> Matrix:
     """Return rows of X in double precision; of double precision data no entry is copied."""
     if sparse.issparse(X):
-        return some_of(X, span)
+        return cast(Sparse, some_of(X, span))
     return X[span].astype(np.float64, copy=False)
+
+
+# ---- the targets of regressions: which columns of y are meant, and the constant model ------------
+
+
+def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray:
+    """Return the targets of n rows in double precision, as certificates speak of them."""
+    y = np.asarray(y, dtype=np.float64)
+    if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
+        raise ParameterError(
+            "y", f"y has {y.ndim} dimensions; the certificate is about other targets."
+        )
+    if y.ndim == 2 and max(c or 0 for c in columns) >= y.shape[1]:
+        raise ParameterError(
+            "y", f"y has {y.shape[1]} targets; the certificate is about another one."
+        )
+    if len(y) != n:
+        raise ParameterError("y", f"y must have one target for each of the {n} rows of X.")
+    return y[:, None] if y.ndim == 1 else y[:, [int(c or 0) for c in columns]]
+
+
+def constant_model(
+    y: FloatArray, weights: Any, free_bias: bool, loss: Any = None
+) -> tuple[float, float]:
+    """Return the mean loss of the mean of y, or of zero without a bias, and Σ sᵢyᵢ²/S.
+
+    A loss of the core; that of squares, ½(y − z)², if none is given.
+    """
+    with np.errstate(all="ignore"):
+        if weights is None and loss is None:
+            about = y - np.add.reduce(y) / len(y) if free_bias else y
+            return float(0.5 * (about @ about) / len(y)), float(y @ y / len(y))
+        s = np.ones(len(y)) if weights is None else np.asarray(weights)
+        share = s / np.add.reduce(s)
+        about = y - share @ y if free_bias else y
+        losses = 0.5 * about**2 if loss is None else loss.value(about, np.zeros_like(y), 0.0)
+        return float(share @ losses), float(share @ y**2)
+
+
+def sketches_in_passing(rows: Rows, targets: FloatArray) -> Callable[[], list[Sketch]]:
+    """Have the first pass of the core project the rows, and make the sketches after it."""
+    projected = np.full(rows.n, np.nan)
+
+    def note(span: slice, block: Matrix) -> None:
+        projected[span] = project(block)
+
+    def sketches() -> list[Sketch]:
+        with suppress(Objection):
+            rows.lengths  # noqa: B018  # the pass, if there was none
+        whole = projected if rows.shift is None else projected + project(rows.shift[None])
+        sums = sketch_sums(whole, targets, 0)
+        return as_sketches(sums, (rows.n, rows.d), np.abs(targets).max(axis=0))
+
+    rows.also = note
+    return sketches

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, Matrix
+from cotas.arrays import AnyArray, Matrix, Sparse
 from cotas.certificates.categories import coded
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.certificates.presentation import (
@@ -53,17 +53,17 @@ LABELLED = ("positive", "classes", "point")
 
 
 def read_rows(X: Any) -> Matrix:
-    """X as a matrix of numbers in the byte order of this machine: what `fit` takes, this takes."""
+    """Read X as a matrix of numbers in this machine's byte order: whatever `fit` takes."""
     X = as_stored(coded(X))
     refuse_inexact(X, "X")
     if sparse.issparse(X):
-        X = X if X.format in ("csr", "csc") else X.tocsr()
-        return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
+        rows: Sparse = X.tocsc() if X.format == "csc" else X.tocsr()
+        return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
     return _native(X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X))
 
 
 def in_the_other_layout(X: Matrix) -> Matrix | None:
-    """The same rows dense where they are sparse, or sparse; None where that would be too large.
+    """Return the same rows in the other layout, dense or sparse; None where that is too large.
 
     The entries are the same and the sums are not, nor is what their rounding is charged with: each
     layout can prove what the other just fails to.
@@ -119,7 +119,7 @@ class OtherData(ValueError):
 
 
 def contradictions(claimed: Certificate, fresh: Certificate) -> list[str]:
-    """In words, all that is claimed and does not come out again; raises `OtherData`."""
+    """Say in words all that is claimed and does not come out again; raises `OtherData`."""
     found = [*_data(claimed, fresh)]
     if not fresh.holds:
         found.append(fresh.objection)
@@ -141,7 +141,7 @@ def _data(claimed: Certificate, fresh: Certificate) -> list[str]:
 
 
 def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
-    """What is said in words, or is true or false; the numbers in it to the digits printed."""
+    """Return what is said in words or is true or false; its numbers to the digits printed."""
     found = []
     for name in ("kind", "reference"):
         said, right = getattr(claimed, name), getattr(fresh, name)
@@ -292,7 +292,7 @@ def _near(said: Any, right: Any, scale: float = 0.0, room: float = 0.0) -> bool:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are the same: arrays by their entries, texts in any language, NaN as NaN.
+    """Tell whether two values are the same: arrays by entry, texts in any language, NaN as NaN.
 
     Of dataclasses those fields count that are compared.
     """
@@ -321,7 +321,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def left_out(parts: Sequence[Any], X: Any, y: AnyArray | None) -> list[str]:
-    """In words, what of y no part of a composite is about, or two are; each part is proved.
+    """Say in words what of y no part of a composite is about, or two are; each part is proved.
 
     Of a blend each model has parts of its own, and every part knows the models that there are.
     """

@@ -18,9 +18,9 @@ from typer.core import TyperCommand, TyperGroup
 
 import cotas
 from cotas import words
-from cotas.cli import MEANINGS, NOT_WRITTEN, PIPE_CLOSED, WRONG_USE, loading
-from cotas.cli.streams import NotWrittenError, PipeClosedError, standard_streams
+from cotas.cli import MEANINGS, WRONG_USE, loading
 from cotas.files.names import meant
+from cotas.files.problems import on_the_command_line
 from cotas.words import LANGUAGES, SETTING, Said, again, say
 
 # The sentences of typer, of click and of pydantic, which they ask, and those of the library on
@@ -152,13 +152,15 @@ OF_TYPER = (
     *("Arguments", "Options", "Commands", "required", "default: {default}"),
     *("No such command {name!r}.", "[OPTIONS]", "COMMAND [ARGS]...", "Aborted!"),
     *("<float>", "<int>", "<int range>", "<str>", "<path>", "<list[str]>"),
+    "Show this message and exit.",
 )
 # It asks gettext for them, which would need files of its own.
 setattr(typer.core, "_", say)  # noqa: B010
 
 
 def language_of(arguments: Sequence[str]) -> str:
-    """The language that the arguments of a call ask for, wherever they do, or the environment."""
+    """Find the language that the arguments of a call ask for, wherever they do, or the
+    environment."""
     asked = environ.get(SETTING) or "en"
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         if word == "--lang":
@@ -185,12 +187,6 @@ class _Spoken:
         pieces = " ".join(map(_piece, self.collect_usage_pieces(ctx)))
         formatter.write_usage(ctx.command_path, pieces, prefix=f"{say('Usage')}: ")
 
-    def get_help_option(self: Any, ctx: Any) -> Any:
-        option = super().get_help_option(ctx)  # type: ignore[misc]
-        if option is not None:
-            option.help = say("Show this message and exit.")
-        return option
-
 
 class SpokenCommand(_Spoken, TyperCommand):
     """A command whose help knows both languages."""
@@ -201,7 +197,8 @@ class SpokenGroup(_Spoken, TyperGroup):
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
         """Run a command; help and errors of use are said in the language asked for."""
-        with words.lang(language_of(sys.argv[1:] if args is None else args)):
+        asked = language_of(sys.argv[1:] if args is None else args)
+        with words.lang(asked), on_the_command_line():
             return super().main(args, *rest, **options)
 
     def make_context(self, *parts: Any, **options: Any) -> Any:
@@ -293,7 +290,8 @@ class Commands(SpokenGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Programs that asked for JSON get it even when the call could not be understood."""
+        """Run a command; programs that asked for JSON get it even when the call could not be
+        understood."""
         try:
             return super().invoke(ctx)
         except Exception as error:
@@ -307,7 +305,8 @@ class Commands(SpokenGroup):
             raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """An error for a name that there is not names the command that may have been meant."""
+        """Find a command; the error for a name that there is not names the command that may have
+        been meant."""
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:
@@ -363,19 +362,3 @@ def _main(
 ) -> None:
     """Supervised learning where every fit says how far it is from the best, and proves it."""
     context.meta["cotas.lang"] = lang
-
-
-def run() -> None:
-    """Run the command line of this process."""
-    try:
-        with standard_streams():
-            try:
-                app(prog_name="cotas")
-            except SystemExit as ended:
-                code = ended.code
-    except PipeClosedError:
-        code = PIPE_CLOSED
-    except NotWrittenError as error:
-        print(f"cotas: {error}", file=sys.stderr, flush=True)
-        code = NOT_WRITTEN
-    raise SystemExit(code)

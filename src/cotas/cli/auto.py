@@ -48,7 +48,7 @@ def train_auto(
 
     The rows held out play no part in it, so that what they say of the model needs no correction.
     """
-    if settings.given or settings.select:
+    if settings.differs:
         words = "--model auto takes no --lam, --tol, --param or --select: the models differ."
         raise UsageError(words)
     if not settings.time > 0:
@@ -220,7 +220,8 @@ def _trees(name: str) -> Family:
 
 
 def _boosted(depth: int, rate: float) -> dict[str, Any]:
-    """Boosted trees with as many rounds as early stopping finds; smaller steps have more."""
+    """Propose boosted trees with as many rounds as early stopping finds; smaller steps have
+    more."""
     return {
         "weak_learner": cotas.Tree(depth),
         "learning_rate": rate,
@@ -236,7 +237,7 @@ def _from_the_middle(values: tuple[Any, ...]) -> list[Any]:
 
 
 def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) -> list[Subsample]:
-    """Folds of the training rows, cut several times where there are few; the order is random.
+    """Cut the training rows into folds, several times where there are few; the order is random.
 
     Each class is in each fold as often as it is in all, as far as it has rows; `groups` stay whole.
     """

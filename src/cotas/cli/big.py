@@ -14,13 +14,11 @@ import numpy as np
 import cotas
 from cotas.arrays import AnyArray
 from cotas.cli.command import UsageError
-from cotas.cli.data import read_as_classes, target_name
+from cotas.cli.data import TooBig
 from cotas.cli.models import DEFAULTS, build, check_suits
 from cotas.cli.options import Columns
 from cotas.cli.outcome import model_lines, proofs, shape, show_classes, told
-from cotas.cli.session import Session, Watcher
-from cotas.cli.sizes import TooBig
-from cotas.cli.streams import writing
+from cotas.cli.session import Session, Watcher, writing
 from cotas.cli.training import (
     FEWEST_TO_SPLIT,
     Settings,
@@ -40,7 +38,7 @@ from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.streamed import learn, rows_to_learn_from
-from cotas.preparation.targets import tell_task
+from cotas.preparation.targets import read_as_classes, tell_task
 from cotas.report.figures import alarms_of
 from cotas.running import thread_count
 from cotas.scale.decoding import Reading, decoded_bytes, kind_of
@@ -60,7 +58,8 @@ FEWEST_PAGES = 64
 def open_prepared(
     files: list[Path], target: str | None, preparation: Any, seed: int, bar: bool | None, **how: Any
 ) -> Pages:
-    """The pages of a table as they are for every command: prepared, and many enough to split."""
+    """Open the pages of a table as they are for every command: prepared, and many enough to
+    split."""
     kinds = {kind_of(file) for file in files}
     prepared = None if kinds == {"libsvm"} else preparation
     reading = Reading(target, preparation=prepared, **how)
@@ -124,7 +123,7 @@ class PagedFit:
     remarks: list[Remark]
 
     def errors(self, task: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Of the rows trained on, and of those set aside."""
+        """Return the errors of the rows trained on, and of those set aside."""
         for name, pages in (("training", self.training), ("hold_out", self.held_out)):
             if pages is not None:
                 yield name, _errors(self.model, pages, task)
@@ -171,7 +170,8 @@ def fit_from_pages(
 
 
 def _split(session: Session, pages: Pages, share: float) -> tuple[Pages, Pages | None]:
-    """The pages to train on, and those set aside; all to train on where there are few rows."""
+    """Divide the pages into those to train on, and those set aside; all to train on where there are
+    few rows."""
     if share and pages.n_rows < FEWEST_TO_SPLIT:
         words = "With {rows} rows all are trained on, and none are held out."
         session.remark(say(words, rows=pages.n_rows))
@@ -205,7 +205,7 @@ def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) ->
 def _learned(
     session: Session, files: list[Path], target: str | None, settings: Settings, columns: Columns
 ) -> Learned:
-    """One pass to learn how to prepare the columns, and one to write the pages, if there are none.
+    """Learn in one pass how to prepare the columns, and write the pages in one if there are none.
 
     A LibSVM file holds numbers alone, and is not prepared.
     """
@@ -218,7 +218,8 @@ def _learned(
         return Learned(pages, Preparation().fit(first.X), None, np.asarray(first.y))
     head = next(iter(batches(str(files[0]), 100, types={}, **dict(text))))
     drop = names_among(columns.drop or [], head.names, head.source)
-    target = target_name(head, target, drop)
+    target, _ = head.called(target, drop)
+    assert target is not None
     how: dict[str, Any] = {"drop": tuple(drop), "without_target": columns.rows_without_target}
     # What the rows set aside say about the model is proved only if they had no part in it.
     share = settings.hold_out
@@ -288,7 +289,7 @@ def _save(
 
 
 def _report(session: Session, name: str, found: PagedFit, settings: Settings) -> None:
-    """The result in a few lines, or as a document: as it is said of a table in memory."""
+    """Report the result in a few lines, or as a document: as it is said of a table in memory."""
     out = settings.out
     pages, model, quality = found.learned.pages, found.model, found.quality
     errors, learned = dict(found.errors(settings.task)), found.learned
@@ -351,14 +352,15 @@ def _train(
     task = settings.task
     name = settings.model or DEFAULTS[task]
     check_suits(name, task)
-    given = settings.parameters
+    given = dict(settings.given)
     if threads < thread_count(None):
         given.setdefault("n_jobs", threads)
     with Watcher(session, name) as watcher, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         numbers = y if task == "classification" else np.asarray(y, dtype=np.float64)
-        estimator, notes = build(name, numbers, settings.seed, given, watcher.callback)
+        estimator, notes = build(name, numbers, settings.seed, given)
         session.remark(*notes)
+        watcher.listen_to(estimator)
         began = time.perf_counter()
         plain, _ = build(name, numbers, settings.seed, {})
         try:

@@ -13,15 +13,16 @@ from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.certificates.certificate import MEAN
 from cotas.cli.big import open_prepared, text_of
-from cotas.cli.command import ProofFailedError, UsageError, refuse
-from cotas.cli.data import labels_or_numbers, open_table
-from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions
+from cotas.cli.command import ProofFailedError, UsageError
+from cotas.cli.data import open_table
+from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions, refuse
 from cotas.cli.outcome import short_of, whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.files.table import Table
 from cotas.fitting.parameters import check_positive
+from cotas.preparation.targets import labels_or_numbers
 from cotas.scale.decoding import input_files
 from cotas.words import say
 
@@ -53,7 +54,7 @@ def certify(
         check_positive(tol, "tol")
     saved = open_model(model, trust_pickle)
     if saved.ours:
-        refuse(session, ["max_time"], say("is for models of other libraries."))
+        refuse(session, ["max_time"], "is for models of other libraries.")
     if target is None and saved.recipe is not None:
         named = saved.recipe.preparation.layout_ == "columns" or data.startswith("builtin:")
         target = saved.recipe.target if named else None
@@ -86,7 +87,7 @@ def _show(session: Session, found: Proofs, tol: float | None, estimator: Any) ->
 
 
 def _from_pages(saved: Saved, data: str, text: TextOptions) -> Proofs:
-    """Of a model that was trained from pages: they are made of the same table once more."""
+    """Certify a model that was trained from pages: they are made of the same table once more."""
     recipe, stored = saved.recipe, saved.model.certificate_
     assert recipe is not None
     how: dict[str, Any] = {"text": text_of(text)}
@@ -109,7 +110,7 @@ def _from_pages(saved: Saved, data: str, text: TextOptions) -> Proofs:
 
 
 def _with_known_words(text: TextOptions, saved: Saved, data: str) -> TextOptions:
-    """The words for a missing value that the model was trained with, where files are read."""
+    """Add the words for a missing value that the model was trained with, where files are read."""
     if saved.recipe is None or data.startswith("builtin:"):
         return text
     return text.knowing(saved.recipe.missing, saved.recipe.not_missing)
@@ -124,7 +125,7 @@ class Proofs:
 
 
 def _as_it_was_read(saved: Saved, data: str) -> dict[str, Any]:
-    """Categories are read as text, and a LibSVM file is counted, as they were for the fit."""
+    """Read categories as text, and count a LibSVM file, as for the fit."""
     recipe = saved.recipe
     if recipe is None or data.startswith("builtin:"):
         return {}

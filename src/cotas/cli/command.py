@@ -7,7 +7,7 @@ import inspect
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from os import environ
@@ -15,7 +15,6 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from cotas import words
 from cotas.cli import (
     BAD_DATA,
     BAD_MODEL,
@@ -27,9 +26,8 @@ from cotas.cli import (
     WRONG_USE,
 )
 from cotas.cli.app import SpokenCommand, in_words
-from cotas.cli.session import Session
-from cotas.cli.streams import NotWrittenError, PipeClosedError
-from cotas.files.problems import DataFileError, ModelFileError, UnusedWishError, on_the_command_line
+from cotas.cli.session import NotWrittenError, PipeClosedError, Session
+from cotas.files.problems import DataFileError, ModelFileError, UnusedWishError
 from cotas.words import LANGUAGES, SETTING, Said, say
 
 
@@ -42,20 +40,6 @@ class SpokenError(Exception):
 
 class UsageError(SpokenError):
     """The call makes no sense, in words for the user."""
-
-
-def refuse(session: Session, names: Iterable[str], why: str) -> None:
-    """Raise if one of these options was typed: it would change nothing.
-
-    Parameters
-    ----------
-    session : Session
-    names : as the function of the command calls them
-    why : a sentence to follow the name of the option
-    """
-    for name in names:
-        if name in session.given:
-            raise UsageError(f"{session.given[name]} {why}")
 
 
 class ProofFailedError(SpokenError):
@@ -95,7 +79,7 @@ def code_of(error: BaseException) -> int:
 
 @contextmanager
 def guarded(session: Session) -> Iterator[None]:
-    """No traceback reaches the user, except with --debug."""
+    """Let no traceback reach the user, except with --debug."""
     try:
         yield
         session.close()
@@ -169,10 +153,8 @@ def as_command(name: str, function: Callable[..., None]) -> Any:
             values[parameter] = group(**options)
         lang = values.pop("lang") or before or environ.get(SETTING) or "en"
         session = Session(name, json=json_, quiet=quiet, debug=debug, given=given)
-        known = lang in LANGUAGES
-        spoken, asking = words.lang(lang if known else "en"), on_the_command_line()
-        with spoken, asking, guarded(session), _options_blamed(names), _warnings_said(session):
-            if not known:
+        with guarded(session), _options_blamed(names), _warnings_said(session):
+            if lang not in LANGUAGES:
                 raise UsageError(
                     "--lang is en or es, and so is COTAS_LANG; not {lang!r}.", lang=lang
                 )
@@ -194,7 +176,7 @@ def _was_typed(context: Any, name: str) -> bool:
 
 @contextmanager
 def _options_blamed(names: Collection[str]) -> Iterator[None]:
-    """A parameter that the library refuses is wrong use of the option of that name."""
+    """Blame the option of that name for a parameter that the library refuses."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -206,7 +188,7 @@ def _options_blamed(names: Collection[str]) -> Iterator[None]:
 
 @contextmanager
 def _warnings_said(session: Session) -> Iterator[None]:
-    """What is warned of on the way is a note of the command, in one line."""
+    """Make what is warned of on the way a note of the command, in one line."""
 
     def note(message: Any, *_: Any) -> None:
         session.note(f"{say('Warning')}: {' '.join(str(message).split())}")

@@ -10,14 +10,13 @@ import numpy as np
 import typer
 
 from cotas.certificates import Certificate
-from cotas.cli.command import UsageError, refuse
-from cotas.cli.data import writable
+from cotas.cli.command import UsageError
 from cotas.cli.models import NAMES
+from cotas.cli.options import refuse, writable
 from cotas.cli.outcome import whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model, refuse_foreign
-from cotas.cli.session import Session
-from cotas.cli.streams import writing
+from cotas.cli.session import Session, writing
 from cotas.linear.base import LinearClassifier
 from cotas.preparation.doubt import doubts_of
 from cotas.preparation.prepared_model import PreparedModel
@@ -39,7 +38,7 @@ def explain(
     Example: cotas explain model.cotas --top 5
     """
     if session.json:
-        refuse(session, ["top"], say("is about the terminal; --json has all."))
+        refuse(session, ["top"], "is about the terminal; --json has all.")
     saved = open_model(model)
     refuse_foreign(saved, "explain")
     facts = facts_of(saved)
@@ -141,7 +140,8 @@ _NUMBERS = {
 
 
 def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
-    """For each class or target: column, coefficient in its units, and per standard deviation."""
+    """Return for each class or target: column, coefficient in its units, and per standard
+    deviation."""
     estimator, model = saved.estimator, saved.model
     if not hasattr(estimator, "coef_") or getattr(estimator, "features_", None) is not None:
         return {}
@@ -253,7 +253,8 @@ def _called(saved: Saved, names: list[str]) -> list[str]:
 
 
 def _ready(saved: Saved) -> tuple[Any, list[str], bool]:
-    """The estimator to write, the names of its columns, and whether they must be prepared."""
+    """Return the estimator to write, the names of its columns, and whether they must be
+    prepared."""
     model, names = saved.model, saved.names
     if not isinstance(model, PreparedModel):
         return model, names, False

@@ -26,10 +26,10 @@ from threadpoolctl import threadpool_info
 
 import cotas
 from cotas.cli import MEANINGS
-from cotas.cli.command import UsageError, refuse
+from cotas.cli.command import UsageError
 from cotas.cli.data import BUILTIN
 from cotas.cli.models import CLASSIFIERS, NAMES, REGRESSORS, build
-from cotas.cli.options import Seed
+from cotas.cli.options import Seed, refuse
 from cotas.cli.session import Session
 from cotas.files.compression import memory_of_the_machine
 from cotas.files.models import versions
@@ -214,7 +214,7 @@ def reproduce(
     from cotas.experiments.names import FIGURES, UnknownFigureError, find_all, listing, other_names
 
     if listed:
-        refuse(session, ["every", "out", "kind", "seed"], say("does not go with --list."))
+        refuse(session, ["every", "out", "kind", "seed"], "does not go with --list.")
     if figures and (every or listed):
         raise UsageError("name figures, or give --all or --list; not both.")
     if listed:
@@ -339,7 +339,8 @@ def _large_tables() -> Iterator[Any]:
 
 
 def _fit_quietly(name: str, X: Any, y: Any) -> None:
-    """As it is built by default; what is boosted, two rounds with trees and categories too."""
+    """Fit it as it is built by default; what is boosted for two rounds, with trees and categories
+    too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = build(name, y, 0, {})[0]

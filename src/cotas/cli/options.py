@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +11,10 @@ from typing import Annotated, Any, Self
 
 import typer
 
+from cotas.cli.command import UsageError
+from cotas.cli.session import Session
 from cotas.fitting.parameters import check_positive
+from cotas.words import say
 
 Data = Annotated[
     str,
@@ -107,7 +112,8 @@ class TextOptions:
         }
 
     def knowing(self, missing: Iterable[str], not_missing: Iterable[str]) -> Self:
-        """The same, with the words that a model was trained with, where nothing else is said."""
+        """Return the same, with the words that a model was trained with, where nothing else is
+        said."""
         more = [word for word in missing if word not in (self.not_missing or ())]
         less = [word for word in not_missing if word not in (self.missing or ())]
         return replace(
@@ -212,3 +218,84 @@ class FitOptions:
         bool, typer.Option("--strict", help="Exit with 1 if the gap asked for was not proved.")
     ] = False
     seed: Seed = 0
+
+
+# ---- what is refused before anything is read ----------------------------------------------------
+
+
+def known_task(task: str) -> None:
+    """Raise for a task that there is not."""
+    if task not in ("auto", "classification", "regression"):
+        raise UsageError("--task is classification, regression or auto, not {task!r}.", task=task)
+
+
+def known_equal_rows(session: Session, equal_rows: str, group: str | None) -> None:
+    """Raise for what equal rows cannot be, and where a column tells what belongs together."""
+    if equal_rows not in ("copies", "independent"):
+        words = "--equal-rows is copies or independent, not {equal_rows!r}."
+        raise UsageError(words, equal_rows=equal_rows)
+    if group is not None:
+        refuse(session, ["equal_rows"], "is for tables without --group.")
+
+
+def refuse(session: Session, names: Iterable[str], why: str) -> None:
+    """Raise if one of these options was typed: it would change nothing.
+
+    Parameters
+    ----------
+    session : Session
+    names : as the function of the command calls them
+    why : a text of the catalogue, to follow the name of the option
+    """
+    for name in names:
+        if name in session.given:
+            raise UsageError(f"{session.given[name]} {say(why)}")
+
+
+def writable(path: Path | None, what: str, *read: str | Path) -> None:
+    """Fail before hours of work, not after; and write over none of the files that are read."""
+    if path is None or str(path) == "-":
+        return
+    if path.is_dir():
+        raise UsageError("{what} {path} is a folder; name a file.", what=what, path=path)
+    if not path.parent.is_dir():
+        raise UsageError(
+            "{what} cannot be written: there is no folder {parent}.", what=what, parent=path.parent
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(
+            "{what} cannot be written: the folder {parent} is read-only.",
+            what=what,
+            parent=path.parent,
+        )
+    # Of people.db::visits the file is what stands before the colons.
+    for other in (Path(name) for each in read for name in (each, str(each).rpartition("::")[0])):
+        if path.exists() and other.exists() and path.samefile(other):
+            raise UsageError(
+                "{what} would write over {other}, which is read; name another file.",
+                what=what,
+                other=other,
+            )
+
+
+def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
+    """From `name=value` words and from options that were given, to parameters."""
+    found = {name: value for name, value in options.items() if value is not None}
+    for pair in pairs:
+        name, equals, word = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
+        if name in ("callbacks", "progress"):
+            raise UsageError("{name} cannot be set from the command line.", name=name)
+        if name in found:
+            raise UsageError("{name} is given twice.", name=name)
+        found[name] = literal(word)
+    return found
+
+
+def literal(word: str) -> Any:
+    """Return what a word stands for, itself if it is nothing else."""
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False, "none": None}.get(word.lower(), word)

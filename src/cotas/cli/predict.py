@@ -9,20 +9,20 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from cotas.arrays import AnyArray, BoolArray
-from cotas.cli.command import UsageError, refuse
-from cotas.cli.data import builtin, refuse_reading, writable
-from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions
+from cotas.cli.command import UsageError
+from cotas.cli.data import builtin, refuse_reading
+from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions, refuse, writable
 from cotas.cli.saved import PredictionTally, Saved, open_model
-from cotas.cli.session import Session
-from cotas.cli.streams import STANDARD_OUTPUT, writing
+from cotas.cli.session import STANDARD_OUTPUT, Session, writing
 from cotas.files.atomic import replacing
-from cotas.files.cells import MONEY, words_for_missing
+from cotas.files.cells import MONEY
+from cotas.files.csv_dialect import Wishes
 from cotas.files.frames import polars, polars_errors
 from cotas.files.names import some
 from cotas.files.problems import DataFileError
@@ -34,6 +34,9 @@ from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.targets import as_target
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")]
 _IN_COLUMNS = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
@@ -80,7 +83,7 @@ def predict(
     _refuse_unknown_ending(out)
     no_csv = (session.json and out is None) or (out is not None and out.suffix in _IN_COLUMNS)
     if no_csv:
-        refuse(session, ["safe_csv"], say("is about CSV, and none is written."))
+        refuse(session, ["safe_csv"], "is about CSV, and none is written.")
     saved = open_model(model, trust_pickle)
     if probabilities and not saved.tells_probabilities:
         raise UsageError(
@@ -149,7 +152,7 @@ def _spelled_target(saved: Saved) -> list[str]:
 def _never_read(preparation: Preparation, kept: Sequence[str]) -> Iterator[str]:
     """Yield values that a model learned from a frame, and that cells of text are never read as."""
     for name, known in zip(preparation.category_names_, preparation.categories_, strict=True):
-        gone = words_for_missing((), kept)
+        gone = Wishes(not_missing=tuple(kept)).gone
         lost = [word for word in known if word in gone or word != word.strip()]
         if lost:
             yield say(
@@ -192,7 +195,7 @@ def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) ->
 
 
 def _as_numbers(saved: Saved, table: Table) -> Table:
-    """Text tables come as text; a model without a preparation needs numbers."""
+    """Make numbers of a text table for a model without a preparation."""
     if isinstance(saved.model, PreparedModel) or not table.has_names:
         return table
     pl = polars()
@@ -208,7 +211,7 @@ def _scores(model: Any, X: Any) -> Any:
 
 
 def _add(found: dict[str, Any], name: str, values: Any, saved: Saved) -> None:
-    """One column, or one for each class."""
+    """Add one column, or one for each class."""
     if values is None:
         return
     if values.ndim == 1:
@@ -245,7 +248,7 @@ def _truth(saved: Saved, table: Table) -> AnyArray | None:
 
 
 def _refuse_unknown_ending(out: Path | None) -> None:
-    """A file must be what its name says."""
+    """Check that a file is what its name says."""
     if out is not None and out.suffix not in ("", ".csv", ".txt", ".gz", *_IN_COLUMNS):
         raise UsageError(
             "--out cannot be {suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather.",
@@ -263,7 +266,7 @@ class Answers:
 
     @property
     def frame(self) -> Any:
-        """All columns side by side."""
+        """Join all columns side by side."""
         return self.found if self.given is None else self.given.cells.hstack(self.found)
 
     def like(self, first: Answers) -> Any:
@@ -276,7 +279,8 @@ class Answers:
         return own.select(names)
 
     def own_lines(self, block: Block, names: list[str]) -> list[bytes] | None:
-        """The rows of a text table as they are written, if they are as those of the block."""
+        """Return the rows of a text table as they are written, if they are as those of the
+        block."""
         if self.given is None or self.given.block is None or self.frame.columns != names:
             return None
         same = self.given.block.dialect.separator == block.dialect.separator
@@ -314,7 +318,7 @@ def in_csv(answers: Iterator[Answers], safe: bool) -> Iterator[bytes]:
 
 
 def write(answers: Iterator[Answers], out: Path | None, safe: bool = True) -> None:
-    """The answers one after the other into one file, which is there whole or not at all."""
+    """Write the answers one after the other into one file, which is there whole or not at all."""
     if out is None or str(out) == "-":
         with writing(STANDARD_OUTPUT):
             _write_csv(answers, sys.stdout.buffer, safe)
@@ -348,18 +352,18 @@ def _would_run(name: str) -> Any:
     return cell.str.contains(_FORMULA) & ~cell.str.contains(_NUMBER)
 
 
-def _words_of(frame: Any) -> list[str]:
+def _words_of(frame: DataFrame) -> list[str]:
     return [name for name, kind in frame.schema.items() if kind == polars().String]
 
 
-def _runs(frame: Any) -> AnyArray:
+def _runs(frame: DataFrame) -> AnyArray:
     """Tell which rows have a cell that a spreadsheet would run."""
     cells = [_would_run(name).fill_null(False) for name in _words_of(frame)]
     found = frame.select(runs=polars().any_horizontal(cells)) if cells else None
     return np.zeros(frame.height, np.bool_) if found is None else found["runs"].to_numpy()
 
 
-def without_formulas(frame: Any) -> Any:
+def without_formulas(frame: DataFrame) -> Any:
     """Return the frame with an apostrophe before words, and names, that spreadsheets would run.
 
     `=HYPERLINK(…)` in a cell of somebody else's table would run when the answers are opened.
@@ -374,7 +378,7 @@ def without_formulas(frame: Any) -> Any:
 
 
 def _to_columns(frames: Iterator[Any], file: Any, kind: str) -> None:
-    """Parquet and Arrow, written as the frames come."""
+    """Write Parquet or Arrow as the frames come."""
     from polars.io.plugins import register_io_source
 
     first = next(frames)
@@ -385,8 +389,9 @@ def _to_columns(frames: Iterator[Any], file: Any, kind: str) -> None:
 
     lazy = register_io_source(source, schema=first.schema)
     sink = Sink(file)
+    given: Any = sink
     try:
-        lazy.sink_parquet(sink) if kind == "parquet" else lazy.sink_ipc(sink)
+        lazy.sink_parquet(given) if kind == "parquet" else lazy.sink_ipc(given)
     except polars_errors():
         if sink.error is not None:
             raise sink.error from None

@@ -1,23 +1,133 @@
-"""What a command says, and to whom: people on the terminal, or a program that reads JSON."""
+"""What a command says, and to whom: people on the terminal, or a program that reads JSON.
+
+Standard output and standard error may be full, closed or unable to hold a letter.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
-
+from cotas.cli import NOT_WRITTEN, PIPE_CLOSED
 from cotas.files.problems import Remark
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STANDARD_OUTPUT = "standard output"
+
+
+class PipeClosedError(Exception):
+    """Whoever read the output went away."""
+
+
+class NotWrittenError(Exception):
+    """A result that could not be written, in words that name where it should have gone."""
+
+
+@contextmanager
+def writing(place: str | Path) -> Iterator[None]:
+    """Tell an error of writing from all others, with the name of what could not be written.
+
+    A pipe that was closed and a full disk are no `OSError` from here on: rich and typer would
+    take those for their own, and end with a code of their own.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise PipeClosedError from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).removesuffix(".")
+        words = say("{place} cannot be written: {reason}.", place=say(str(place)), reason=reason)
+        raise NotWrittenError(words) from error
+
+
+class Output(io.TextIOWrapper):
+    """Standard output: a letter that its encoding lacks is replaced, a failure is told apart."""
+
+    def write(self, text: str, /) -> int:
+        with writing(STANDARD_OUTPUT):
+            return super().write(text)
+
+    def flush(self) -> None:
+        with writing(STANDARD_OUTPUT):
+            super().flush()
+
+
+class Remarks(io.TextIOWrapper):
+    """Standard error: words that nobody can read do not end the work."""
+
+    def write(self, text: str, /) -> int:
+        with suppress(OSError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            super().flush()
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Use them while the command runs; what is still to be written is written at the end."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _as(Output, sys.stdout), _as(Remarks, sys.stderr)
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (PipeClosedError, NotWrittenError):
+        # Python would try once more when it closes the stream, and complain.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):  # it failed before, and that was told
+                stream.detach()
+        sys.stdout, sys.stderr = before
+
+
+def _as(kind: type[io.TextIOWrapper], stream: Any) -> Any:
+    """Return the stream as that kind, if it stands on bytes; None, where it is closed, stays
+    None."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    return kind(
+        stream.buffer,
+        encoding=stream.encoding,
+        errors="replace",
+        line_buffering=stream.line_buffering,
+    )
+
+
+def run() -> None:
+    """Run the command line of this process."""
+    from cotas.cli.app import app
+
+    try:
+        with standard_streams():
+            try:
+                app(prog_name="cotas")
+            except SystemExit as ended:
+                code = ended.code
+    except PipeClosedError:
+        code = PIPE_CLOSED
+    except NotWrittenError as error:
+        print(f"cotas: {error}", file=sys.stderr, flush=True)
+        code = NOT_WRITTEN
+    raise SystemExit(code)
 
 
 @dataclass
@@ -33,59 +143,62 @@ class Session:
     quiet: bool = False
     debug: bool = False
     given: dict[str, str] = field(default_factory=dict)  # the options that were typed, by name
+    line: str = field(default_factory=lambda: command_line())
     out: Console = field(default_factory=lambda: _console())
     err: Console = field(default_factory=lambda: _console(stderr=True))
     _content: dict[str, Any] = field(default_factory=dict)
 
     def say(self, *lines: str) -> None:
-        """Lines of the result."""
+        """Print lines of the result."""
         if not self.quiet:
             self.result(*lines)
 
     def alarm(self, *lines: str) -> None:
-        """Lines of the result that nobody should miss."""
+        """Print lines of the result that nobody should miss."""
         if not self.quiet:
             self.result(*lines, style="bold red")
 
     def result(self, *lines: str, style: str | None = None) -> None:
-        """Lines that are shown even with --quiet."""
+        """Print lines that are shown even with --quiet."""
         for line in lines if not self.json else ():
             self.out.print(line, markup=False, style=style)
 
     def note(self, *lines: str) -> None:
-        """Something beside the result, such as a warning."""
+        """Print something beside the result, such as a warning."""
         if not self.quiet:
             for line in lines:
                 self.err.print(line, markup=False)
 
     def remark(self, *remarks: Remark | str) -> None:
-        """What was decided for the reader, about a table or a model, each as a note."""
+        """Note what was decided for the reader, about a table or a model, each as a note."""
         self.note(*(f"{say('Note')}: {remark}" for remark in remarks))
 
     def passing(self, line: str) -> None:
-        """What is going on, for someone who watches: the next one takes its place."""
+        """Show what is going on, for someone who watches: the next one takes its place."""
         if self.shows_progress:
             self.err.print(line, markup=False, end="\r", overflow="ellipsis", no_wrap=True)
 
     def table(self, names: list[str], rows: list[list[str]], title: str | None = None) -> None:
-        """Rows under their names, the first column to the left and the others to the right."""
+        """Print rows under their names, the first column to the left and the others to the
+        right."""
         if self.json or self.quiet:
             return
+        from rich.table import Table
+
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for number, name in enumerate(names):
             table.add_column(name, justify="left" if number == 0 else "right", no_wrap=True)
         for row in rows:
             table.add_row(*row)
         # As wide as it has to be: no name or number is cut off.
-        wide = Console(file=self.out.file, highlight=False, markup=False, emoji=False, width=10_000)
-        wide.print(table)
+        _console(file=self.out.file, width=10_000, markup=False).print(table, soft_wrap=False)
 
     def document(self, content: dict[str, Any]) -> None:
-        """What the JSON document is to hold; it is printed when the command ends."""
+        """Keep what the JSON document is to hold; it is printed when the command ends."""
         self._content |= content
 
     def failed(self, message: str, code: int) -> None:
-        """One line on what went wrong."""
+        """Print one line on what went wrong."""
         self.err.print(f"cotas {self.command}: {message}", markup=False)
         self.document({"error": message, "exit_code": code})
 
@@ -99,13 +212,16 @@ class Session:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether someone watches."""
+        """Tell whether someone watches."""
         return not (self.quiet or self.json) and self.err.is_terminal
 
 
-def _console(stderr: bool = False) -> Console:
-    """Lines go out as they are: not broken, not coloured, with no word taken for an emoji."""
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False)
+def _console(**options: Any) -> Console:
+    """Make a console that prints lines as they are: not broken, not coloured, with no word taken
+    for an emoji."""
+    from rich.console import Console  # which `cotas --help` does without
+
+    return Console(highlight=False, soft_wrap=True, emoji=False, **options)
 
 
 def plain(value: Any) -> Any:
@@ -114,10 +230,8 @@ def plain(value: Any) -> Any:
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # of NumPy
         return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("infinity" if value > 0 else "-infinity")
     if value is None or isinstance(value, bool | int | float | str):
@@ -126,7 +240,8 @@ def plain(value: Any) -> Any:
 
 
 def command_line(folders: bool = False) -> str:
-    """What was typed, ready to be typed again where the files are: their folders are nobody's.
+    """Return what was typed, ready to be typed again where the files are: their folders are
+    nobody's.
 
     With `folders` as it was typed, for whoever typed it.
     """
@@ -180,11 +295,24 @@ class Watcher:
 
     @property
     def callback(self) -> Callable[[Any], None]:
-        """What an estimator calls; a plain function, so that it can be cloned with it."""
+        """Return what an estimator calls; a plain function, so that it can be cloned with it."""
         return lambda report: self.hear(report)
 
+    def listen_to(self, made: Any, max_time: float | None = None) -> Any:
+        """Have an estimator tell what it does; the models of a blend share the time there is."""
+        from cotas.selection.blend import members_of
+
+        wanted: dict[str, Any] = {"callbacks": self.callback}
+        each = members_of(made)
+        if max_time is not None:
+            wanted["max_time"] = max_time / len(each)
+        for one in each:
+            known = one.get_params(deep=False)
+            one.set_params(**{name: value for name, value in wanted.items() if name in known})
+        return made
+
     def hear(self, report: Any) -> None:
-        """One report of a fit."""
+        """Hear one report of a fit."""
         seconds = time.perf_counter() - self._began
         gap = _gap_of(report)
         if gap is not None:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray, Matrix, Sparse
 from cotas.design.blocks import row_block, row_spans, times, times_transposed
 
 # Columns whose Gram matrix is formed in one go.
@@ -40,8 +40,7 @@ class CentredColumns:
         threads: int = 1,
     ) -> None:
         self.each, self.threads = each, threads
-        self.sparse = sparse.issparse(X)
-        if self.sparse:
+        if sparse.issparse(X):
             X = sparse.csc_matrix(X, dtype=np.float64)
             X.sum_duplicates()
         self.X, self.weights, self.centre = X, weights, centre
@@ -60,12 +59,14 @@ class CentredColumns:
 
     def _is_constant(self, j: int) -> bool:
         """Tell whether all entries of the rows with a weight are equal."""
-        column = self.X[:, [j]].toarray()[:, 0] if self.sparse else self.X[:, j]
+        column = self.X[:, [j]]
+        column = (column.toarray() if sparse.issparse(column) else column)[:, 0]
         used = column[self.weights > 0]
         return bool((used == used[0]).all())
 
     def rounding(self) -> FloatArray:
-        """How long rounding alone can make a column that is constant, and so zero once centred."""
+        """Bound how long rounding alone can make a column that is constant, and so zero once
+        centred."""
         return np.asarray(self.n * 2.0**-52 * np.abs(self.mean))
 
     def centred(self, y: FloatArray) -> FloatArray:
@@ -80,19 +81,20 @@ class CentredColumns:
 
     def lengths(self) -> FloatArray:
         """Compute √Σ sᵢ x̃ᵢⱼ² of each column."""
-        if self.sparse:
-            total = self._sparse_squares()
+        if sparse.issparse(self.X):
+            total = self._sparse_squares(self.X)
         else:
             total = np.zeros(self.p)
             for span in row_spans(self.X):
                 total += self.weights[span] @ (row_block(self.X, span) - self.mean) ** 2
         return np.asarray(np.sqrt(np.maximum(total, 0.0)) / self.scale)
 
-    def _sparse_squares(self) -> FloatArray:
-        """Σ sᵢ(xᵢⱼ − mⱼ)² over the stored entries, plus mⱼ² for the weight of the others."""
-        column = np.repeat(np.arange(self.p), np.diff(self.X.indptr))
-        weights = self.weights[self.X.indices]
-        deviation = weights * (self.X.data - self.mean[column]) ** 2
+    def _sparse_squares(self, X: Sparse) -> FloatArray:
+        """Compute Σ sᵢ(xᵢⱼ − mⱼ)² over the stored entries, plus mⱼ² for the weight of the
+        others."""
+        column = np.repeat(np.arange(self.p), np.diff(X.indptr))
+        weights = self.weights[X.indices]
+        deviation = weights * (X.data - self.mean[column]) ** 2
         stored = np.bincount(column, weights, self.p)
         total = np.bincount(column, deviation, self.p)
         return np.asarray(total + np.maximum(1.0 - stored, 0.0) * self.mean**2)
@@ -105,11 +107,13 @@ class CentredColumns:
             found -= np.multiply.outer(self.mean, np.add.reduce(weighted))
         return np.asarray((found.T / self.scale).T) if self.standardize else found
 
-    def start(self, target: FloatArray, square: float) -> FloatArray:
-        """Return the correlations with y itself, zero where they are nothing but rounding."""
+    def start(self, y: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+        """Compute y centred, ⟨y, y⟩, and the correlations with y, zero where they are rounding."""
+        target = self.centred(y)
+        square = float(self.weights @ target**2)
         c = self.correlations(target)
         noise = self.rounding() / self.scale * np.sqrt(square)
-        return np.asarray(np.where(np.abs(c) <= noise, 0.0, c))
+        return target, square, np.where(np.abs(c) <= noise, 0.0, c)
 
     def combination(self, chosen: IntArray, beta: FloatArray) -> FloatArray:
         """Compute Σ x̃ⱼ βⱼ over the chosen columns."""
@@ -119,14 +123,16 @@ class CentredColumns:
 
     def gram(self, some: IntArray, others: IntArray) -> FloatArray:
         """Compute Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and k in `others`."""
-        found = self._sparse_gram(some, others) if self.sparse else self._dense_gram(some, others)
+        X = self.X
+        spans = (some, others)
+        found = self._sparse_gram(X, *spans) if sparse.issparse(X) else self._dense_gram(*spans)
         if self.standardize:
             found /= np.multiply.outer(self.scale[some], self.scale[others])
         return found
 
     def gram_with_all(self, some: IntArray) -> FloatArray:
         """Compute Σ sᵢ x̃ᵢⱼ x̃ᵢₖ for j in `some` and every k."""
-        if self.sparse:
+        if sparse.issparse(self.X):
             return self.gram(some, np.arange(self.p))
         chosen = np.asarray(self.X[:, some], dtype=np.float64) - self.mean[some]
         chosen *= self.weights[:, None] / self.scale[some]
@@ -138,17 +144,17 @@ class CentredColumns:
         found /= self.scale
         return found
 
-    def _sparse_gram(self, some: IntArray, others: IntArray) -> FloatArray:
-        right = self.X[:, others]
+    def _sparse_gram(self, X: Sparse, some: IntArray, others: IntArray) -> FloatArray:
+        right = X[:, others]
         found = np.empty((len(some), len(others)))
         for start in range(0, len(some), WIDEST_BLOCK):
             part = some[start : start + WIDEST_BLOCK]
-            left = self.X[:, part].multiply(self.weights[:, None]).tocsc()
+            left = X[:, part].multiply(self.weights[:, None]).tocsc()
             found[start : start + len(part)] = (left.T @ right).toarray()
         return found - np.multiply.outer(self.mean[some], self.mean[others])
 
     def _dense_gram(self, some: IntArray, others: IntArray) -> FloatArray:
-        """Centred block by block: the difference of two large moments would lose the digits."""
+        """Compute the Gram matrix centred block by block: large moments would cancel."""
         spans = row_spans(self.X, len(others))
         parts = [spans[k :: self.threads] for k in range(min(self.threads, len(spans)))]
         found = sum(self.each(lambda part: self._gram_of_rows(some, others, part), parts))
@@ -159,7 +165,8 @@ class CentredColumns:
         return bool((self.weights == self.weights[0]).all())
 
     def _gram_of_rows(self, some: IntArray, others: IntArray, spans: list[slice]) -> FloatArray:
-        """Of some of the rows; the weights, where they are all the same, are left out."""
+        """Compute the Gram matrix of some rows; the weights, where they are all the same, are left
+        out."""
         found = np.zeros((len(some), len(others)))
         whole, even = len(some) == len(others) == self.p, self._even
         for span in spans:

@@ -7,15 +7,16 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, Matrix, Sparse
 from cotas.design.dense import Dense, StandardizedDense
 from cotas.design.sparse import Csc, Csr, StandardizedCsr
 
 Design: TypeAlias = Dense | Csr | Csc | StandardizedDense | StandardizedCsr
 
 
-def canonical(X: Matrix) -> Matrix:
-    """A sparse matrix with no entry stored twice, which would make ‖x‖² wrong, and short indices.
+def canonical(X: Sparse) -> Sparse:
+    """Return a sparse matrix with no entry stored twice, which would make ‖x‖² wrong, and short
+    indices.
 
     All the loops would be compiled again for indices of 64 bits, and read twice as much. The user's
     matrix is left as it is.

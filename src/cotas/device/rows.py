@@ -59,7 +59,7 @@ class DeviceRows:
             chosen = self.X[which.cpu().numpy()]
             return DeviceRows(self.spec, chosen, self.device, self.dtype, self.centre, self.room)
         found = copy.copy(self)
-        found.X, found.n, found.whole = None, len(which), self.whole.take(which)
+        found.X, found.n, found.whole = self.X[:0], len(which), self.whole.take(which)
         return found
 
     def times(self, right: Side, W: Any) -> Any:

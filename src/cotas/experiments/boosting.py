@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
@@ -27,6 +27,9 @@ from cotas.experiments.samples import (
 from cotas.experiments.sheet import below, beside, scatter, sides, signed, span_of
 from cotas.plots.style import COLOURS, GREY, legend, look, tint
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 STAGES = (1, 5, 10, 100)
 # So many seeds are behind each point of a comparison.
@@ -95,7 +98,7 @@ class Accuracies:
         return np.asarray(self.new[:, self.names.index(name)])
 
     def mean(self, name: str) -> float:
-        """On new data, over the seeds."""
+        """Average the accuracy on new data over the seeds."""
         return float(self.of(name).mean())
 
 
@@ -113,17 +116,18 @@ def costs(seed: int = 0) -> Costs:
 
 
 def clouds(seed: int = 0, n: int = 1000) -> Cloud:
-    """Figure 1.2: the ten clouds."""
+    """Make Figure 1.2: the ten clouds."""
     return Cloud(ten_clouds(seed, n, n_new=0).training)
 
 
 def gaussians(seed: int = 0, n: int = 1000) -> Cloud:
-    """Figure 1.7: the two normal distributions, and F of Lemma 1.1.3."""
+    """Make Figure 1.7: the two normal distributions, and F of Lemma 1.1.3."""
     return Cloud(two_gaussians(seed, n, n_new=0).training, half_log_odds)
 
 
 def stages(seed: int = 0, n: int = 1000) -> Stages:
-    """Figure 1.3: discrete AdaBoost with stumps on the ten clouds, after 1, 5, 10, 100 rounds."""
+    """Make Figure 1.3: discrete AdaBoost with stumps on the ten clouds, after 1, 5, 10, 100
+    rounds."""
     data = ten_clouds(seed, n)
     model = AdaBoost("stump", n_estimators=max(STAGES), n_jobs=1).fit(*data.training)
     models = tuple(model[:k] for k in STAGES)
@@ -171,7 +175,7 @@ def repeated(one: Callable[[int], Accuracies], seed: int, repeats: int) -> Accur
 
 
 def stacked(runs: Sequence[Accuracies]) -> Accuracies:
-    """Comparisons of the same classifiers as one."""
+    """Join comparisons of the same classifiers into one."""
     return Accuracies(
         runs[0].names,
         np.vstack([run.training for run in runs]),
@@ -213,7 +217,7 @@ class _Theory:
     """The sign of the F of Lemma 1.1.3, with the face of a classifier."""
 
     def fit(self, X: FloatArray, y: Any) -> None:
-        """There is nothing to learn: the distributions are known."""
+        """Learn nothing: the distributions are known."""
 
     def score(self, X: FloatArray, y: Any) -> float:
         return float(np.mean(np.where(half_log_odds(X) > 0, 1, -1) == y))
@@ -222,7 +226,7 @@ class _Theory:
 @draws("001-1.1", "The two costs as functions of F(x)", costs)
 @panels(2)
 def draw_costs(result: Costs, *axes: Any) -> None:
-    """Both costs against F, for each class."""
+    """Draw both costs against F, for each class."""
     panels = (
         (result.exponential, "$e^{-yF(x)}$", say("to be minimized")),
         (result.log_likelihood, "$L(y^*; p(x))$", say("to be maximized")),
@@ -238,8 +242,8 @@ def draw_costs(result: Costs, *axes: Any) -> None:
 
 @draws("001-1.2", "Ten clouds of points, five for each class, 1000 in all", clouds)
 @draws("001-1.7", "Two normal distributions and the theoretical boundary", gaussians)
-def draw_cloud(result: Cloud, ax: Any) -> None:
-    """The points; and the boundary of the theoretical classifier where it is known."""
+def draw_cloud(result: Cloud, ax: Axes) -> None:
+    """Draw the points; and the boundary of the theoretical classifier where it is known."""
     X = result.data.X
     if result.theory is not None:
         boundary = say("Lemma 1.1.3:\nF(x) = 0")
@@ -252,7 +256,7 @@ def draw_cloud(result: Cloud, ax: Any) -> None:
 @draws("001-1.3", "Discrete AdaBoost with stumps after 1, 5, 10 and 100 models", stages)
 @panels(2, 2, sharex=True, sharey=True)
 def draw_stages(result: Stages, *axes: Any) -> None:
-    """What AdaBoost decides after its first rounds."""
+    """Draw what AdaBoost decides after its first rounds."""
     span = span_of(result.data.X)
     for k, ax in enumerate(axes):
         sides(ax, result.models[k].decision_function, span)
@@ -277,8 +281,8 @@ def draw_stages(result: Stages, *axes: Any) -> None:
 @draws(
     "001-1.10", "Trees of depth 3 in dimension 100, on two normal distributions", gaussians_in_100
 )
-def draw_comparison(result: Accuracies, ax: Any, scale: float = SCALE) -> None:
-    """Accuracies as points, with their standard errors; every seed is a thin stroke.
+def draw_comparison(result: Accuracies, ax: Axes, scale: float = SCALE) -> None:
+    """Draw accuracies as points, with their standard errors; every seed is a thin stroke.
 
     `scale` is where the axis begins, in per cent.
     """

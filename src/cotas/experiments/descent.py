@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +19,9 @@ from cotas.experiments.sheet import below, over, span_of
 from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look, tint
 from cotas.regression.least_squares import LeastSquares
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Multiples of 1/L, L being the largest curvature: beyond 1 every step goes too far, and beyond 2
 # each goes farther than the one before.
@@ -58,7 +61,7 @@ class Walks:
     best: FloatArray
 
     def J(self, theta: FloatArray) -> FloatArray:
-        """J/m for each row (θ₀, θ₁, …) of `theta`."""
+        """Compute J/m for each row (θ₀, θ₁, …) of `theta`."""
         return objective(self.rows, self.target, theta)
 
 
@@ -79,7 +82,8 @@ class Normalization:
 
 
 def line(seed: int = 0) -> Houses:
-    """Price as a function of the area. Nothing is drawn at random: `seed` changes nothing."""
+    """Fit the price as a function of the area. Nothing is drawn at random: `seed` changes
+    nothing."""
     area, price = _area()
     rule = stops.ChangeOfJ(1e-9) | stops.MaxIterations(10_000)
     walked = LeastSquares(solver="gradient", standardize=True, stop=rule).fit(area, price)
@@ -91,7 +95,7 @@ def line(seed: int = 0) -> Houses:
 
 
 def step_sizes(seed: int = 0, iterations: int = 10) -> Walks:
-    """Batch descent with α too small, right, too large and far too large.
+    """Run batch descent with α too small, right, too large and far too large.
 
     On the normalized area, from θ⁽⁰⁾ = (mean price, 0), so that only θ₁ has to move. The numbers
     are chosen: 0.05, 0.5, 1.9 and 2.1 times 1/L.
@@ -108,7 +112,7 @@ def crossings(walk: Walk, best: FloatArray) -> int:
 
 
 def normalization(seed: int = 0, iterations: int = 300) -> Normalization:
-    """Descent with α = 1/L, area in square metres and normalized.
+    """Run descent with α = 1/L, area in square metres and normalized.
 
     Both start from the same line, price = 300 (chosen).
     """
@@ -127,7 +131,7 @@ def normalization(seed: int = 0, iterations: int = 300) -> Normalization:
 
 
 def batches(seed: int = 0, epochs: int = 40) -> Walks:
-    """Batch, stochastic and mini-batch descent on the normalized area; an entry an epoch.
+    """Run batch, stochastic and mini-batch descent on the normalized area; an entry an epoch.
 
     Chosen: step 0.15 for all, mini-batches of 4 of the 11 houses, with and without replacement.
     """
@@ -144,7 +148,8 @@ def batches(seed: int = 0, epochs: int = 40) -> Walks:
 
 
 def soonest(seed: int = 0, epochs: int = 2) -> tuple[float, float]:
-    """The share of J − J* left after some epochs on all three columns: stochastic, and batch.
+    """Compute the share of J − J* left after some epochs on all three columns: stochastic, and
+    batch.
 
     Batch descent has the best of the rates 0.05, 0.10, … for this very run, stochastic descent
     always 0.1 (chosen): a rate that suits one of the two does not suit the other.
@@ -176,7 +181,7 @@ def _normalized(X: FloatArray) -> FloatArray:
 
 
 def _extended(rows: FloatArray) -> FloatArray:
-    """With x₀ = 1, the convention of the document."""
+    """Add x₀ = 1, the convention of the document."""
     return np.column_stack([np.ones(len(rows)), rows])
 
 
@@ -186,13 +191,13 @@ def _hessian(rows: FloatArray) -> FloatArray:
 
 
 def objective(rows: FloatArray, y: FloatArray, theta: FloatArray) -> FloatArray:
-    """J/m for each row (θ₀, θ₁, …) of `theta`."""
+    """Compute J/m for each row (θ₀, θ₁, …) of `theta`."""
     residuals = _extended(rows) @ np.atleast_2d(theta).T - y[:, None]
     return np.asarray((residuals**2).mean(axis=0) / 2)
 
 
 def _batch(rows: FloatArray, share: float, iterations: int) -> dict[str, Any]:
-    """Batch descent by so many times 1/L."""
+    """Run batch descent by so many times 1/L."""
     step = share / float(np.linalg.eigvalsh(_hessian(rows))[-1])
     return {"solver": "gradient", "step": step, "stop": stops.MaxIterations(iterations)}
 
@@ -203,7 +208,7 @@ def _walks(
     kinds: dict[str, dict[str, Any]],
     start: tuple[float, ...] | None = None,
 ) -> Walks:
-    """Descents from θ⁽⁰⁾ = (θ₀, θ), or from zero: for each name, how `LeastSquares` is made."""
+    """Run descents from θ⁽⁰⁾ = (θ₀, θ), or from zero: for each name, how `LeastSquares` is made."""
     exact = LeastSquares().fit(rows, y)
     best = np.append(exact.intercept_, exact.coef_)
     first = np.zeros(rows.shape[1] + 1) if start is None else np.array(start)
@@ -247,8 +252,8 @@ def _needed(share: Callable[[int], float]) -> int:
 
 
 @draws("003-houses", "Price against area, and the line of least squares", line)
-def draw_houses(result: Houses, ax: Any) -> None:
-    """The table as points, and the line that descent and the closed form agree on."""
+def draw_houses(result: Houses, ax: Axes) -> None:
+    """Draw the table as points, and the line that descent and the closed form agree on."""
     ends = np.array([0.9 * result.area.min(), 1.05 * result.area.max()])
     lines: tuple[tuple[tuple[float, float], dict[str, Any]], ...] = (
         (result.closed_form, {"color": tint(COLOURS[1], 0.6), "linewidth": 7}),
@@ -271,7 +276,7 @@ def draw_houses(result: Houses, ax: Any) -> None:
 @draws("003-step", "Batch descent with four rates α", step_sizes)
 @panels(len(STEPS), 2, sharex="row", sharey="row", height_ratios=(1.3, 1))
 def draw_steps(result: Walks, *axes: Any) -> None:
-    """For each step: θ₁ on the curve of J above, and against the iteration below."""
+    """Draw for each step θ₁ on the curve of J above, and against the iteration below."""
     count = len(result.walks)
     best = float(result.best[1])
     reach = 1.05 * max(float(np.abs(walk.theta[:, 1] - best).max()) for walk in result.walks)
@@ -306,7 +311,8 @@ def _section(walks: Walks, theta: FloatArray) -> FloatArray:
 @draws("003-normalization", "Descent on raw and on normalized data", normalization)
 @panels(3, width_ratios=(1, 1, 1.35))
 def draw_normalization(result: Normalization, *axes: Any) -> None:
-    """The level lines of J and the path of θ, raw and normalized, and what is left of J − J*."""
+    """Draw the level lines of J and the path of θ, raw and normalized, and what is left of J −
+    J*."""
     names = (say("area in m²"), say("normalized area"))
     for k, walks in enumerate((result.raw, result.normalized)):
         ax = axes[k]
@@ -331,8 +337,8 @@ def draw_normalization(result: Normalization, *axes: Any) -> None:
     legend(last, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)
 
 
-def _draw_square(ax: Any, walks: Walks, walk: Walk) -> None:
-    """Level lines with the same scale on both axes, the start, the end and the minimum."""
+def _draw_square(ax: Axes, walks: Walks, walk: Walk) -> None:
+    """Draw level lines with the same scale on both axes, the start, the end and the minimum."""
     start, end, best = walk.theta[0], walk.theta[-1], walks.best
     middle = (start + best) / 2
     reach = 0.75 * float(np.abs(start - best).max())
@@ -359,7 +365,7 @@ def _draw_square(ax: Any, walks: Walks, walk: Walk) -> None:
 @draws("003-stochastic", "Batch, stochastic and mini-batch descent", batches)
 @panels(2)
 def draw_batches(result: Walks, *axes: Any) -> None:
-    """The paths of θ epoch by epoch, and J − J*."""
+    """Draw the paths of θ epoch by epoch, and J − J*."""
     _draw_levels(axes[0], result)
     for k, walk in enumerate(result.walks):
         name = say(walk.name)
@@ -370,8 +376,8 @@ def draw_batches(result: Walks, *axes: Any) -> None:
     below(axes[1], 3)
 
 
-def _draw_levels(ax: Any, walks: Walks) -> None:
-    """Level lines of J of (θ₀, θ₁), the paths, and the minimum as a cross."""
+def _draw_levels(ax: Axes, walks: Walks) -> None:
+    """Draw level lines of J of (θ₀, θ₁), the paths, and the minimum as a cross."""
     points = np.vstack([walk.theta for walk in walks.walks] + [walks.best[None, :]])
     x1, x2, J = over(walks.J, span_of(points, 0.2))
     least = float(walks.J(walks.best)[0])

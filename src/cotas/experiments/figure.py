@@ -75,16 +75,16 @@ class Figure:
 
     @property
     def document(self) -> str:
-        """The number of the document: "001"."""
+        """Return the number of the document: "001"."""
         return self.name.split("-", 1)[0]
 
     @property
     def number(self) -> str:
-        """The number of the figure in the document, or its word: "1.5"."""
+        """Return the number of the figure in the document, or its word: "1.5"."""
         return self.name.split("-", 1)[1]
 
     def place(self) -> tuple[str, bool, list[int], str]:
-        """Where it stands among the others: by document, and there by its number or its word."""
+        """Return the place among the others: by document, and there by its number or its word."""
         numbers = [] if self._is_worded() else [int(part) for part in self.number.split(".")]
         return self.document, not numbers, numbers, self.number
 

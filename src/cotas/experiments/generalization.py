@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from cotas.experiments.sheet import beside, over, span_of
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, INK, PALE, legend, look, tint
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LAMS = (0.1, 100.0, 1000.0)
 VALIDATION_SHARE = 0.25
@@ -80,7 +83,8 @@ class Surface:
 
 
 def series(shown: int = 0, seed: int = 0, n: int = 60) -> Margins:
-    """The machines for λ = 0.1, 100 and 1000 on `two_groups`, closer together and none astray."""
+    """Train the machines for λ = 0.1, 100 and 1000 on `two_groups`, closer together and none
+    astray."""
     data = two_groups(seed, n, gap=8.0, stray=False)
     return Margins(data, tuple(fit_margin(data, lam) for lam in LAMS), shown)
 
@@ -90,7 +94,7 @@ lam_small, lam_medium, lam_large = (partial(series, shown) for shown in range(3)
 
 
 def balance(seed: int = 0, n: int = 40) -> Balance:
-    """Mean hinge loss and (λ/2)‖θ‖² for λ = 100, when θ is made longer or shorter."""
+    """Compute mean hinge loss and (λ/2)‖θ‖² for λ = 100, when θ is made longer or shorter."""
     X, y = data = two_groups(seed, n)
     fit = fit_margin(data, LAMS[1])
     scale = np.linspace(0.05, 3, 200)
@@ -101,7 +105,7 @@ def balance(seed: int = 0, n: int = 40) -> Balance:
 
 
 def losses(seed: int = 0, n: int = 400, n_values: int = 21, splits: int = SPLITS) -> Losses:
-    """Training and test loss for c from 10⁻³ to 10² (chosen), and ĉ by splits of 75 to 25%.
+    """Compute training and test loss for c from 10⁻³ to 10² (chosen), and ĉ by splits of 75 to 25%.
 
     The document splits once; a single split of so few examples may choose a ĉ far from c*, so that
     the mean of several decides, and what each would have chosen is kept.
@@ -156,7 +160,8 @@ def slope(seed: int = 0, n: int = 30, iterations: int = 12) -> DescentCurve:
 
 
 def surface(seed: int = 0, n: int = 60, iterations: int = 1000) -> Surface:
-    """J of two parameters without bias: θ ← θ − η∇J with η = 0.5, and SGD with η_t = 1/(1+t).
+    """Compute J of two parameters without bias: θ ← θ − η∇J with η = 0.5, and SGD with η_t =
+    1/(1+t).
 
     λ = 0.5, the step 0.5 and the start (−1.5, 2.5) are chosen.
     """
@@ -197,8 +202,8 @@ def _losses_along(cs: FloatArray, training: LabelledSample, *others: LabelledSam
 
 
 @draws("004-objective", "The balance of loss and penalty", balance)
-def draw_balance(result: Balance, ax: Any) -> None:
-    """The loss falls, the penalty grows, and their sum is least at the solution."""
+def draw_balance(result: Balance, ax: Axes) -> None:
+    """Draw how the loss falls, the penalty grows, and their sum is least at the solution."""
     total = result.loss + result.penalty
     loss = say("mean hinge loss")
     ax.plot(result.scale, result.loss, label=loss, **look(0))
@@ -221,8 +226,8 @@ def draw_balance(result: Balance, ax: Any) -> None:
 
 
 @draws("004-loss", "Training and test loss against c", losses)
-def draw_losses(result: Losses, ax: Any) -> None:
-    """Training and test loss against c."""
+def draw_losses(result: Losses, ax: Axes) -> None:
+    """Draw training and test loss against c."""
     training, test = say("training"), say("test")
     whole = {"clip_on": False}  # the frame cuts no mark in two
     ax.semilogx(result.c, result.training, label=training, **whole, **look(0, points=True))
@@ -234,8 +239,8 @@ def draw_losses(result: Losses, ax: Any) -> None:
 
 
 @draws("004-fitting", "Underfitting and overfitting, and ĉ by validation", losses)
-def draw_regimes(result: Losses, ax: Any) -> None:
-    """The two regimes beside c*, and the ĉ that validation parts of the data choose."""
+def draw_regimes(result: Losses, ax: Axes) -> None:
+    """Draw the two regimes beside c*, and the ĉ that validation parts of the data choose."""
     low, high = float(result.c[0]), float(result.c[-1])
     ax.axvspan(low, result.best, color=tint(COLOURS[5], 0.16), linewidth=0)
     ax.axvspan(result.best, high, color=tint(COLOURS[3], 0.16), linewidth=0)
@@ -267,14 +272,19 @@ def draw_regimes(result: Losses, ax: Any) -> None:
 
 
 @draws("004-slope", "Gradient descent with one parameter", slope)
-def draw_slope(result: DescentCurve, ax: Any) -> None:
-    """J of one parameter, the tangent at the start, and the steps down."""
+def draw_slope(result: DescentCurve, ax: Axes) -> None:
+    """Draw J of one parameter, the tangent at the start, and the steps down."""
     ax.plot(result.theta, result.objective, label="J(θ)", **look(0))
     start, value = result.walked[0], result.walked_objective[0]
     near = np.array([start - 1.5, start + 0.5])
     tangent = say("slope ∂J/∂θ at the start")
     ax.plot(near, value + result.slope * (near - start), label=tangent, **look(1))
-    walked = {"color": COLOURS[3], "marker": "o", "linewidth": 0.8, "linestyle": ":"}
+    walked: dict[str, Any] = {
+        "color": COLOURS[3],
+        "marker": "o",
+        "linewidth": 0.8,
+        "linestyle": ":",
+    }
     label = "θ ← θ − η ∂J/∂θ"
     ax.plot(result.walked, result.walked_objective, label=label, **walked)
     ax.annotate(say("start"), (start, value), (10, -6), textcoords="offset points")
@@ -283,8 +293,8 @@ def draw_slope(result: DescentCurve, ax: Any) -> None:
 
 
 @draws("004-surface", "Gradient descent with two parameters, and stochastic descent", surface)
-def draw_surface(result: Surface, ax: Any) -> None:
-    """J of two parameters: descent goes straight, stochastic descent about it."""
+def draw_surface(result: Surface, ax: Axes) -> None:
+    """Draw J of two parameters: descent goes straight, stochastic descent about it."""
     span = span_of(np.vstack([result.descent, result.stochastic]), 0.15)
     J = over(lambda theta: hinge_objective(result.data, result.lam, theta), span)
     ax.contourf(*J, levels=18, cmap="Blues", alpha=0.55)
@@ -305,7 +315,7 @@ def earlier(values: FloatArray) -> FloatArray:
     return np.array([float(np.sum(values[:k] == value)) for k, value in enumerate(values)])
 
 
-def _mark(ax: Any, x: float, text: str) -> None:
+def _mark(ax: Axes, x: float, text: str) -> None:
     ax.axvline(x, color=INK, linewidth=1.2, linestyle=":")
     ax.annotate(text, (x, 1.0), (5, -14), xycoords=ax.get_xaxis_transform(),
                 textcoords="offset points", fontsize=12)  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from cotas.linear.perceptron import Perceptron
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, GREY, INK
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TOL = 1e-6
 SMALL_AND_LARGE = (0.1, 300.0)
@@ -86,12 +89,13 @@ class Margins:
 
     @property
     def fit(self) -> FittedMargin:
-        """The one that is shown."""
+        """Return the fit that is shown."""
         return self.fits[self.shown]
 
 
 def halves(seed: int = 0, n: int = 60, theta0: float = 0.0) -> Halves:
-    """Points on the two sides of θ·x + θ₀ = 0; θ = (−1, 0.6) points to the left, as in the text."""
+    """Place points on the two sides of θ·x + θ₀ = 0; θ = (−1, 0.6) points to the left, as in the
+    text."""
     rng = np.random.default_rng(seed)
     theta = np.array([-1.0, 0.6])
     X = rng.uniform(-3, 3, size=(n, 2))
@@ -123,7 +127,8 @@ def projection(seed: int = 0) -> Projection:
 
 
 def fit_margin(data: LabelledSample, lam: float, kind: str = "soft") -> FittedMargin:
-    """The support vector machine for λ, to a relative gap of 1e-6, and what there is to count."""
+    """Train the support vector machine for λ, to a relative gap of 1e-6, and what there is to
+    count."""
     X, y = data
     model: Any = LinearSVM(lam=lam, margin=kind, tol=TOL).fit(X, y)
     theta, theta0 = model.coef_[0], float(model.intercept_[0])
@@ -147,19 +152,19 @@ def fit_margin(data: LabelledSample, lam: float, kind: str = "soft") -> FittedMa
 
 
 def violations(seed: int = 0, n: int = 60) -> Margins:
-    """Figure 3.4: two clouds that overlap, λ = 0.05 (chosen), violations marked."""
+    """Make Figure 3.4: two clouds that overlap, λ = 0.05 (chosen), violations marked."""
     data = overlapping_groups(seed, n)
     return Margins(data, (fit_margin(data, 0.05),))
 
 
 def small_and_large(seed: int = 0, n: int = 40) -> Margins:
-    """Figure 3.5: λ = 0.1 and λ = 300 (chosen) on `two_groups`."""
+    """Make Figure 3.5: λ = 0.1 and λ = 300 (chosen) on `two_groups`."""
     data = two_groups(seed, n)
     return Margins(data, tuple(fit_margin(data, lam) for lam in SMALL_AND_LARGE))
 
 
 def widest(seed: int = 0, n: int = 40, others: int = 3) -> Margins:
-    """Figure 3.6: the hard margin on `two_groups` without a stray example.
+    """Make Figure 3.6: the hard margin on `two_groups` without a stray example.
 
     Beside it what the perceptron finds in so many random orders (chosen): all separate, and none
     has a larger margin.
@@ -178,15 +183,15 @@ def _perceptron(data: LabelledSample, seed: int) -> SeparatingLine:
 
 @draws("000-3.1", "A linear classifier without bias", halves)
 @draws("000-3.2", "A linear classifier with bias", with_bias)
-def draw_halves(result: Halves, ax: Any) -> None:
-    """The boundary, θ as an arrow from it, and the points by their side."""
+def draw_halves(result: Halves, ax: Axes) -> None:
+    """Draw the boundary, θ as an arrow from it, and the points by their side."""
     theta, theta0 = result.theta, result.theta0
     plane = "θ · x = 0" if theta0 == 0 else "θ · x + θ₀ = 0"
     sides(ax, lambda X: X @ theta + theta0, BOX, (plane, None))
     scatter(ax, result.data)
     foot = -theta0 * theta / (theta @ theta)
     arrow(ax, foot, foot + 1.3 * theta)
-    ax.annotate("θ", foot + 1.3 * theta, (-14, 4), textcoords="offset points", fontsize=16)
+    ax.annotate("θ", tuple(foot + 1.3 * theta), (-14, 4), textcoords="offset points", fontsize=16)
     ax.axhline(0, color=INK, linewidth=0.5)
     ax.axvline(0, color=INK, linewidth=0.5)
     facts = say("θ points to the\npositive side")
@@ -201,19 +206,19 @@ def draw_halves(result: Halves, ax: Any) -> None:
 
 
 @draws("000-3.3", "The orthogonal projection on the boundary", projection)
-def draw_projection(result: Projection, ax: Any) -> None:
-    """The point, its foot on the boundary, and the distance between them."""
+def draw_projection(result: Projection, ax: Axes) -> None:
+    """Draw the point, its foot on the boundary, and the distance between them."""
     theta, theta0, point, foot = result.theta, result.theta0, result.point, result.foot
     sides(ax, lambda X: X @ theta + theta0, BOX, (r"$\hat\theta\cdot x+\hat\theta_0=0$", None))
     ax.plot(*np.array([point, foot]).T, color=INK, linestyle="--", linewidth=1.6,
             label=say("distance"))  # fmt: skip
     ax.plot(*point, "s", color=COLOURS[1], markersize=10, label="$x^{(t)}$, $y^{(t)}=+1$")
     ax.plot(*foot, "o", color=INK, markersize=8, label="$x^{(0)}$")
-    ax.annotate("$x^{(t)}$", point, (-8, 8), textcoords="offset points", ha="right", size=15)
-    ax.annotate("$x^{(0)}$", foot, (10, -12), textcoords="offset points", size=15)
+    ax.annotate("$x^{(t)}$", tuple(point), (-8, 8), textcoords="offset points", ha="right", size=15)
+    ax.annotate("$x^{(0)}$", tuple(foot), (10, -12), textcoords="offset points", size=15)
     away = -theta0 * theta / (theta @ theta) - 2.0 * np.array([0.6, 1.0])
     arrow(ax, away, away + 0.8 * theta)
-    ax.annotate(r"$\hat\theta$", away + 0.8 * theta, (-16, 2), textcoords="offset points",
+    ax.annotate(r"$\hat\theta$", tuple(away + 0.8 * theta), (-16, 2), textcoords="offset points",
                 size=15)  # fmt: skip
     measured = say("measured: {distance:.3f}", distance=result.distance)
     facts = f"{measured}\ny(θ·x + θ₀)/‖θ‖ = {result.agreement:.3f}\n"
@@ -225,7 +230,7 @@ def draw_projection(result: Projection, ax: Any) -> None:
 @draws("000-3.5", "A small λ avoids violations, a large one accepts them", small_and_large)
 @panels(lambda result: len(result.fits), sharey=True)
 def draw_margins(result: Margins, *axes: Any) -> None:
-    """One panel for each λ: boundary, margins, and the violations ringed."""
+    """Draw one panel for each λ: boundary, margins, and the violations ringed."""
     many = len(result.fits)
     for ax, fit in zip(axes, result.fits, strict=True):
         _draw_margin(ax, result.data, fit)
@@ -240,7 +245,7 @@ def draw_margins(result: Margins, *axes: Any) -> None:
         below(axes[1], 3)
 
 
-def _draw_margin(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
+def _draw_margin(ax: Axes, data: LabelledSample, fit: FittedMargin) -> None:
     _plane(ax, data, fit)
     scatter(ax, data)
     agreement = data.y * (data.X @ fit.theta + fit.theta0)
@@ -248,13 +253,14 @@ def _draw_margin(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
     ring(ax, data.X[np.abs(agreement - 1) <= 1e-3], "on", say("on the margin"))
 
 
-def _plane(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
+def _plane(ax: Axes, data: LabelledSample, fit: FittedMargin) -> None:
     names = say("boundary"), say("margins")
     sides(ax, lambda X: X @ fit.theta + fit.theta0, span_of(data.X, 0.12), names)
 
 
 def _facts(fit: FittedMargin, data: LabelledSample) -> list[str]:
-    """λ, the width of the margin, how many violate it, and how many are on the wrong side."""
+    """Compute λ, the width of the margin, how many violate it, and how many are on the wrong
+    side."""
     many = len(data.y)
     return [
         f"λ = {fit.lam:g}",
@@ -265,8 +271,8 @@ def _facts(fit: FittedMargin, data: LabelledSample) -> list[str]:
 
 
 @draws("000-3.6", "The linear separator with the largest margin", widest)
-def draw_widest(result: Margins, ax: Any) -> None:
-    """The separator with the largest margin, and others that the perceptron found."""
+def draw_widest(result: Margins, ax: Axes) -> None:
+    """Draw the separator with the largest margin, and others that the perceptron found."""
     data, fit = result.data, result.fit
     _draw_margin(ax, data, fit)
     for k, other in enumerate(result.others):
@@ -278,8 +284,9 @@ def draw_widest(result: Margins, ax: Any) -> None:
     beside(ax, title=facts)
 
 
-def draw_series(result: Margins, ax: Any) -> None:
-    """One of several λ; examples without influence are pale, other boundaries are thin lines."""
+def draw_series(result: Margins, ax: Axes) -> None:
+    """Draw one of several λ; examples without influence are pale, other boundaries are thin
+    lines."""
     data, fit = result.data, result.fit
     counts = np.zeros(len(data.y), dtype=bool)
     counts[fit.model.support_] = True
@@ -297,8 +304,8 @@ def draw_series(result: Margins, ax: Any) -> None:
     beside(ax, title="\n".join(facts) + "\n")
 
 
-def _line(ax: Any, theta: FloatArray, theta0: float, **look: Any) -> None:
-    """The line θ·x + θ₀ = 0, within the limits of the axes."""
+def _line(ax: Axes, theta: FloatArray, theta0: float, **look: Any) -> None:
+    """Return the line θ·x + θ₀ = 0, within the limits of the axes."""
     foot = -theta0 * theta / (theta @ theta)
     along = np.array([-theta[1], theta[0]])
     limits = ax.axis()

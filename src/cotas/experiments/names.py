@@ -61,12 +61,12 @@ class Shown:
 
     @property
     def called(self) -> str:
-        """What it is, in a word, or else what shows it."""
+        """Say what it is, in a word, or else what shows it."""
         return self.word() or ", ".join(self.figures)
 
     @property
     def names(self) -> set[str]:
-        """Every name of it, as `slug` writes them."""
+        """Return every name of it, as `slug` writes them."""
         found = {slug(word) for word in self.words}
         for word in KINDS.get(self.kind, ()):
             found |= {slug(f"{word}-{self.number}"), slug(f"{self.document}-{word}-{self.number}")}
@@ -170,7 +170,7 @@ def slug(name: str) -> str:
 
 
 def _table() -> dict[str, list[Shown]]:
-    """For each name the things that have it.
+    """Return for each name the things that have it.
 
     A figure called by a word gives way to an item of the same word that it shows: "pegasos" stands
     for all the figures of PEGASOS, "000-pegasos" for the one.
@@ -225,7 +225,8 @@ def find_all(name: str) -> tuple[Figure, ...]:
 
 
 def _near(wanted: str, table: dict[str, list[Shown]]) -> list[str]:
-    """Up to four names like this one, the most like it first, none for the same figures twice."""
+    """Find up to four names like this one, the most like it first, none for the same figures
+    twice."""
     found: dict[frozenset[tuple[str, ...]], str] = {}
     for name in difflib.get_close_matches(wanted, table, n=len(table)):
         found.setdefault(frozenset(item.figures for item in table[name]), name)

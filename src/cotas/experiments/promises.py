@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from cotas.regression.ls_boost import LSBoost
 from cotas.regression.ridge import Ridge
 from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MARGINS = (0.32, 0.16, 0.08, 0.04, 0.02)
 # Theorems on sublinear rates speak of the best of the first k iterations.
@@ -106,7 +109,7 @@ class RoundCosts:
 
 
 def mistakes(seed: int = 0, n: int = 300, dimension: int = 20, repeats: int = REPEATS) -> Mistakes:
-    """Theorem 3.1: mistakes against (R/γ)², for γ from 0.32 to 0.02 and R = 1 (chosen).
+    """Measure Theorem 3.1: mistakes against (R/γ)², for γ from 0.32 to 0.02 and R = 1 (chosen).
 
     Algorithm 1, without bias, over the examples until there is no mistake; γ is the largest margin
     there is, which the hard-margin machine finds.
@@ -128,7 +131,8 @@ def _run(data: LabelledSample) -> tuple[float, float]:
 
 
 def averages(seed: int = 0, n: int = 100, epochs: int = 5, repeats: int = REPEATS) -> Accuracies:
-    """Algorithms 1, 3 and 4 on classes that overlap: the last θ and the mean of all of them.
+    """Compare Algorithms 1, 3 and 4 on classes that overlap: the last θ and the mean of all of
+    them.
 
     Chosen: 100 examples of `overlapping_groups`, five epochs, λ = 0.1 for the passive-aggressive
     algorithm, and beside them the support vector machine with λ = 0.01.
@@ -155,7 +159,7 @@ def _last_and_mean(seed: int, n: int, epochs: int) -> Accuracies:
 
 
 def subgradient(seed: int = 0, n: int = 200, lam: float = 0.05) -> Descents:
-    """Algorithm 5, PEGASOS: J against the epochs, with η = 1/(λt) and as printed with η = 1/t.
+    """Run Algorithm 5, PEGASOS: J against the epochs, with η = 1/(λt) and as printed with η = 1/t.
 
     Without bias, on `overlapping_groups`; the third is the mean of all θ with η = 1/(λt).
     """
@@ -178,7 +182,8 @@ def subgradient(seed: int = 0, n: int = 200, lam: float = 0.05) -> Descents:
 
 
 def kernelized(seed: int = 0, n: int = 120) -> Descents:
-    """Fuentes-Pineda: kernelized PEGASOS against SMO, which solves pairs exactly, on two moons."""
+    """Compare kernelized PEGASOS (Fuentes-Pineda) with SMO, which solves pairs exactly, on two
+    moons."""
     data = two_moons(seed, n)
     kernel = RBF(0.5)
     records: list[Any] = []
@@ -201,7 +206,8 @@ def kernelized(seed: int = 0, n: int = 120) -> Descents:
 def ridge(
     seed: int = 0, n: int = 40, dimension: int = 20, n_values: int = 13, repeats: int = REPEATS
 ) -> Risks:
-    """Section 4.2 and Algorithm 7: training and test error of ridge regression against λ."""
+    """Measure Section 4.2 and Algorithm 7: training and test error of ridge regression against
+    λ."""
     lams = np.geomspace(1e-3, 1e1, n_values)
     runs = [[_risk(seed + k, n, dimension, float(lam)) for lam in lams] for k in range(repeats)]
     training, new, off = np.moveaxis(np.array(runs), 2, 0)
@@ -219,19 +225,19 @@ def _risk(seed: int, n: int, dimension: int, lam: float) -> tuple[float, float, 
 
 
 def ls_boost_bound(seed: int = 0, iterations: int = 400) -> MeasuredBound:
-    """Theorem 2.1.2, item 1: L(βᵏ) − L* of LS-Boost(0.3) against (L(0) − L*)γᵏ."""
+    """Measure Theorem 2.1.2, item 1: L(βᵏ) − L* of LS-Boost(0.3) against (L(0) − L*)γᵏ."""
     bounds = _bounds(LSBoost(eps=0.3, max_iter=iterations), seed, "training error")
     return MeasuredBound("L(βᵏ) − L*", *bounds, ("linear", "log"))
 
 
 def forward_bound(seed: int = 0, iterations: int = 2000) -> MeasuredBound:
-    """Theorem 2.2.1, item 4: the largest correlation of FS₁ with the residual."""
+    """Measure Theorem 2.2.1, item 4: the largest correlation of FS₁ with the residual."""
     bounds = _bounds(ForwardStagewise(eps=1.0, max_iter=iterations), seed, "correlation")
     return MeasuredBound("largest correlation ‖Xᵀr‖∞", *bounds, ("log", "log"), BEST_SO_FAR)
 
 
 def regularized_bound(seed: int = 0, iterations: int = 1000) -> MeasuredBound:
-    """Theorem 2.2.3, item 1: L(βᵏ) − L* of R-FS₁ with δ = 200."""
+    """Measure Theorem 2.2.3, item 1: L(βᵏ) − L* of R-FS₁ with δ = 200."""
     model = RegularizedForwardStagewise(eps=1.0, delta=DELTA, max_iter=iterations)
     bounds = _bounds(model, seed, "training error")
     return MeasuredBound("L(βᵏ) − L*", *bounds, ("log", "log"), BEST_SO_FAR)
@@ -245,7 +251,7 @@ def _bounds(model: Any, seed: int, item: str) -> tuple[FloatArray, FloatArray]:
 
 
 def abstract(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> RoundCosts:
-    """Algorithms 5 to 7: H(F) of AnyBoost, its convex form and the example, beside AdaBoost."""
+    """Run Algorithms 5 to 7: H(F) of AnyBoost, its convex form and the example, beside AdaBoost."""
     data = two_gaussians(seed, n, n_new=0).training
     kinds: dict[str, Any] = {
         "AnyBoost": AnyBoost("stump", n_estimators=n_estimators),
@@ -261,7 +267,7 @@ def abstract(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> RoundCost
 
 
 def surrogate(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> MeasuredBound:
-    """Theorem 1.1.5: AdaBoost's training error against J(F) = Π 2√(err(1 − err))."""
+    """Measure Theorem 1.1.5: AdaBoost's training error against J(F) = Π 2√(err(1 − err))."""
     data = two_gaussians(seed, n, n_new=0).training
     model: Any = AdaBoost("stump", n_estimators=n_estimators, n_jobs=1).fit(*data)
     errors = np.ravel(model.round_errors_)
@@ -272,8 +278,8 @@ def surrogate(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Measured
 
 
 @draws("000-perceptron", "Theorem 3.1: mistakes that the perceptron makes, and may make", mistakes)
-def draw_mistakes(result: Mistakes, ax: Any) -> None:
-    """Mistakes against the bound: nothing may lie above the diagonal."""
+def draw_mistakes(result: Mistakes, ax: Axes) -> None:
+    """Draw mistakes against the bound: nothing may lie above the diagonal."""
     for k, gamma in enumerate(MARGINS):
         ax.loglog(result.allowed[:, k], result.made[:, k], MARKERS[k], color=COLOURS[k],
                   markersize=8, markeredgecolor="white", label=f"γ ≈ {gamma:g}")  # fmt: skip
@@ -293,8 +299,8 @@ def draw_mistakes(result: Mistakes, ax: Any) -> None:
 
 @draws("000-pegasos", "PEGASOS: how far J is above its minimum", subgradient)
 @draws("002-smo", "SMO and kernelized PEGASOS: how far J is above its minimum", kernelized)
-def draw_descents(result: Descents, ax: Any) -> None:
-    """The excess over the minimum against the epochs."""
+def draw_descents(result: Descents, ax: Axes) -> None:
+    """Draw the excess over the minimum against the epochs."""
     for k, (name, excess) in enumerate(result.excess.items()):
         label = say(KINDS.get(name, name))
         ax.loglog(result.epochs, np.maximum(excess, 1e-9), label=label, **look(k, points=True))
@@ -304,8 +310,8 @@ def draw_descents(result: Descents, ax: Any) -> None:
 
 
 @draws("000-ridge", "Ridge regression: training and test error against λ", ridge)
-def draw_risks(result: Risks, ax: Any) -> None:
-    """Training and test error against λ, with their standard errors over the seeds."""
+def draw_risks(result: Risks, ax: Axes) -> None:
+    """Draw training and test error against λ, with their standard errors over the seeds."""
     series = ((result.training, say("training error"), 0), (result.new, say("test error"), 3))
     for values, label, k in series:
         error = np.array([standard_error(column) for column in values.T])
@@ -326,8 +332,8 @@ def draw_risks(result: Risks, ax: Any) -> None:
 @draws("001-fs", "Theorem 2.2.1: FS₁ converges sublinearly", forward_bound)
 @draws("001-r-fs", "Theorem 2.2.3: R-FS₁ with δ = 200 converges to the Lasso", regularized_bound)
 @draws("001-adaboost", "Theorem 1.1.5: AdaBoost's training error, and the J(F) above it", surrogate)
-def draw_bounds(result: MeasuredBound, ax: Any) -> None:
-    """What a theorem allows and what was measured; above the bound is shaded."""
+def draw_bounds(result: MeasuredBound, ax: Axes) -> None:
+    """Draw what a theorem allows and what was measured; above the bound is shaded."""
     across, scale = result.scales
     k = np.arange(1, len(result.allowed) + 1)
     allowed = say("allowed by the theorem")
@@ -342,23 +348,23 @@ def draw_bounds(result: MeasuredBound, ax: Any) -> None:
 
 
 def _visible(values: FloatArray, scale: str) -> FloatArray:
-    """Without what a logarithmic axis cannot show, or shows as rounding only."""
+    """Leave out what a logarithmic axis cannot show, or shows as rounding only."""
     floor = 1e-9 * float(np.max(values)) if scale == "log" else 0.0
     return np.asarray(np.where(values >= floor, values, np.nan))
 
 
 @draws("001-anyboost", "AnyBoost, its convex form, and AdaBoost: the cost H(F) by round", abstract)
-def draw_rounds(result: RoundCosts, ax: Any) -> None:
-    """H(F) against the rounds."""
+def draw_rounds(result: RoundCosts, ax: Axes) -> None:
+    """Draw H(F) against the rounds."""
     for k, (name, losses) in enumerate(result.losses.items()):
         rounds = np.arange(1, len(losses) + 1)
-        wide = {"linewidth": 5, "alpha": 0.5} if k == 0 else {}
+        wide: dict[str, Any] = {"linewidth": 5, "alpha": 0.5} if k == 0 else {}
         ax.plot(rounds, losses, label=say(KINDS.get(name, name)), **look(k), **wide)
     ax.set(xlabel=say("round"), ylabel="H(F)", ylim=(0, 1), xscale="log")
     legend(ax, loc="lower left")
 
 
 @draws("000-averaged", "The last θ and the mean of all, on classes that overlap", averages)
-def draw_averages(result: Accuracies, ax: Any) -> None:
-    """The same for online algorithms, which lie closer together."""
+def draw_averages(result: Accuracies, ax: Axes) -> None:
+    """Draw the same for online algorithms, which lie closer together."""
     draw_comparison(result, ax, 80.0)

@@ -14,7 +14,8 @@ from cotas.arrays import FloatArray, IntArray
 
 
 def standard_error(values: Any) -> float:
-    """The standard error of the mean of some numbers; of a single one there is none, so 0."""
+    """Compute the standard error of the mean of some numbers; of a single one there is none, so
+    0."""
     found = np.asarray(values, dtype=np.float64)
     return float(found.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else 0.0
 
@@ -133,7 +134,7 @@ def noisy_line(
 
 
 def balanced_cube(seed: int = 0, n: int = 200, dimension: int = 5) -> Split:
-    """Balanced classes with continuous features, so that no two examples coincide.
+    """Draw balanced classes with continuous features, so that no two examples coincide.
 
     Section 2.2 of Fuentes Cabrera asks for no more. Chosen: uniform in a cube, the label being the
     side of the plane Σx = 0 whose sign a linear classifier could learn.
@@ -155,7 +156,8 @@ def balanced_cube(seed: int = 0, n: int = 200, dimension: int = 5) -> Split:
 def ten_clouds(
     seed: int = 0, n: int = 1000, dimension: int = 2, n_new: int = 5000, spread: float = 1.0
 ) -> Split:
-    """Figure 1.2: ten clouds of points, five of them given to each class at random, 1000 in all.
+    """Draw the sample of Figure 1.2: ten clouds of points, five of them given to each class at
+    random, 1000 in all.
 
     Chosen: normal clouds with deviation `spread` around centres uniform in [−10, 10]ᵈ, which are
     the habits of scikit-learn's `make_blobs`, as many points in each, and `n_new` new points from
@@ -175,7 +177,7 @@ def ten_clouds(
 
 
 def two_gaussians(seed: int = 0, n: int = 1000, dimension: int = 2, n_new: int = 5000) -> Split:
-    """Figure 1.7: one class is N((1, 1), I), the other N((3, 3), 2I).
+    """Draw the sample of Figure 1.7: one class is N((1, 1), I), the other N((3, 3), 2I).
 
     Chosen: the second is the class +1, both have n/2 examples (n is not stated), and in other
     dimensions the centres are (1, …, 1) and (3, …, 3).
@@ -205,7 +207,8 @@ def half_log_odds(X: FloatArray) -> FloatArray:
 def informative_covariates(
     seed: int = 0, n: int = 200, dimension: int = 10, informative: int = 4
 ) -> Regression:
-    """Section 2.3: `dimension` covariates, of which a few carry most of the information.
+    """Draw the data of Section 2.3: `dimension` covariates, of which a few carry most of the
+    information.
 
     Rugeles Ospina states the dimensions 10, with four informative covariates, and 100; and that
     columns are centred and of length one. Chosen: n = 200 rows (500 in dimension 100, with ten
@@ -244,7 +247,8 @@ def two_moons(seed: int = 0, n: int = 120, noise: float = 0.18) -> LabelledSampl
 
 
 def two_rings(seed: int = 0, n: int = 120) -> LabelledSample:
-    """A disc inside a ring: separable by a circle, so by a plane in the features of degree 2."""
+    """Draw a disc inside a ring: separable by a circle, so by a plane in the features of degree
+    2."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1, -1)
     radius = np.where(y == 1, rng.uniform(0.0, 0.8, size=n), rng.uniform(1.2, 2.0, size=n))
@@ -253,7 +257,7 @@ def two_rings(seed: int = 0, n: int = 120) -> LabelledSample:
 
 
 def noisy_plane(seed: int = 0, n: int = 400, dimension: int = 80, n_new: int = 8000) -> Split:
-    """Few noisy examples in many dimensions, where fitting too closely does harm.
+    """Draw few noisy examples in many dimensions, where fitting too closely does harm.
 
     Clasificación lineal draws losses without data. Chosen: normal features, the label the side of a
     plane that depends on the first three, after noise, so that about a seventh of the labels are
@@ -272,7 +276,7 @@ def noisy_plane(seed: int = 0, n: int = 400, dimension: int = 80, n_new: int = 8
 
 
 def four_quarters(seed: int = 0, n: int = 120) -> LabelledSample:
-    """Exclusive or: the label is the sign of x₁x₂, in a square, with a gap along both axes.
+    """Draw exclusive or: the label is the sign of x₁x₂, in a square, with a gap along both axes.
 
     The example that no line separates, and two stumps in turn do not either (chosen).
     """

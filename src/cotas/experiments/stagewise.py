@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from cotas.regression.least_squares import LeastSquares
 from cotas.regression.ls_boost import LSBoost
 from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 DELTA = 200.0
 RUNS = (250, 500, 1000)
@@ -55,7 +58,7 @@ class StagewiseTrial:
 
     @property
     def excess(self) -> FloatArray:
-        """How much of L_n(0) − L_n(goal) is still to be gained, at every iteration."""
+        """Compute how much of L_n(0) − L_n(goal) is still to be gained, at every iteration."""
         return np.asarray((self.losses - self.goal_loss) / (self.losses[0] - self.goal_loss))
 
 
@@ -84,7 +87,7 @@ def data_of(dimension: int, seed: int, n: int | None = None) -> Regression:
 
 
 def loss(data: Regression, beta: FloatArray) -> float:
-    """L_n(β) = ‖y − Xβ‖²/(2n)"""
+    """Compute L_n(β) = ‖y − Xβ‖²/(2n)."""
     return float(((data.y - data.X @ beta) ** 2).sum() / (2 * len(data.y)))
 
 
@@ -108,20 +111,20 @@ def follow(name: str, model: Any, data: Regression, goal: FloatArray) -> Stagewi
 def ls_boost(
     seed: int = 0, eps: float = 0.3, iterations: int = 50, dimension: int = 10
 ) -> StagewiseTrial:
-    """LS-Boost(ε); Figure 2.1 with ε = 0.3 and 50 iterations in dimension 10."""
+    """Run LS-Boost(ε); Figure 2.1 with ε = 0.3 and 50 iterations in dimension 10."""
     data = data_of(dimension, seed)
     model = LSBoost(eps=eps, max_iter=iterations)
     return follow(f"LS-Boost({eps:g})", model, data, least_squares(data))
 
 
 def forward(seed: int = 0, iterations: int = 225, dimension: int = 10) -> StagewiseTrial:
-    """FS₁ beside least squares; Figure 2.2 with 225 iterations in dimension 10."""
+    """Run FS₁ beside least squares; Figure 2.2 with 225 iterations in dimension 10."""
     data = data_of(dimension, seed)
     return follow("FS₁", ForwardStagewise(eps=1.0, max_iter=iterations), data, least_squares(data))
 
 
 def regularized(seed: int = 0, runs: tuple[int, ...] = RUNS, dimension: int = 10) -> Runs:
-    """R-FS₁ with δ = 200, and the Lasso there: Figures 2.3 and 2.11."""
+    """Run R-FS₁ with δ = 200, and the Lasso there: Figures 2.3 and 2.11."""
     data = data_of(dimension, seed)
     goal = in_the_ball(data)
     found = [
@@ -137,13 +140,13 @@ def regularized(seed: int = 0, runs: tuple[int, ...] = RUNS, dimension: int = 10
 
 
 def forward_and_lasso(seed: int = 0, iterations: int = 200, dimension: int = 10) -> StagewiseTrial:
-    """FS₁ beside the Lasso with δ = 200: Figure 2.4."""
+    """Run FS₁ beside the Lasso with δ = 200: Figure 2.4."""
     data = data_of(dimension, seed)
     return follow("FS₁", ForwardStagewise(eps=1.0, max_iter=iterations), data, in_the_ball(data))
 
 
 def steps_of_forward(seed: int = 0, most: int = 5000) -> int:
-    """After how many iterations FS₁ has as little left as LS-Boost(0.3) after 50."""
+    """Count after how many iterations FS₁ has as little left as LS-Boost(0.3) after 50."""
     reached = ls_boost(seed).losses[-1]
     run = forward(seed, most)
     return int(np.argmax(run.losses <= reached))
@@ -168,8 +171,8 @@ regularized_in_100 = partial(regularized, dimension=100)
 
 @draws("001-2.1", "LS-Boost(0.3) for 50 iterations, and least squares", ls_boost)
 @draws("001-2.2", "FS₁ for 225 iterations, and least squares", forward)
-def draw_bars(result: StagewiseTrial, ax: Any) -> None:
-    """β stacked at some iterations, so that each bar is ‖β‖₁ long; the last is the optimum.
+def draw_bars(result: StagewiseTrial, ax: Axes) -> None:
+    """Draw β stacked at some iterations, so that each bar is ‖β‖₁ long; the last is the optimum.
 
     What is positive is above zero, what is negative below.
     """
@@ -202,7 +205,7 @@ def draw_bars(result: StagewiseTrial, ax: Any) -> None:
 
 
 def _bar(
-    ax: Any, x: FloatArray, height: FloatArray, floor: FloatArray, colour: str, label: str | None
+    ax: Axes, x: FloatArray, height: FloatArray, floor: FloatArray, colour: str, label: str | None
 ) -> None:
     ax.bar(
         x, height, 0.86, bottom=floor, color=colour, edgecolor="white", linewidth=0.5, label=label
@@ -210,7 +213,8 @@ def _bar(
 
 
 def _round_iterations(last: int) -> list[int]:
-    """From 0 to the last in equal steps that are whole, as near to `BARS` of them as may be."""
+    """Choose iterations from 0 to the last in equal steps that are whole, as near to `BARS` of them
+    as may be."""
     counts = [count for count in range(1, last + 1) if last % count == 0 and count <= 2 * BARS]
     many = min(counts, key=lambda count: abs(count - BARS))
     return list(range(0, last + 1, last // many))
@@ -218,16 +222,16 @@ def _round_iterations(last: int) -> list[int]:
 
 @draws("001-2.4", "FS₁ for 200 iterations, and the Lasso with δ = 200", forward_and_lasso)
 @draws("001-2.8", "LS-Boost(1) for 100 iterations in dimension 100", fast)
-def draw_run(result: StagewiseTrial, ax: Any) -> None:
-    """The coefficients of one run; where they go to stands at the right of each."""
+def draw_run(result: StagewiseTrial, ax: Axes) -> None:
+    """Draw the coefficients of one run; where they go to stands at the right of each."""
     _draw_one(result, ax, say("● optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=True)
 
 
 @draws("001-2.6", "LS-Boost(0.01) for 100 iterations in dimension 100", slow)
 @draws("001-2.7", "LS-Boost(0.1) for 100 iterations in dimension 100", medium)
 @draws("001-2.9", "FS₁ for 200 iterations in dimension 100", forward_in_100)
-def draw_progress(result: StagewiseTrial, ax: Any) -> None:
-    """The coefficients of one run far from its end; the optimum is told in numbers."""
+def draw_progress(result: StagewiseTrial, ax: Axes) -> None:
+    """Draw the coefficients of one run far from its end; the optimum is given in numbers."""
     _draw_one(result, ax, say("→ optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=False)
 
 
@@ -235,8 +239,8 @@ def _length(result: StagewiseTrial) -> str:
     return f"{np.abs(result.goal).sum():.4g}"
 
 
-def _draw_one(result: StagewiseTrial, ax: Any, note: str, targets: bool) -> None:
-    """A run with what is left of it in the title, and a note on its optimum."""
+def _draw_one(result: StagewiseTrial, ax: Axes, note: str, targets: bool) -> None:
+    """Draw a run with what is left of it in the title, and a note on its optimum."""
     _draw_coefficients(ax, result, targets)
     ax.set(xlabel=say("iteration"), ylabel="β")
     left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
@@ -250,7 +254,7 @@ def _draw_one(result: StagewiseTrial, ax: Any, note: str, targets: bool) -> None
 @draws("001-2.11", "R-FS₁ with δ = 200 in dimension 100, and the Lasso", regularized_in_100)
 @panels(lambda result: len(result.runs), sharey=True)
 def draw_runs(result: Runs, *axes: Any) -> None:
-    """Several runs side by side, with the same optimum."""
+    """Draw several runs side by side, with the same optimum."""
     for ax, run in zip(axes, result.runs, strict=True):
         _draw_coefficients(ax, run, targets=True, labels=ax is axes[-1])
         norm, left = run.lengths[-1], _percent(100 * run.excess[-1])
@@ -265,8 +269,8 @@ def draw_runs(result: Runs, *axes: Any) -> None:
 
 @draws("001-2.5", "The Lasso path", whole_path)
 @draws("001-2.10", "The Lasso path in dimension 100", path_in_100)
-def draw_path(result: LassoBreakpoints, ax: Any) -> None:
-    """The coefficients of the Lasso against δ."""
+def draw_path(result: LassoBreakpoints, ax: Axes) -> None:
+    """Draw the coefficients of the Lasso against δ."""
     final, end = result.coefficients[-1], float(result.delta[-1])
     named = _lines(ax, result.delta, result.coefficients, final)
     ax.axvline(200.0, color=INK, linestyle=":", linewidth=1.4)
@@ -278,8 +282,8 @@ def draw_path(result: LassoBreakpoints, ax: Any) -> None:
     _label_ends(ax, end, final, named)
 
 
-def _draw_coefficients(ax: Any, run: StagewiseTrial, targets: bool, labels: bool = True) -> None:
-    """The lines of a run, with targets in their colours, or the names only."""
+def _draw_coefficients(ax: Axes, run: StagewiseTrial, targets: bool, labels: bool = True) -> None:
+    """Draw the lines of a run, with targets in their colours, or the names only."""
     end = len(run.coefficients) - 1
     named = _lines(ax, np.arange(end + 1.0), run.coefficients, run.goal)
     ax.set_xlim(0, (1.06 if targets else 1.0) * end)
@@ -295,7 +299,7 @@ def _draw_coefficients(ax: Any, run: StagewiseTrial, targets: bool, labels: bool
         _label_ends(ax, 1.06 * end, run.goal, named)
 
 
-def _lines(ax: Any, x: FloatArray, coefficients: FloatArray, goal: FloatArray) -> list[int]:
+def _lines(ax: Axes, x: FloatArray, coefficients: FloatArray, goal: FloatArray) -> list[int]:
     """Return a line for each coefficient; those that are named on top. Returns these."""
     named = _named(goal)
     for j in np.setdiff1d(np.arange(len(goal)), named):
@@ -307,9 +311,9 @@ def _lines(ax: Any, x: FloatArray, coefficients: FloatArray, goal: FloatArray) -
 
 
 def _label_ends(
-    ax: Any, x: float, values: FloatArray, named: list[int], goal: FloatArray | None = None
+    ax: Axes, x: float, values: FloatArray, named: list[int], goal: FloatArray | None = None
 ) -> None:
-    """β₁, β₂, … to the right of where the lines end, apart from each other.
+    """Write β₁, β₂, … to the right of where the lines end, apart from each other.
 
     With a goal its value is added: where the coefficient has yet to go.
     """
@@ -325,8 +329,8 @@ def _label_ends(
                     arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.8})  # fmt: skip
 
 
-def _note(ax: Any, text: str) -> None:
-    """What the points are, under the right corner of the panel."""
+def _note(ax: Axes, text: str) -> None:
+    """Say what the points are, under the right corner of the panel."""
     ax.annotate(text, (1.0, 0.0), (0, -34), xycoords="axes fraction", textcoords="offset points",
                 ha="right", va="top", fontsize=11, color=INK)  # fmt: skip
 
@@ -348,7 +352,7 @@ def _percent(share: float) -> str:
 
 
 def _share(share: float) -> str:
-    """Per cent, in two digits at most, and without an exponent down to a thousandth."""
+    """Write per cent, in two digits at most, and without an exponent down to a thousandth."""
     if share < 0.0005:
         return "<0.001"
     return f"{share:.0f}" if share >= 9.5 else f"{share:.2g}" if share >= 0.095 else f"{share:.1g}"

@@ -11,6 +11,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.export.graph import Value
 from cotas.kernel.interface import Kernel
+from cotas.refusals import ParameterError
 
 
 def block(kernel: Kernel, X: Value, Z: FloatArray) -> Value:
@@ -18,15 +19,17 @@ def block(kernel: Kernel, X: Value, Z: FloatArray) -> Value:
     try:
         return _values(kernel.spec(), X, Z)
     except NotImplementedError:
-        raise ValueError(
+        raise ParameterError(
+            "model",
             f"The kernel {kernel} is a function of Python, which ONNX cannot hold. Kernels that "
             "can be exported are those of cotas.kernels without Custom and FromFeatures, and what "
-            "+ * ** and exp make of them."
+            "+ * ** and exp make of them.",
         ) from None
 
 
 def _values(spec: Any, X: Value, Z: FloatArray | None) -> Value:
-    """The values of a formula for the rows of X and those of Z; k(x, x) as a column without Z."""
+    """Compute the values of a formula for the rows of X and those of Z; k(x, x) as a column without
+    Z."""
     match spec:
         case ("linear",):
             return X.squared_norms() if Z is None else X @ Z.T
@@ -75,6 +78,7 @@ def _normalized(inside: Any, X: Value, Z: FloatArray | None) -> Value:
 
 
 def _lengths(squares: Value) -> Value:
-    """The square roots, and infinity for zero, so that what is divided by it becomes zero."""
+    """Compute the square roots, and infinity for zero, so that what is divided by it becomes
+    zero."""
     roots = squares.op("Sqrt")
     return (roots > 0.0).where(roots, np.inf)

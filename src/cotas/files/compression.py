@@ -51,7 +51,7 @@ class Limits:
 
     @property
     def text(self) -> int:
-        """Bytes of a text that must be held in memory whole."""
+        """Limit the bytes of a text that must be held in memory whole."""
         most = memory_of_the_machine() if self.memory is None else self.memory
         return self.decompressed if most is None else min(self.decompressed, most)
 
@@ -77,6 +77,11 @@ class Limits:
                 most=most,
             )
 
+    def check_line(self, text: bytes, marks: str, source: str) -> None:
+        """Refuse a text whose first line has more fields between such marks, before it is cut."""
+        first = text.lstrip(b"\r\n").partition(b"\n")[0]
+        self.check_columns(1 + max(first.count(mark.encode()) for mark in marks), source)
+
     def check_memory(self, needed: int, source: str) -> None:
         """Refuse what would take more bytes."""
         most = memory_of_the_machine() if self.memory is None else self.memory
@@ -95,12 +100,17 @@ class Limits:
         self.check_columns(columns, source)
         self.check_memory(rows * columns * NUMBER_BYTES, source)
 
+    def check_text(self, text: bytes | Path, sample: bytes, columns: int, source: str) -> None:
+        """Refuse a table of text, of as many rows as the lines of its beginning are long."""
+        size = os.path.getsize(text) if isinstance(text, Path) else len(text)
+        self.check_shape(size * max(1, sample.count(b"\n")) // max(1, len(sample)), columns, source)
+
 
 USUAL = Limits()
 
 
 def memory_of_the_machine() -> int | None:
-    """Bytes of memory, where the system tells."""
+    """Return the bytes of memory, where the system tells."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -176,7 +186,7 @@ class Frames:
         self._frame: Any = None
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes; none at the end."""
+        """Read at most so many bytes; none at the end."""
         while not self._rest:
             piece = self._raw.read(self.PIECE)
             if not piece:
@@ -205,7 +215,7 @@ Place: TypeAlias = str | Path | bytes | io.BufferedReader
 
 @contextmanager
 def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedReader]:
-    """The bytes of a file, or of standard input for "-", decompressed if they are compressed.
+    """Open the bytes of a file, or of standard input for "-", decompressed if they are compressed.
 
     gzip, zstandard and zip are recognized by their first bytes, whatever the file is called. A zip
     must hold one file besides folders; those that are a format by themselves are left as they are.
@@ -275,7 +285,8 @@ def source_name(path: Place) -> str:
 
 
 def on_disk(path: Place) -> bool:
-    """Whether it is a file with a name, that can be read as often as one likes; a pipe is none."""
+    """Tell whether it is a file with a name, that can be read as often as one likes; a pipe is
+    none."""
     named = isinstance(path, str | Path) and str(path) != "-"
     return named and not Path(str(path)).is_fifo()
 

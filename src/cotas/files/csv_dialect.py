@@ -22,7 +22,8 @@ from cotas.files.cells import MISSING, SURE_COMMA, SURE_POINT, looks_like_a_numb
 from cotas.files.compression import Place, on_disk
 from cotas.files.dates import looks_like_a_date
 from cotas.files.names import without_twins
-from cotas.files.problems import DataFileError, Remark, remark
+from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
+from cotas.refusals import ParameterError
 
 FORMATS = ("csv", "parquet", "arrow", "json", "excel", "sqlite", "libsvm", "npz")
 _FIRST_BYTES = {
@@ -64,7 +65,7 @@ _ENDINGS = (".svm", ".libsvm", ".svmlight", ".light")
 def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str | None) -> str:
     """Return one of FORMATS; `wanted` if it is given and the first bytes do not contradict it."""
     if wanted is not None and wanted not in FORMATS:
-        raise ValueError(f"format must be one of {FORMATS}, not {wanted!r}.")
+        raise ParameterError("format", f"format must be one of {FORMATS}, not {wanted!r}.")
     head = stream.peek(4096)[:4096]
     if not head:
         raise DataFileError("it is empty; was it saved or downloaded to the end?", source)
@@ -103,7 +104,8 @@ def is_a_model(head: bytes) -> bool:
 
 
 def is_a_table(head: bytes) -> bool:
-    """Whether a file that begins so is a table, and surely no model: models have zeros early on."""
+    """Tell whether a file that begins so is a table, and surely no model: models have zeros early
+    on."""
     if _FIRST_BYTES.get(head[:4]) in ("parquet", "arrow", "sqlite", "excel") or _JSON.match(head):
         return True
     return b"\0" not in head and any(mark in head.partition(b"\n")[0] for mark in b",;\t|")
@@ -142,6 +144,55 @@ MIXED = "utf-8 and cp1252"
 
 
 @dataclass(frozen=True)
+class Wishes:
+    """What the caller knows about a text table, in the place of what would be guessed.
+
+    Attributes
+    ----------
+    separator, header, encoding : as for `cotas.files.tables.read_table`
+    missing, not_missing : tuple of str
+        More words that stand for a missing value, and those that do not though they usually do.
+    words : tuple of str
+        Columns that are text, whatever they look like.
+    decimal_commas : tuple of str
+        Columns whose numbers have a decimal comma, where they do not tell themselves.
+    """
+
+    separator: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+    not_missing: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    decimal_commas: tuple[str, ...] = ()
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """Return all words that stand for a missing value."""
+        return tuple(word for word in (*MISSING, *self.missing) if word not in self.not_missing)
+
+    def refuse_unused(self, kind: str, source: str) -> None:
+        """Raise for what a file of this kind cannot be asked for."""
+        both = [word for word in self.not_missing if not word.strip() or word in self.missing]
+        if both:
+            words = "{how} cannot be: an empty cell is a missing value."
+            if both[0].strip():
+                words = "{how} cannot be: the same word is given as missing."
+            raise UnusedWishError(words, source, how=asked("not-missing", both[0]))
+        matrix = kind in ("libsvm", "npz")
+        unused = {
+            "separator": self.separator is not None and kind != "csv",
+            "header": self.header is not None and kind != "csv",
+            "encoding": self.encoding is not None and kind != "csv",
+            "missing": bool(self.missing) and matrix,
+            "not-missing": bool(self.not_missing) and matrix,
+        }
+        for name in (name for name, given in unused.items() if given):
+            words = "{how} is about tables of text; this is one of the kind {kind}."
+            raise UnusedWishError(words, source, how=asked(name), kind=kind)
+
+
+@dataclass(frozen=True)
 class Dialect:
     """What the reader must know before it can read a text table.
 
@@ -158,9 +209,9 @@ class Dialect:
         Those names, or column_1, column_2, … if there is no header. Of columns with one name the
         second and later ones get a number.
     missing : tuple of str
-        The words for a missing value that occur in the sample.
-    renamed : tuple of (position, name)
-        The columns whose name was taken, and that name.
+        The words for a missing value that occur in the sample, or that the caller has named.
+    remarks : tuple of Remark
+        On the columns whose name was taken.
     """
 
     encoding: str
@@ -170,18 +221,12 @@ class Dialect:
     header: bool
     names: tuple[str, ...]
     missing: tuple[str, ...] = ()
-    renamed: tuple[tuple[int, str], ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
 
-def detect(
-    sample: bytes,
-    source: str,
-    separator: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-) -> Dialect:
+def detect(sample: bytes, source: str, wishes: Wishes = Wishes()) -> Dialect:
     """Return the dialect of a table that begins with these bytes; what is given is not guessed."""
-    encoding = _known(encoding, source) or _encoding(sample)
+    encoding = _known(wishes.encoding, source) or _encoding(sample)
     text = decoded(sample, encoding, "ignore")
     lines = _whole_lines(text, len(sample) >= SAMPLE_BYTES)
     if not lines:
@@ -193,7 +238,8 @@ def detect(
             source,
         )
     quote = _quote(text)
-    separator = "\t" if separator == r"\t" else separator  # as it is typed on a command line
+    # As it is typed on a command line.
+    separator = "\t" if wishes.separator == r"\t" else wishes.separator
     if separator is not None and (len(separator) != 1 or not separator.isascii()):
         raise DataFileError(
             "the separator must be one character such as ; or a tab, not {separator!r}.",
@@ -208,17 +254,18 @@ def detect(
         raise DataFileError(
             "a field has more than 131072 characters; is a quote left open?", source
         ) from None
-    if header is None:
-        header = _has_header(rows)
+    header = _has_header(rows) if wishes.header is None else wishes.header
     comma = _decimal_comma(rows[1:] if header else rows, separator)
     cells = {cell for row in rows[1:] for cell in row}
-    missing = tuple(word for word in MISSING if word and word in cells)
-    names, renamed = _names(rows[0], header)
-    return Dialect(encoding, separator, quote, comma, header, names, missing, renamed)
+    gone = (word for word in wishes.gone if word in cells or word in wishes.missing)
+    missing = tuple(word for word in gone if word)
+    names, remarks = _names(rows[0], header)
+    return Dialect(encoding, separator, quote, comma, header, names, missing, tuple(remarks))
 
 
 def sample_of(text: bytes) -> bytes:
-    """The beginning of a table, some lines beyond SAMPLE_BYTES so that wide ones show a row."""
+    """Return the beginning of a table, some lines beyond SAMPLE_BYTES so that wide ones show a
+    row."""
     end = SAMPLE_BYTES
     for _ in range(3):
         end = text.find(b"\n", end) + 1
@@ -277,7 +324,7 @@ def of_one_byte(text: bytes) -> str:
 
 
 def _of_two_bytes(sample: bytes) -> str:
-    """UTF-16 without a mark has a zero beside each letter of Western text; else it is no text."""
+    """Recognize UTF-16 without a mark by a zero beside each letter of Western text."""
     for zeros, others, name in ((1, 0, "utf-16-le"), (0, 1, "utf-16-be")):
         if sample[zeros::2].count(0) > len(sample) // 4 and not sample[others::2].count(0):
             return name
@@ -285,13 +332,15 @@ def _of_two_bytes(sample: bytes) -> str:
 
 
 def _letters(sample: bytes, encoding: str) -> float:
-    """How many letters and signs of Western languages there are beyond ASCII, less what is none."""
+    """Count how many letters and signs of Western languages there are beyond ASCII, less what is
+    none."""
     strange = [c for c in sample.decode(encoding, "replace") if ord(c) > 127]
     return sum(1 if c in _WESTERN or c in _SIGNS else -1 for c in strange)
 
 
 def _whole_lines(text: str, cut: bool) -> list[str]:
-    """The lines with something in them; one that the end of the sample cuts through is left out."""
+    """Return the lines with something in them; one that the end of the sample cuts through is left
+    out."""
     lines = text.splitlines(keepends=True)
     if cut and len(lines) > 1:
         lines = lines[:-1]
@@ -299,14 +348,15 @@ def _whole_lines(text: str, cut: bool) -> list[str]:
 
 
 def _quote(text: str) -> str:
-    """Single quotes only if words stand between them and no double quote occurs."""
+    """Choose single quotes only if words stand between them and no double quote occurs."""
     if '"' not in text and re.search(r"(^|[,;\t|])'[^'\n]*'([,;\t|\r\n]|$)", text, re.MULTILINE):
         return "'"
     return '"'
 
 
 def _separator(lines: list[str], quote: str) -> str:
-    """The one that cuts the lines into the same number of parts most often, and into most."""
+    """Choose the one that cuts the lines into the same number of parts most often, and into
+    most."""
 
     def merit(separator: str) -> tuple[float, int]:
         try:
@@ -370,10 +420,10 @@ def _decimal_comma(rows: list[list[str]], separator: str) -> bool:
     return unsure or any(map(_COMMA.match, cells))
 
 
-def _names(first: list[str], header: bool) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
-    """Return a name for each column, none twice, and which were taken."""
+def _names(first: list[str], header: bool) -> tuple[tuple[str, ...], list[Remark]]:
+    """Return a name for each column, none twice, and remarks on those that were taken."""
     if not header:
-        return tuple(f"column_{k}" for k in range(1, len(first) + 1)), ()
+        return tuple(f"column_{k}" for k in range(1, len(first) + 1)), []
     wanted = [cell.strip() or f"column_{k}" for k, cell in enumerate(first, 1)]
     return without_twins(wanted)
 
@@ -496,7 +546,8 @@ def _are_names(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_aligned(text: bytes) -> bool:
-    """Whether runs of spaces cut all lines into the same number of words, and nothing else does."""
+    """Tell whether runs of spaces cut all lines into the same number of words, and nothing else
+    does."""
     if any(mark in text for mark in _BETWEEN) or b'"' in text:
         return False
     lines = [line for line in text.splitlines()[:200] if line.strip()]

@@ -8,9 +8,9 @@ import itertools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from cotas.files.cells import (
     understood,
     with_commas,
     without_missing,
-    without_totals,
-    words_for_missing,
 )
 from cotas.files.compression import (
     USUAL,
@@ -41,6 +39,7 @@ from cotas.files.csv_dialect import (
     SEPARATORS,
     Dialect,
     Untidy,
+    Wishes,
     about_titles,
     blocks_of_lines,
     decoded,
@@ -51,106 +50,56 @@ from cotas.files.csv_dialect import (
     with_the_last,
 )
 from cotas.files.frames import coded, first_line, polars, polars_errors
-from cotas.files.names import names_among, twins_in_words
-from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
+from cotas.files.names import names_among
+from cotas.files.problems import DataFileError, Remark, remark
 from cotas.files.table import AsGiven, Block, Table, table_of
 from cotas.words import say
 
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+# What a last row is called that sums up the others.
+TOTALS = ("total", "totals", "grand total", "sum", "totales", "total general", "suma", "sumas")
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
 # Rows from which it is told how many digits the numbers of a column have.
 ROWS_FOR_CODES = 1000
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What the caller knows about a text table, in the place of what would be guessed.
-
-    Attributes
-    ----------
-    separator, header, encoding : as for `cotas.files.tables.read_table`
-    missing, not_missing : tuple of str
-        More words that stand for a missing value, and those that do not though they usually do.
-    words : tuple of str
-        Columns that are text, whatever they look like.
-    decimal_commas : tuple of str
-        Columns whose numbers have a decimal comma, where they do not tell themselves.
-    """
-
-    separator: str | None = None
-    header: bool | None = None
-    encoding: str | None = None
-    missing: tuple[str, ...] = ()
-    not_missing: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    decimal_commas: tuple[str, ...] = ()
-
-    @property
-    def gone(self) -> tuple[str, ...]:
-        """All words that stand for a missing value."""
-        return words_for_missing(self.missing, self.not_missing)
-
-    def refuse_unused(self, kind: str, source: str) -> None:
-        """Raise for what a file of this kind cannot be asked for."""
-        both = [word for word in self.not_missing if not word.strip() or word in self.missing]
-        if both:
-            words = "{how} cannot be: an empty cell is a missing value."
-            if both[0].strip():
-                words = "{how} cannot be: the same word is given as missing."
-            raise UnusedWishError(words, source, how=asked("not-missing", both[0]))
-        matrix = kind in ("libsvm", "npz")
-        unused = {
-            "separator": self.separator is not None and kind != "csv",
-            "header": self.header is not None and kind != "csv",
-            "encoding": self.encoding is not None and kind != "csv",
-            "missing": bool(self.missing) and matrix,
-            "not-missing": bool(self.not_missing) and matrix,
-        }
-        for name in (name for name, given in unused.items() if given):
-            words = "{how} is about tables of text; this is one of the kind {kind}."
-            raise UnusedWishError(words, source, how=asked(name), kind=kind)
-
-    def dialect_of(self, sample: bytes, source: str) -> Dialect:
-        """Return the dialect of a table that begins so."""
-        return detect(sample, source, self.separator, self.header, self.encoding)
-
-
 def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUAL) -> Table:
     """Return a text table with coded words, and what is known of how it was written."""
     source, wishes = source_name(path), wishes or Wishes()
     text, sample = _text_and_sample(path, limits, source)
+    marks = wishes.separator or SEPARATORS
+    limits.check_line(sample, marks, source)
     untidy = tell_untidy(sample, wishes.header)
     if any(untidy):
         text = untidy.tidy(_bytes_of(text))
         sample = sample_of(text)
-    limits.check_columns(_fields_at_most(sample, wishes), source)
-    dialect = wishes.dialect_of(sample, source)
-    limits.check_shape(_rows_about(text, sample), len(dialect.names), source)
+        limits.check_line(sample, marks, source)
+    said = about_titles(untidy.titles)
+    dialect = detect(sample, source, wishes)
     words = names_among(wishes.words, dialect.names, source)
+    limits.check_text(text, sample, len(dialect.names), source)
     if dialect.encoding != "utf-8":
         text = _decoded(_bytes_of(text), dialect, source)
     try:
-        frame = _parse(text, dialect, source, wishes, words)
+        frame = _parse(text, dialect, source, wishes.gone, words)
     except DataFileError:
         if _is_utf8(text):
             raise
         # A letter that is no UTF-8 stands beyond the sample.
         dialect = replace(dialect, encoding=wishes.encoding or of_one_byte(_bytes_of(text)))
         text = _decoded(_bytes_of(text), dialect, source)
-        frame = _parse(text, dialect, source, wishes, words)
+        frame = _parse(text, dialect, source, wishes.gone, words)
     _refuse_short_rows(frame, text, dialect, source)
-    frame = _as_written(frame, text, dialect, source, wishes)
-    frame, said = without_totals(_without_blank_lines(frame, text))
+    frame = _as_written(frame, text, dialect, source, wishes.gone)
+    frame, total = without_totals(_without_blank_lines(frame, text))
     found = understood(coded(frame), dialect.decimal_comma, source, wishes.gone, words)
-    renamed = twins_in_words(dialect.names, dialect.renamed)
-    noted = (*about_titles(untidy.titles), *_about_letters(dialect), *renamed, *said)
-    return table_of(found, source, "csv", noted)
-
-
-def _about_letters(dialect: Dialect) -> list[Remark]:
-    """Return what is said of letters that are written in two ways."""
-    words = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
-    return [remark(words, "encoding")] if dialect.encoding == MIXED else []
+    if dialect.encoding == MIXED:
+        both = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
+        said.append(remark(both, "encoding"))
+    return table_of(found, source, "csv", (*said, *dialect.remarks, *total))
 
 
 def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | Path, bytes]:
@@ -166,19 +115,6 @@ def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | 
     return text, sample_of(text)
 
 
-def _fields_at_most(sample: bytes, wishes: Wishes) -> int:
-    """Tell how many cells the first line can have, told before it is cut into them."""
-    first = sample.lstrip(b"\r\n").partition(b"\n")[0]
-    marks = SEPARATORS if wishes.separator is None else wishes.separator
-    return 1 + max(first.count(mark.encode()) for mark in marks)
-
-
-def _rows_about(text: bytes | Path, sample: bytes) -> int:
-    """Tell how many rows there are, told from how long the lines of the beginning are."""
-    size = os.path.getsize(text) if isinstance(text, Path) else len(text)
-    return size * max(1, sample.count(b"\n")) // max(1, len(sample))
-
-
 def csv_batches(
     stream: io.BufferedReader,
     rows: int,
@@ -188,7 +124,7 @@ def csv_batches(
     source: str = "",
     limits: Limits = USUAL,
 ) -> Iterator[Table]:
-    """Tables of at most `rows` rows, in order, read with the types given for their columns.
+    """Read tables of at most `rows` rows, in order, read with the types given for their columns.
 
     Columns without a type are text: what the types are must not depend on the batch. Numbers in
     them are written as programs write them, as the first block shows how they were written.
@@ -205,8 +141,8 @@ def csv_batches(
             untidy = tell_untidy(sample_of(block), wishes.header)
         block = untidy.tidy(block, first) if any(untidy) else block
         if dialect is None:
-            limits.check_columns(_fields_at_most(block, wishes), source)
-            dialect = wishes.dialect_of(sample_of(block), source)
+            limits.check_line(block, wishes.separator or SEPARATORS, source)
+            dialect = detect(sample_of(block), source, wishes)
         if dialect.encoding == "utf-8" and not wishes.encoding and not _is_utf8(block):
             dialect = replace(dialect, encoding=of_one_byte(block))
         text = block if dialect.encoding == "utf-8" else _decoded(block, dialect, source)
@@ -214,8 +150,7 @@ def csv_batches(
         if skip and text.count(b"\n") <= 1 and not text.partition(b"\n")[2].strip():
             continue
         # Words for a missing value stay for whoever wants the cells as they are.
-        whole = Wishes(not_missing=dialect.missing)
-        frame = _parse(text, dialect, source, whole, dialect.names, skip_header=skip)
+        frame = _parse(text, dialect, source, (), dialect.names, skip_header=skip)
         _refuse_short_rows(frame, text, dialect, source)
         limits.check_shape(min(rows, frame.height), frame.width, source)
         frame = _without_blank_lines(frame, text)
@@ -239,11 +174,12 @@ def csv_batches(
 
 
 def _narrow(stream: io.BufferedReader, wishes: Wishes, source: str) -> io.BufferedReader:
-    """The same text in UTF-8 if its letters take several bytes each, where no byte ends a line."""
+    """Return the same text in UTF-8 if its letters take several bytes each, where no byte ends a
+    line."""
     head = stream.peek(4096)[:4096]
     if not head:
         return stream
-    dialect = wishes.dialect_of(head, source)
+    dialect = detect(head, source, wishes)
     if not dialect.encoding.replace("_", "-").startswith(("utf-16", "utf-32")):
         return stream
     return io.BufferedReader(io.BytesIO(_decoded(stream.read(), dialect, source)))
@@ -281,12 +217,13 @@ def _parse(
     text: bytes | Path,
     dialect: Dialect,
     source: str,
-    wishes: Wishes,
+    gone: Sequence[str],
     words: Sequence[str] = (),
     skip_header: bool | None = None,
     rows: int | None = None,
 ) -> Any:
-    """The frame, with types told from all rows if the first ones mislead; `words` are text."""
+    """Parse the frame, with types told from all rows if the first ones mislead; `words` are
+    text."""
     pl = polars()
     options: dict[str, Any] = {
         "has_header": dialect.header if skip_header is None else skip_header,
@@ -294,7 +231,7 @@ def _parse(
         "quote_char": dialect.quote,
         "decimal_comma": dialect.decimal_comma and dialect.separator != ",",
         # Any word here makes polars a third slower, so none that the beginning does not show.
-        "null_values": [*set(dialect.missing) - set(wishes.not_missing), *wishes.missing] or None,
+        "null_values": [word for word in gone if word in dialect.missing] or None,
         "new_columns": list(dialect.names),
         "glob": False,
         "n_rows": rows,
@@ -309,11 +246,11 @@ def _parse(
     except pl.exceptions.NoDataError:
         raise DataFileError("it holds no rows.", source) from None
     except polars_errors():
-        return _parse_after_all(text, options | {"null_values": [*wishes.gone]}, dialect, source)
+        return _parse_after_all(text, options | {"null_values": [*gone]}, dialect, source)
 
 
 def _as_written(
-    frame: Any, text: bytes | Path, dialect: Dialect, source: str, wishes: Wishes
+    frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str, gone: Sequence[str]
 ) -> Any:
     """Return the frame with codes such as 08001, and with True and TRUE, as they are written.
 
@@ -323,12 +260,12 @@ def _as_written(
     truths = [name for name in frame.columns if frame[name].dtype == polars().Boolean]
     if not whole and not truths:
         return frame
-    first = _parse(text, dialect, source, wishes, dialect.names, rows=ROWS_FOR_CODES)
+    first = _parse(text, dialect, source, gone, dialect.names, rows=ROWS_FOR_CODES)
     whole = [name for name in whole if _may_be_codes(frame[name], first[name])]
     truths = [name for name in truths if not first[name].is_in(["true", "false"]).all()]
     if not whole and not truths:
         return frame
-    written = _parse(text, dialect, source, wishes, [*whole, *truths])
+    written = _parse(text, dialect, source, gone, [*whole, *truths])
     codes = [name for name in whole if are_codes(written[name])]
     return frame.with_columns(written[name] for name in (*codes, *truths))
 
@@ -387,8 +324,8 @@ def _stray_quote(text: bytes | Path, dialect: Dialect) -> int | None:
         return next((k for k, line in enumerate(lines, 1) if stray.search(line)), None)
 
 
-def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
-    """Text to the types asked for, or an error that shows the first cell that does not fit."""
+def _cast(frame: DataFrame, types: Mapping[str, Any], source: str) -> DataFrame:
+    """Cast text to the types asked for, or an error that shows the first cell that does not fit."""
     pl = polars()
     wanted = {name: kind for name, kind in types.items() if kind != pl.String}
     cast = frame.with_columns(
@@ -406,15 +343,16 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
     return cast
 
 
-def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source: str) -> None:
-    """Rows with too few fields would pass as rows with missing values at their end."""
+def _refuse_short_rows(frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str) -> None:
+    """Refuse rows with too few fields, which would pass as rows with missing values at their
+    end."""
     if frame.width < 2 or frame[frame.columns[-1]].null_count() == 0:
         return
     _refuse_ragged_lines(text, dialect, source)
 
 
-def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
-    """Polars takes a blank line for a row in which all is missing.
+def _without_blank_lines(frame: DataFrame, text: bytes | Path) -> DataFrame:
+    """Leave out blank lines, which Polars takes for rows in which all is missing.
 
     Such rows go if there are as many as blank lines; else some are written out as ",,", and stay.
     """
@@ -427,6 +365,23 @@ def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
     with text.open("rb") if isinstance(text, Path) else io.BytesIO(text) as lines:
         blank = sum(not line.strip(b"\r\n") for line in lines)
     return frame.filter(~empty) if blank == empty.sum() else frame
+
+
+def without_totals(frame: DataFrame, before: int = 0) -> tuple[DataFrame, list[Remark]]:
+    """Return the frame without a last row that sums up the others, as spreadsheets have it.
+
+    Its first cell with anything in it says so, in that row alone, and another cell is empty.
+    `before` are rows that came before those of the frame.
+    """
+    last = frame.row(-1) if before + frame.height > 2 else ()
+    filled = [(j, cell) for j, cell in enumerate(last) if cell not in (None, "")]
+    j, word = filled[0] if 0 < len(filled) < len(last) else (0, None)
+    told = isinstance(word, str) and word.strip().rstrip(":").casefold() in TOTALS
+    if not told or (frame[:, j] == word).sum() > 1:
+        return frame, []
+    words = "Row {row} is left out: it begins with {word!r}, like the sum of those above it."
+    said = remark(words, "total", row=before + frame.height, word=str(word).strip())
+    return frame.head(frame.height - 1), [said]
 
 
 def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> None:

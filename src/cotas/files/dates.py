@@ -7,12 +7,15 @@ month is told by the column: 13 can be no month.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cotas.files.cells import cells_in_words, few_enough
 from cotas.files.frames import different_words, for_each_word, is_category, polars
 from cotas.files.problems import Remark
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from polars import Series
 
 FORMS = ("ymd", "dmy", "mdy", "time")
 # How a column of dates may be read: in one of these forms, or as seconds since 1970.
@@ -78,8 +81,8 @@ def order_is_open(words: Any) -> bool:
     return bool(swapped.any()) and _misses(words, "dmy") == _misses(words, "mdy")
 
 
-def without_odd_cells(words: Any) -> tuple[Any, Remark | None]:
-    """A column whose few cells that are no dates, if it holds dates, are missing; and a remark."""
+def without_odd_cells(words: Any) -> tuple[Series, Remark | None]:
+    """Make the few cells of a column of dates that are none missing; with a remark."""
     if not _begins_with_dates(words.drop_nulls()) or _all_are_dates(words.drop_nulls()):
         return words, None
     form = tell_form(words)
@@ -103,7 +106,8 @@ def _all_are_dates(words: Any) -> bool:
 
 
 def parsed(words: Any, form: str) -> Any:
-    """The words as moments, null where one is none; a time of day is one of the first of 1970."""
+    """Parse the words as moments, null where one is none; a time of day is one of the first of
+    1970."""
     if is_category(words):  # each different word is read once
         return for_each_word(words, lambda text: parsed(text, form))
     pl = polars()

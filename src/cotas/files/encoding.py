@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,7 @@ def _whole_numbers(value: Any) -> list[int]:
     return list(value)
 
 
+@dataclass
 class ValueEncoder:
     """Turns values into JSON; the arrays they hold are put aside in `tensors`.
 
@@ -209,13 +211,13 @@ class ValueEncoder:
     families : what objects there may be among the parameters
     """
 
-    def __init__(self, families: Sequence[Family] = ()) -> None:
-        self.families = families
-        self.tensors: dict[str, AnyArray] = {}
-        self._names: dict[int, tuple[AnyArray, str]] = {}
+    families: Sequence[Family] = ()
+    tensors: dict[str, AnyArray] = field(default_factory=dict, init=False)
+    _names: dict[int, tuple[AnyArray, str]] = field(default_factory=dict, init=False)
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
-        """The value as JSON; `where` is its place, for the error that says it cannot be stored."""
+        """Encode the value as JSON; `where` is its place, for the error that says it cannot be
+        stored."""
         if depth > DEEPEST:
             raise ModelFileError(f"{where} is nested more than {DEEPEST} levels deep.")
         if value is None or type(value) in (bool, int, str):
@@ -257,7 +259,7 @@ class ValueEncoder:
         return known[1]
 
     def vectors(self, items: Iterable[AnyArray], dtype: str) -> Any:
-        """Vectors of one type, together in one array."""
+        """Put vectors of one type, together in one array."""
         lengths = np.array([len(item) for item in items], dtype=np.int64)
         whole = np.concatenate([np.empty(0, dtype), *items])
         return {"vectors": self.tensor(whole), "lengths": self.tensor(lengths)}

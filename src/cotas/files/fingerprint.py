@@ -82,7 +82,7 @@ class RowsAsTheyCome:
 
     @property
     def are_all(self) -> bool:
-        """Whether the rows so far are the ones of the fingerprint, all of them."""
+        """Tell whether the rows so far are the ones of the fingerprint, all of them."""
         return self._hash.hexdigest() == self._data.rows
 
 
@@ -105,6 +105,6 @@ def _digest(values: Any) -> str:
 
 def _parts(values: Any) -> list[Any]:
     if sparse.issparse(values):
-        compressed = values if values.format in ("csr", "csc") else values.tocsr()
+        compressed: Any = values if values.format in ("csr", "csc") else values.tocsr()
         return [compressed.data, compressed.indices, compressed.indptr]
     return [np.atleast_1d(values)]

@@ -146,7 +146,7 @@ def read_sparse(
 
 def libsvm_batches(
     stream: io.BufferedReader, *, n_features: int, zero_based: bool, source: str
-) -> Iterator[tuple[Matrix, FloatArray]]:
+) -> Iterator[tuple[sparse.csr_matrix, FloatArray]]:
     """Yield the same, some megabytes at a time, for files that do not fit into memory."""
     first = 0 if zero_based else 1
     for part in _parsed(stream, source, first, False, n_jobs=1):
@@ -272,7 +272,7 @@ def _first_index(parts: list[ParsedRows], zero_based: bool | str) -> int:
 
 def _joined(
     parts: list[ParsedRows], first: int, n_features: int | None, source: str, limits: Limits = USUAL
-) -> Matrix:
+) -> sparse.csr_matrix:
     """Return one matrix of all the parts, the indices counted from zero."""
     data = np.concatenate([part.data for part in parts])
     indices = np.concatenate([part.indices for part in parts])

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from cotas.files.problems import DataFileError, Remark
 from cotas.words import say
 
 
-def without_twins(wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...]]:
-    """Return the names, later ones of the same numbered, and the position and name of those.
+def without_twins(wanted: Sequence[str]) -> tuple[tuple[str, ...], list[Remark]]:
+    """Return the names, later ones of the same numbered, and a remark on each of those.
 
-    >>> without_twins(["a", "b", "a"])
-    (('a', 'b', 'a_2'), ((2, 'a'),))
+    >>> names, remarks = without_twins(["a", "b", "a"])
+    >>> names, str(remarks[0])
+    (('a', 'b', 'a_2'), "Another column is called 'a'; this one is 'a_2' here.")
     """
     taken: dict[str, None] = {}  # in their order
-    known, renamed = set(wanted), []
+    known, remarks = set(wanted), []
     numbers: dict[str, int] = {}
-    for position, name in enumerate(wanted):
+    for name in wanted:
         own = name
         while own in taken or (own != name and own in known):
             numbers[name] = numbers.get(name, 1) + 1
             own = f"{name}_{numbers[name]}"
         if own != name:
-            renamed.append((position, name))
+            words = "Another column is called {name!r}; this one is {own!r} here."
+            remarks.append(Remark("renamed", own, say(words, name=name, own=own)))
         taken[own] = None
-    return tuple(taken), tuple(renamed)
-
-
-def twins_in_words(names: Sequence[str], renamed: Sequence[tuple[int, str]]) -> Iterator[Remark]:
-    """Yield a remark for each column that got another name because its own was taken."""
-    for position, name in renamed:
-        own = names[position]
-        words = "Another column is called {name!r}; this one is {own!r} here."
-        yield Remark("renamed", own, say(words, name=name, own=own))
+    return tuple(taken), remarks
 
 
 def names_among(words: Sequence[str], known: Sequence[str], source: str = "") -> list[str]:
@@ -53,7 +47,7 @@ def names_among(words: Sequence[str], known: Sequence[str], source: str = "") ->
 
 
 def no_column(name: str, known: Sequence[str]) -> str:
-    """A sentence that a column is not there, with those that are and those that may be meant.
+    """Say that a column is not there, with those that are and those that may be meant.
 
     >>> print(no_column("Prcie", ["size", "price"]))
     there is no column 'Prcie'; there are size, price. Did you mean price?

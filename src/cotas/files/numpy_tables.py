@@ -106,14 +106,15 @@ def _matrix(arrays: Any, source: str) -> Matrix:
             )
         build = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
         parts = arrays["data"], arrays["indices"], arrays["indptr"]
-        return compressed(build, *parts, arrays["shape"]).tocsr()
+        rows: sparse.csr_matrix = compressed(build, *parts, arrays["shape"]).tocsr()
+        return rows
     if "X" not in arrays.files:
         raise DataFileError(
             "it needs an array X, or the arrays of a CSR matrix; it has {names}.",
             source,
             names=arrays.files,
         )
-    X = arrays["X"]
+    X: AnyArray = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise DataFileError(
             "X must be a matrix of numbers, not {type} of {shape}.",

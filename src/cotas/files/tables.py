@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cotas.files.cells import understood, without_totals
+from cotas.files.cells import understood
 from cotas.files.claims import refuse_false_claims
 from cotas.files.compression import (
     MAX_BYTES,
@@ -26,13 +26,17 @@ from cotas.files.compression import (
     open_bytes,
     source_name,
 )
-from cotas.files.csv_dialect import about_titles, tell_format
-from cotas.files.csv_tables import Wishes, csv_batches, read_csv
+from cotas.files.csv_dialect import Wishes, about_titles, tell_format
+from cotas.files.csv_tables import csv_batches, read_csv, without_totals
 from cotas.files.frames import first_line, is_category, polars, polars_errors
-from cotas.files.names import names_among, twins_in_words, without_twins
+from cotas.files.names import names_among, without_twins
 from cotas.files.other_tables import read_json, read_sheet, read_sqlite
 from cotas.files.problems import DataFileError, damaged
 from cotas.files.table import AsGiven, Table, table_of
+from cotas.refusals import ParameterError
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 
 def read_table(
@@ -131,7 +135,8 @@ def read_coded(
     n_features: int | None = None,
     zero_based: bool | str = "auto",
 ) -> Table:
-    """What `read_table` reads, with words that repeat as codes, for who asks about them often."""
+    """Read what `read_table` reads, with words that repeat as codes, for who asks about them
+    often."""
     several = files_of(path)
     if several:
         parts = [_read(file, wishes, format, limits).in_words() for file in several]
@@ -145,7 +150,7 @@ def read_coded(
 
 def files_of(path: str | Path) -> list[str]:
     """Return the files that a pattern such as data-*.csv stands for; none if it is no pattern."""
-    if not on_disk(path) or not glob.has_magic(str(path)) or Path(path).exists():
+    if not glob.has_magic(str(path)) or not on_disk(path) or Path(path).exists():
         return []
     found = sorted(glob.glob(str(path), recursive=True))
     if not found:
@@ -234,7 +239,7 @@ def _read(
 def _loose(
     place: Place, kind: str, name: str | None, source: str, wishes: Wishes, limits: Limits
 ) -> Table:
-    """Formats in which numbers may be written as text."""
+    """Return formats in which numbers may be written as text."""
     titles = 0
     if kind == "json":
         frame = read_json(place, source, limits)
@@ -251,18 +256,19 @@ def _loose(
     frame = _as_text(frame.rename(dict(zip(frame.columns, names, strict=True))), words)
     known, said = without_totals(_without(frame, wishes.missing))
     found = understood(known, False, source, wishes.gone, words)
-    noted = (*about_titles(titles), *twins_in_words(names, renamed), *said)
+    noted = (*about_titles(titles), *renamed, *said)
     return replace(table_of(found, source, kind, noted), given=AsGiven(frame.head(known.height)))
 
 
-def _as_text(frame: Any, names: list[str]) -> Any:
+def _as_text(frame: DataFrame, names: list[str]) -> DataFrame:
     """Return the frame with these columns as text."""
     pl = polars()
     return frame.with_columns(pl.col(names).cast(pl.String)) if names else frame
 
 
-def _without(frame: Any, missing: Sequence[str]) -> Any:
-    """The frame with null in the place of these words, and of these numbers in columns of such."""
+def _without(frame: DataFrame, missing: Sequence[str]) -> DataFrame:
+    """Return the frame with null in the place of these words, and of these numbers in columns of
+    such."""
     if not missing:
         return frame
     pl = polars()
@@ -276,7 +282,7 @@ def _without(frame: Any, missing: Sequence[str]) -> Any:
     return frame.with_columns(kept)
 
 
-def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
+def _columnar(place: Place, kind: str, source: str, limits: Limits) -> DataFrame:
     """Return a Parquet or Arrow file as a frame."""
     pl = polars()
     held: Any = Path(str(place))
@@ -287,11 +293,13 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         lazy = scanned(held, kind, source, limits)
         rows = lazy.select(pl.len()).collect().item()
         limits.check_shape(rows, len(lazy.collect_schema()), source)
-        return lazy.collect()
+        frame: DataFrame = lazy.collect()
+    return frame
 
 
 def as_told(given: Mapping[str, Any]) -> tuple[Wishes, Limits]:
-    """How a table is written and what it may take, from arguments that `read_table` has too."""
+    """Read how a table is written and what it may take, from arguments that `read_table` has
+    too."""
     sizes = {"max_bytes": "decompressed", "max_columns": "columns", "max_memory": "memory"}
     limits = Limits(**{sizes[name]: size for name, size in given.items() if name in sizes})
     wishes = {name: value for name, value in given.items() if name not in sizes}
@@ -353,7 +361,9 @@ def _batches(
         wishes.refuse_unused(kind, source)
         if kind == "libsvm":
             if n_features is None:
-                raise ValueError("n_features is needed to read a LibSVM file in batches.")
+                raise ParameterError(
+                    "n_features", "n_features is needed to read a LibSVM file in batches."
+                )
             from cotas.files.libsvm import libsvm_batches
 
             pairs = libsvm_batches(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -16,9 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.certificates.core.rounding import dot
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
-from cotas.source import NotInBlocksError, as_stored, comes_in_blocks
+from cotas.refusals import ParameterError
+from cotas.solvers.moments import rough_centre
+from cotas.source import MatrixLike, NotInBlocksError, as_stored, comes_in_blocks
 
 DOUBLE_OR_SINGLE = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -33,7 +36,7 @@ class TrainingRows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are, used or not."""
+        """Tell how many rows there are, used or not."""
         return int(self.X.shape[0])
 
     def used(self) -> IntArray | None:
@@ -50,7 +53,7 @@ class TrainingRows:
 
     @property
     def n_entries(self) -> int:
-        """How many numbers X has, zeros included."""
+        """Tell how many numbers X has, zeros included."""
         return self.n_rows * int(self.X.shape[1])
 
     def total_weight(self) -> float:
@@ -66,7 +69,7 @@ class Examples(TrainingRows):
 
     @cached_property
     def codes(self) -> IntArray:
-        """The place of each label among the classes."""
+        """Return the place of each label among the classes."""
         return encode(self.y, self.classes)
 
     def refuse_classes_without_weight(self) -> None:
@@ -76,9 +79,10 @@ class Examples(TrainingRows):
         counted = np.bincount(self.codes, self.weights, len(self.classes))
         if not (counted > 0).all():
             lost = self.classes[counted <= 0].tolist()
-            raise ValueError(
+            raise ParameterError(
+                "sample_weight",
                 f"The weights leave no example of class {lost}: leave its rows out, or give one "
-                "of them a weight above zero."
+                "of them a weight above zero.",
             )
 
     def positives(self) -> IntArray:
@@ -87,7 +91,7 @@ class Examples(TrainingRows):
         return np.arange(1 if k == 2 else 0, k, dtype=_type_of_codes(k))
 
 
-def refuse_source(caller: Any, X: Any) -> None:
+def refuse_source(caller: Any, X: MatrixLike) -> None:
     """Raise where an estimator or a function needs arrays, and was given a source of row blocks.
 
     Parameters
@@ -103,7 +107,9 @@ def refuse_source(caller: Any, X: Any) -> None:
         )
 
 
-def is_plain(X: Any, *, finite: bool | str = True, layout: Literal["C"] | None = None) -> bool:
+def is_plain(
+    X: Any, *, finite: bool | str = True, layout: Literal["C"] | None = None
+) -> TypeGuard[FloatArray]:
     """Tell whether X is an array that scikit-learn's validation would hand back as it is.
 
     That takes a quarter of a millisecond to find out, which is most of the time of a small fit.
@@ -122,7 +128,7 @@ def _all_finite(a: AnyArray) -> bool:
         return math.isfinite(np.add.reduce(a, axis=None))
 
 
-def _is_plain_target(y: Any, n: int, kinds: str) -> bool:
+def _is_plain_target(y: Any, n: int, kinds: str) -> TypeGuard[AnyArray]:
     """Tell whether y is a vector of so many labels, or finite numbers, of one of these kinds."""
     if type(y) is not np.ndarray or y.shape != (n,) or y.dtype.kind not in kinds:
         return False
@@ -136,16 +142,20 @@ def _note_plain(estimator: Any, X: AnyArray) -> None:
 
 
 def rows_to_predict(
-    estimator: Any, X: Any, *, layouts: Sequence[str] = ("csr", "csc"), finite: bool | str = True
+    estimator: Any,
+    X: MatrixLike,
+    *,
+    layouts: Sequence[str] = ("csr", "csc"),
+    finite: bool | str = True,
 ) -> Matrix:
-    """X as the fit would take it, with as many columns; the estimator is refused if not fitted."""
+    """Return X as the fit would take it, with as many columns; refuse who is not fitted."""
     known = vars(estimator)
     nameless = "_certificates" in known and "feature_names_in_" not in known
     if nameless and is_plain(X, finite=finite) and X.shape[1] == known.get("n_features_in_"):
         return X
     check_is_fitted(estimator)
     refuse_source(estimator, X)
-    rows = validate_data(
+    rows: Matrix = validate_data(
         estimator,
         as_stored(X),
         accept_sparse=layouts,
@@ -164,12 +174,13 @@ def _in_order(X: Any) -> Any:
     """
     if not sparse.issparse(X) or X.format not in ("csr", "csc"):
         return X
+    rows: Any = X
     # Most are in order and have no entry twice: one look then answers who asks for either.
-    return X if X.has_canonical_format or X.has_sorted_indices else X.sorted_indices()
+    return X if rows.has_canonical_format or rows.has_sorted_indices else rows.sorted_indices()
 
 
 def _validated(
-    estimator: Any, X: Matrix, y: Any, refuse_y: Callable[[Any, str], None], reset: bool,
+    estimator: Any, X: MatrixLike, y: Any, refuse_y: Callable[[Any, str], None], reset: bool,
     finite: bool | str, **more: Any,
 ) -> tuple[Matrix, Any]:  # fmt: skip
     """Return what scikit-learn makes of X and y, after what would be lost on the way is refused."""
@@ -192,7 +203,7 @@ def _validated(
 
 def read_examples(
     estimator: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sample_weight: Any,
     class_weight: Any,
@@ -221,13 +232,15 @@ def read_examples(
         classes = found
         if len(classes) < 2:
             only = found.tolist()[0]
-            raise ValueError(
-                f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
+            raise ParameterError(
+                "y", f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
             )
     else:
         unknown = np.setdiff1d(found, classes)
         if len(unknown):
-            raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
+            raise ParameterError(
+                "y", f"y holds labels that are not in `classes`: {unknown.tolist()}."
+            )
     weights = _weights(X, y, sample_weight, class_weight)
     examples = Examples(X, y, weights, classes)
     if fresh:
@@ -242,7 +255,7 @@ def refuse_infinite(estimator: Any, X: Matrix, seen: Any) -> None:
 
 
 def distinct(y: AnyArray) -> AnyArray:
-    """The labels that occur, sorted; whole numbers close together are counted, not compared."""
+    """Return the labels that occur, sorted; whole numbers close together are counted."""
     if y.dtype.kind not in "biu" or len(y) == 0:
         return np.unique(y)
     low, high = y.min(), y.max()
@@ -276,7 +289,7 @@ def encode(y: AnyArray, classes: AnyArray) -> IntArray:
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 
-def checked_weights(sample_weight: Any, X: Any) -> FloatArray:
+def checked_weights(sample_weight: Any, X: MatrixLike) -> FloatArray:
     """Return a weight for each row, none below zero, the largest neither tiny nor huge."""
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     refuse_extreme_weights(float(weights.max()))
@@ -286,20 +299,25 @@ def checked_weights(sample_weight: Any, X: Any) -> FloatArray:
 def refuse_extreme_weights(largest: float, name: str = "sample_weight") -> None:
     """Raise if the largest weight is tiny or huge."""
     if largest > 0 and not LEAST_WEIGHT <= largest <= MOST_WEIGHT:
-        raise ValueError(
+        raise ParameterError(
+            name,
             f"{name} goes up to {largest:g}, where sums overflow or vanish; only the ratios "
-            "of weights count, so divide them all by the largest."
+            "of weights count, so divide them all by the largest.",
         )
 
 
-def _weights(X: Matrix, y: AnyArray, sample_weight: Any, class_weight: Any) -> FloatArray | None:
+def _weights(
+    X: MatrixLike, y: AnyArray, sample_weight: Any, class_weight: Any
+) -> FloatArray | None:
     if sample_weight is None and class_weight is None:
         return None
     weights = checked_weights(sample_weight, X)
     if class_weight is not None:
         weights = checked_weights(weights * compute_sample_weight(class_weight, y), X)
     if not (weights > 0).any():
-        raise ValueError("class_weight leaves no example with a weight: at least one non-zero.")
+        raise ParameterError(
+            "class_weight", "class_weight leaves no example with a weight: at least one non-zero."
+        )
     return np.asarray(weights, dtype=np.float64)
 
 
@@ -311,27 +329,27 @@ class Observations(TrainingRows):
 
     @property
     def single(self) -> bool:
-        """Whether y came as a vector, so that the coefficients are one too."""
+        """Tell whether y came as a vector, so that the coefficients are one too."""
         return self.y.ndim == 1
 
     @property
     def targets(self) -> FloatArray:
-        """y with one column for each target."""
+        """Return y with one column for each target."""
         return self.y[:, None] if self.single else self.y
 
     @property
     def columns(self) -> list[int | None]:
-        """For each target its column of y; None where y is a vector."""
+        """Return for each target its column of y; None where y is a vector."""
         return [None] if self.single else list(range(self.y.shape[1]))
 
     def uneven_shares(self) -> FloatArray | None:
-        """As `shares`; None stands for 1/n each."""
+        """Return the `shares`; None stands for 1/n each."""
         return None if self.weights is None else self.shares()
 
 
 def read_observations(
     estimator: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sample_weight: Any = None,
     *,
@@ -356,5 +374,48 @@ def read_observations(
     if sample_weight is not None:
         weights = checked_weights(sample_weight, X)
         if not (weights > 0).any():
-            raise ValueError("sample_weight is zero for all rows: at least one must count.")
+            raise ParameterError(
+                "sample_weight", "sample_weight is zero for all rows: at least one must count."
+            )
     return Observations(X, y, weights)
+
+
+# ---- data far from zero --------------------------------------------------------------------------
+
+
+class Moved(NamedTuple):
+    """X less a shift m of its columns, for solvers; None where no column lies far from zero.
+
+    Beside a free bias a solver may see each column less a number near it.
+    θ·(x − m) + θ₀ is the model θ·x + (θ₀ − θ·m) of the rows as they were given. Squares of the
+    digits that m takes away would leave none for the rest.
+    """
+
+    X: Matrix
+    shift: FloatArray | None = None
+
+    @classmethod
+    def near_zero(cls, X: Matrix, free_bias: bool) -> Moved:
+        """Return a dense X with all columns near zero, which is a copy where one was not.
+
+        A constant column is a multiple of the ones that the bias stands for, and the solver has to
+        live with those: it is far where such ones would be.
+        """
+        shift = rough_centre(X, unit=1.0) if free_bias and not sparse.issparse(X) else None
+        return cls(X) if shift is None else cls(X - shift, shift)
+
+    def given(self, theta: FloatArray, theta0: Any) -> Any:
+        """Compute θ₀ for the rows as they were given; θ may have a column for each of
+        θ₀."""
+        return theta0 if self.shift is None else self._along(-theta, theta0)
+
+    def seen(self, theta: FloatArray, theta0: Any) -> Any:
+        """Compute θ₀ for the rows that the solver sees."""
+        return theta0 if self.shift is None else self._along(theta, theta0)
+
+    def _along(self, theta: FloatArray, theta0: Any) -> Any:
+        """Compute θ₀ + θ·m, rounded once: at these sizes each rounding shows in the objective."""
+        assert self.shift is not None
+        if theta.ndim == 1:
+            return dot(self.shift, theta, [float(theta0)])[0]
+        return np.array([self._along(t, b) for t, b in zip(theta.T, theta0, strict=True)])

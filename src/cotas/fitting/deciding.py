@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cotas.fitting.from_source import accuracy
-from cotas.source import comes_in_blocks, source_of
+from cotas.source import MatrixLike, comes_in_blocks, source_of
 
 
 class Deciding(ClassifierMixin):
@@ -30,7 +30,7 @@ class Deciding(ClassifierMixin):
 class DecidingInBlocks(Deciding):
     """One whose rows may also come from a source; it has `decision_function` and `_of_source`."""
 
-    def predict(self, X: Matrix) -> AnyArray:
+    def predict(self, X: MatrixLike) -> AnyArray:
         """Return the class of each row; a score of exactly zero belongs to the first class (−1).
 
         Parameters
@@ -42,7 +42,7 @@ class DecidingInBlocks(Deciding):
             return model._of_source(X, "predict")  # type: ignore[no-any-return]
         return self._chosen(model.decision_function(X))
 
-    def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy of `predict`, the rows weighted where weights are given.
 
         Parameters
@@ -58,7 +58,7 @@ class DecidingInBlocks(Deciding):
 
 
 def brier_scores(truth: FloatArray, probabilities: FloatArray) -> FloatArray:
-    """Brier's score of each row, of two classes halved as is usual; `truth` has a one a row."""
+    """Compute Brier's score of each row, halved for two classes; `truth` has a one in each row."""
     off = np.square(probabilities - truth).sum(axis=1)
     return np.asarray(off / (2 if probabilities.shape[1] == 2 else 1))
 

@@ -10,9 +10,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import FloatArray, IntArray
 from cotas.certificates import Certificate
-from cotas.fitting.reporting import EpochReport, SolverReport
 from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
@@ -25,6 +24,59 @@ FAR = 1e4
 # So many looks that do not lower a gap by a tenth are a sign that nothing will.
 PATIENCE, BETTER = 10, 0.9
 NOTHING_CHANGED = Reason(Stop.THEORY, say("an epoch changed nothing"))
+
+
+# ---- what callbacks are told -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """What a callback is told after each epoch. Returning True stops the fit.
+
+    Attributes
+    ----------
+    epoch, max_iter : int
+        This epoch, counted from one, and the most there can be.
+    mistakes, updates : array, one entry for each class
+        Presentations with y(θ·x + θ₀) ≤ 0, and presentations that moved θ, in this epoch.
+    seconds : float
+        How long the epoch took.
+    coef, intercept : arrays
+        Copies of what the run has reached so far.
+    validation_score : float or None
+        Accuracy on the validation fraction, with early stopping.
+    """
+
+    epoch: int
+    max_iter: int
+    mistakes: IntArray
+    updates: IntArray
+    seconds: float
+    coef: FloatArray
+    intercept: FloatArray
+    validation_score: float | None
+
+
+@dataclass(frozen=True)
+class SolverReport:
+    """What a callback is told each time a solver shows its progress; returning True stops it."""
+
+    label: Any
+    iteration: int
+    seconds: float
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What a callback is told after some steps of a fixed number; returning True stops them."""
+
+    iteration: int
+    max_iter: int
+    seconds: float
+
+
+# ---- the pursuit -------------------------------------------------------------------------------
 
 
 class Proved(Protocol):
@@ -56,7 +108,7 @@ class Ended(Generic[P]):
 
     @property
     def proved(self) -> P:
-        """The best, where a check was given."""
+        """Return the best, where a check was given."""
         assert self.best is not None
         return self.best
 
@@ -96,7 +148,7 @@ class Pursuit(Generic[P]):
 
     @property
     def seconds(self) -> float:
-        """Since the call of `fit`."""
+        """Return the seconds since the call of `fit`."""
         return time.perf_counter() - self.began
 
     def follow(
@@ -189,7 +241,7 @@ class Pursuit(Generic[P]):
         return None
 
     def _see(self, iterate: Iterate) -> Reason | None:
-        """Why to end after this iterate, if there is a reason; what counts is what was proved."""
+        """Tell why to end after this iterate, if there is a reason; what was proved counts."""
         reason = self._ends(iterate) if self._ends else None
         believed, certificate, due = iterate.believed_gap, None, False
         if self._check is not None:
@@ -337,7 +389,8 @@ def foremost_of(reasons: Sequence[Reason]) -> Reason:
 
 
 def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
-    """Why a fit of several parts ended: an interruption, else as the part with the largest gap."""
+    """Tell why a fit of several parts ended: an interruption, else as that with the largest
+    gap."""
     for part in parts:
         if part.reason.stop is Stop.INTERRUPTED:
             return part.reason
@@ -347,6 +400,22 @@ def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
 def at_floor(certificate: Certificate) -> bool:
     """Tell whether the gap that is proved is no more than what rounding alone can make."""
     return bool(certificate.gap <= NEAR * certificate.charge)
+
+
+class Patience:
+    """Counts the looks since a score was better than all before, at `best_look`."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks, self.best = looks, -np.inf
+        self.look = self.best_look = self.stale = 0
+
+    def lost(self, score: float) -> bool:
+        """Tell whether so many looks, this one included, have brought nothing."""
+        self.look += 1
+        if score > self.best:
+            self.best, self.best_look = score, self.look
+        self.stale = self.look - self.best_look
+        return self.stale >= self.looks
 
 
 class Idle:
@@ -369,7 +438,8 @@ class Floor:
         self.believed, self.proved = Idle(), Idle()
 
     def is_stuck(self, believed: float) -> bool:
-        """Whether the solver has stopped getting on, by its own account, so that a look is due."""
+        """Tell whether the solver has stopped getting on, by its own account: a look is
+        due."""
         if math.isinf(believed):
             return False
         idle = self.believed.see(believed)

@@ -18,6 +18,7 @@ from cotas.design.blocks import times
 from cotas.foreign.fit import ForeignFit, dense
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import interior_point
@@ -43,11 +44,14 @@ def classes_against_the_rest(model: Any) -> list[tuple[Any, FloatArray, float]]:
 
 
 def parameters(model: Any) -> tuple[FloatArray, FloatArray]:
-    """θ and θ₀ in double precision, one row and one number for each problem of the model."""
+    """Return θ and θ₀ in double precision, one row and one number for each problem of the
+    model."""
     coefs = dense(model.coef_)
     intercepts = np.array(np.broadcast_to(np.ravel(model.intercept_), len(coefs)), dtype=np.float64)
     if not (np.isfinite(coefs).all() and np.isfinite(intercepts).all()):
-        raise ValueError("coef_ or intercept_ of the model holds NaN or infinity: its fit failed.")
+        raise ParameterError(
+            "model", "coef_ or intercept_ of the model holds NaN or infinity: its fit failed."
+        )
     return coefs, intercepts
 
 
@@ -123,7 +127,8 @@ def multipliers(
     max_time: float,
     start: tuple[FloatArray, float] | None = None,
 ) -> FloatArray:
-    """Good αᵢ/sᵢ for the problem, by a solver of ours in bounded time; any give a valid bound."""
+    """Find good αᵢ/sᵢ for the problem, by a solver of ours in bounded time; any give a valid
+    bound."""
     signs, s = np.where(positive, 1.0, -1.0), weights / weights.sum()
     if problem.bias_scale:
         # A penalized bias is the weight of one more column, of the value `bias_scale`.

@@ -37,7 +37,7 @@ class Vote:
 
 
 def adaboost_classifier(fit: ForeignFit) -> list[Certificate]:
-    """F = Σ ½αₘfₘ with αₘ = learning_rate·ln((1−err)/err), hence our Algorithm 1 or SAMME."""
+    """Read F = Σ ½αₘfₘ with αₘ = learning_rate·ln((1−err)/err), hence our Algorithm 1 or SAMME."""
     model = fit.model
     votes = np.asarray(model.estimator_weights_[: len(model.estimators_)], dtype=np.float64)
     if len(votes) == 0:

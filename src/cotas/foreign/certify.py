@@ -34,8 +34,9 @@ from cotas.foreign.linear import (
     perceptron,
     sgd_classifier,
 )
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.running import one_thread_in_blas
-from cotas.source import as_stored, comes_in_blocks, source_of
+from cotas.source import MatrixLike, as_stored, comes_in_blocks, source_of
 from cotas.words import say
 
 # For each model, by library and class: what reads its coefficients and makes its certificates.
@@ -93,7 +94,7 @@ CHOOSING = {
 
 def certify(
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any = None,
     sample_weight: Any = None,
     *,
@@ -151,13 +152,13 @@ def certify(
     True
     """
     if problem not in ("own", "free-bias"):
-        raise ValueError(f'problem must be "own" or "free-bias", not {problem!r}.')
+        raise ParameterError("problem", f'problem must be "own" or "free-bias", not {problem!r}.')
     check_not_negative(max_time, "max_time")
     if device != "cpu":
         with computed_by(maker_on(device)):
             return certify(model, X, y, sample_weight, problem=problem, max_time=max_time)
     if isinstance(model, type) or not hasattr(model, "fit"):
-        raise TypeError(f"model must be a fitted estimator, not {model!r}.")
+        raise ParameterTypeError("model", f"model must be a fitted estimator, not {model!r}.")
     name = _name(model)
     if isinstance(model, Pipeline) or _is_search(model) or _is_prepared(model):
         return _inner(model, X, y, sample_weight, problem, max_time)
@@ -165,7 +166,9 @@ def certify(
         return _each_of_them(model, X, y, sample_weight, problem, max_time)
     if comes_in_blocks(X):
         if not isinstance(model, Certified):
-            raise ValueError(f"{name} needs X and y as arrays, not a source of row blocks.")
+            raise ParameterError(
+                "X", f"{name} needs X and y as arrays, not a source of row blocks."
+            )
         return model._proved_again(source_of(X, y, sample_weight), None)
     X = as_stored(X)
     refuse_inexact(X, "X")
@@ -184,7 +187,7 @@ def certify(
 
 
 def _names(model: Any, found: list[Certificate]) -> list[str]:
-    """What each certificate is about: as its witness says, or by the classes of the model."""
+    """Name what each certificate is about: as its witness says, or by the classes of the model."""
     if all(certificate.label for certificate in found):
         return [certificate.label for certificate in found]
     if len(getattr(model, "classes_", ())) == len(found):
@@ -226,19 +229,20 @@ def _reason(name: str) -> str:
 
 
 def _is_search(model: Any) -> bool:
-    """GridSearchCV and its kin: they refit the best of their candidates."""
+    """Tell whether it is GridSearchCV or its kin, which refit the best of their candidates."""
     return all(hasattr(model, name) for name in ("estimator", "refit", "cv", "scoring"))
 
 
 def _is_prepared(model: Any) -> bool:
-    """PreparedModel, which is made with what is here: tables in, the estimator inside."""
+    """Tell whether it is a PreparedModel: tables in, the estimator inside."""
     return all(hasattr(model, name) for name in ("estimator", "preparation", "prepare"))
 
 
 def _inner(
-    model: Any, X: Matrix, y: Any, sample_weight: Any, problem: str, max_time: float
+    model: Any, X: MatrixLike, y: Any, sample_weight: Any, problem: str, max_time: float
 ) -> Certificate:
-    """What is said of the last step of a pipeline, of what a search has refitted, or of tables."""
+    """Return what is said of the last step of a pipeline, of what a search has refitted, or of
+    tables."""
     if isinstance(model, Pipeline):
         inner, note = model[-1], ""
         check_is_fitted(inner)
@@ -250,7 +254,9 @@ def _inner(
             )
     elif _is_prepared(model):
         if comes_in_blocks(X):
-            raise ValueError("PreparedModel needs X as a table, not a source of row blocks.")
+            raise ParameterError(
+                "X", "PreparedModel needs X as a table, not a source of row blocks."
+            )
         X, y, there = model._with_targets(X, y)
         if there is not None and sample_weight is not None:
             sample_weight = np.asarray(sample_weight)[there]
@@ -272,7 +278,7 @@ def _inner(
 
 
 def _each_of_them(
-    model: Any, X: Matrix, y: Any, sample_weight: Any, problem: str, max_time: float
+    model: Any, X: MatrixLike, y: Any, sample_weight: Any, problem: str, max_time: float
 ) -> Certificate:
     """Return one certificate for each estimator that was trained on one class against the rest."""
     check_is_fitted(model)
@@ -289,7 +295,8 @@ def _each_of_them(
         # The witness speaks of the labels as they are, so that `verify` takes them.
         witness: Any = one.witness
         if isinstance(witness, Labelled):
-            certificates.append(replace(witness, classes=np.array([label])).check(X, y))
+            given: Any = X
+            certificates.append(replace(witness, classes=np.array([label])).check(given, y))
             continue
         named = None if witness is None else replace(witness, positive=label)
         certificates.append(replace(one, witness=named, predictor=None))
@@ -299,27 +306,30 @@ def _each_of_them(
 def _refuse_unknown(model: Any, y: AnyArray) -> None:
     unknown = np.setdiff1d(y, model.classes_)
     if len(unknown):
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"y holds labels that {_name(model)} was not fitted on: {unknown[:5].tolist()}. "
-            "Pass the data of the fit."
+            "Pass the data of the fit.",
         )
 
 
 def _checked(
-    model: Any, X: Matrix, y: Any, sample_weight: Any
+    model: Any, X: MatrixLike, y: Any, sample_weight: Any
 ) -> tuple[Matrix, AnyArray, FloatArray]:
     """Return the data in the form that the readers take, or an error that names what is wrong."""
     real = is_regressor(model)
-    X, y = check_X_y(
+    rows: Matrix
+    rows, y = check_X_y(
         X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=real, y_numeric=real
     )
-    fitted = getattr(model, "n_features_in_", X.shape[1])
-    if X.shape[1] != fitted:
-        raise ValueError(
-            f"X has {X.shape[1]} features; {_name(model)} was fitted on {fitted}. Pass the data "
-            "of the fit."
+    fitted = getattr(model, "n_features_in_", rows.shape[1])
+    if rows.shape[1] != fitted:
+        raise ParameterError(
+            "X",
+            f"X has {rows.shape[1]} features; {_name(model)} was fitted on {fitted}. Pass the data "
+            "of the fit.",
         )
     if hasattr(model, "classes_"):
         _refuse_unknown(model, y)
-    weights = checked_weights(sample_weight, X)
-    return X, y, weights
+    weights = checked_weights(sample_weight, rows)
+    return rows, y, weights

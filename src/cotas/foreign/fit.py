@@ -39,5 +39,5 @@ def dense(numbers: Any) -> FloatArray:
 
 
 def unproved(why: str, **values: object) -> list[Certificate]:
-    """No certificate, and the reason."""
+    """Return no certificate, and the reason."""
     return [no_certificate(say(why, **values))]

@@ -21,11 +21,13 @@ from cotas.kernel.interface import Kernel
 from cotas.kernel.own import Custom
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.running import blocks_in_threads
 
 
 def svc(fit: ForeignFit) -> list[Certificate]:
-    """½‖θ‖² + C Σ wᵢHᵢ with a free bias, for each pair of classes, and its own dual variables."""
+    """Read ½‖θ‖² + C Σ wᵢHᵢ with a free bias, for each pair of classes, and its own dual
+    variables."""
     model, X, y, weights = fit.model, fit.X, fit.y, fit.weights
     if model.kernel == "linear" and len(model.classes_) == 2:
         return linear_svc_pair(fit)
@@ -62,11 +64,11 @@ def svc_kernel(model: Any) -> Kernel:
 def refuse_other_rows(n: int, X: Matrix) -> None:
     """Raise unless X has as many rows as the model was fitted on."""
     if X.shape[0] != n:
-        raise ValueError(f"The model was fitted on {n} rows, not {X.shape[0]}.")
+        raise ParameterError("X", f"The model was fitted on {n} rows, not {X.shape[0]}.")
 
 
 def support_of(model: Any, X: Matrix, weights: FloatArray) -> IntArray | None:
-    """The rows that are support vectors; None if that cannot be told, an error of other rows.
+    """Find the rows that are support vectors; None if that cannot be told, an error of other rows.
 
     Rows of weight zero are left out before LIBSVM sees them, and `support_` then counts the rows
     that are left. The support vectors themselves show whether it was understood rightly.
@@ -122,7 +124,7 @@ def _pair(
 def _coefficients(
     model: Any, support: IntArray, pair: tuple[int, int], codes: IntArray
 ) -> FloatArray:
-    """β of the pair, over all rows: an SVC keeps k − 1 coefficients for each support vector.
+    """Read β of the pair, over all rows: an SVC keeps k − 1 coefficients for each support vector.
 
     Row j of `dual_coef_` holds those against the j-th of the other classes.
     """

@@ -22,7 +22,7 @@ def ridge(fit: ForeignFit) -> list[Certificate]:
 
 
 def sgd_regressor(fit: ForeignFit) -> list[Certificate]:
-    """Mean of ½wᵢ(yᵢ − θ·xᵢ − θ₀)² + (alpha/2)‖θ‖², the bias free."""
+    """Read the mean of ½wᵢ(yᵢ − θ·xᵢ − θ₀)² + (alpha/2)‖θ‖², the bias free."""
     model = fit.model
     if model.loss != "squared_error" or model.penalty not in ("l2", None):
         other = f"loss={model.loss!r}, penalty={model.penalty!r}"
@@ -67,7 +67,7 @@ def lasso(fit: ForeignFit) -> list[Certificate]:
 
 
 def elastic_net(fit: ForeignFit) -> list[Certificate]:
-    """As the Lasso, with α(ρ‖β‖₁ + ½(1 − ρ)‖β‖²), ρ being `l1_ratio`."""
+    """Read a problem like the Lasso's, with α(ρ‖β‖₁ + ½(1 − ρ)‖β‖²), ρ being `l1_ratio`."""
     return _penalized(fit, float(fit.model.l1_ratio))
 
 

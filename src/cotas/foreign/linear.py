@@ -29,7 +29,8 @@ LINEAR_SVC_LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": S
 
 
 def linear_svc(fit: ForeignFit) -> list[Certificate]:
-    """½‖(w, b/c)‖² + C Σ wᵢℓᵢ, c being `intercept_scaling`: divided by CΣw it is our problem."""
+    """Read ½‖(w, b/c)‖² + C Σ wᵢℓᵢ, c being `intercept_scaling`: divided by CΣw it is our
+    problem."""
     model = fit.model
     if model.multi_class != "ovr":
         value = repr(model.multi_class)
@@ -75,7 +76,7 @@ NO_LEDGER = (
 
 
 def sgd_classifier(fit: ForeignFit) -> list[Certificate]:
-    """mean of wᵢℓᵢ + (alpha/2)‖w‖², the bias free."""
+    """Read the mean of wᵢℓᵢ + (alpha/2)‖w‖², the bias free."""
     model = fit.model
     if model.learning_rate in ("pa1", "pa2"):
         return passive_aggressive(fit)
@@ -105,12 +106,13 @@ def sgd_classifier(fit: ForeignFit) -> list[Certificate]:
 
 
 def perceptron(fit: ForeignFit) -> list[Certificate]:
-    """A perceptron keeps no ledger; what can be proved is whether it separates the classes."""
+    """Read a perceptron, which keeps no record of its mistakes: what can be proved is whether it
+    separates."""
     return separation_or(fit, say(NO_LEDGER, name="Perceptron"))
 
 
 def passive_aggressive(fit: ForeignFit) -> list[Certificate]:
-    """The same for the passive-aggressive algorithm, by either of its names in scikit-learn."""
+    """Read the same of the passive-aggressive algorithm, by either of its names in scikit-learn."""
     return separation_or(fit, say(NO_LEDGER, name="PassiveAggressive"))
 
 
@@ -143,7 +145,8 @@ def logistic_regression(fit: ForeignFit) -> list[Certificate]:
 
 
 def _penalty(model: Any) -> str | None:
-    """What is penalized, whether it was said by `penalty`, by `l1_ratio` or by an infinite C."""
+    """Tell what is penalized, whether it was said by `penalty`, by `l1_ratio` or by an infinite
+    C."""
     if model.penalty is None or np.isinf(model.C):
         return None
     if model.penalty == "deprecated" or model.penalty == "elasticnet":

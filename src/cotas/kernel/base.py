@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
@@ -24,8 +25,8 @@ from cotas.kernel.blocks import Blocks, blocks_of
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.functions import Linear
 from cotas.kernel.interface import Kernel
-from cotas.kernel.products import is_dense
 from cotas.running import blocks_in_threads, one_thread_in_blas
+from cotas.source import MatrixLike
 
 BLOCK = 512  # rows and support vectors compared at a time: 2 MB in double precision
 LARGEST_COPY = 1 << 26  # bytes for a dense copy of the support vectors
@@ -46,7 +47,8 @@ def expand(
     A: Matrix,
     each: Each = map,
 ) -> FloatArray:
-    """Σ aᵢ k(xᵢ, x) for each row x of A, one column for each machine; `blocks` are of all the xᵢ.
+    """Compute Σ aᵢ k(xᵢ, x) for each row x of A, one column for each machine; `blocks` are of all
+    the xᵢ.
 
     In double precision whatever the data are: what is certified about scores relies on it.
     Memory: a copy of the support vectors, and a block of `BLOCK` × `BLOCK` for each thread.
@@ -104,10 +106,10 @@ class KernelExpansion(Certified, BaseEstimator):
         if isinstance(vectors := self.__dict__.get("support_vectors_"), np.ndarray):
             vectors.flags.writeable = False
 
-    def _rows(self, X: Matrix) -> Matrix:
+    def _rows(self, X: MatrixLike) -> Matrix:
         """Compute X as it can be compared with the support vectors."""
-        X = rows_to_predict(self, X)
-        return X.tocsr() if hasattr(X, "tocsr") else X
+        rows = rows_to_predict(self, X)
+        return rows.tocsr() if sparse.issparse(rows) else rows
 
     def _scores(self, X: Matrix) -> FloatArray:
         """Compute Σ βᵢ k(xᵢ, x) + θ₀, one column for each machine."""
@@ -135,16 +137,19 @@ class KernelExpansion(Certified, BaseEstimator):
         It serves as long as every number is what it was: a lock can be taken off and put back.
         """
         kernel, known, blocks = _READY.get(self, (None, None, None))
-        if kernel is self.kernel_ and is_dense(vectors) and np.array_equal(known, vectors):
+        made = partial(blocks_of, self.kernel_, vectors, np.float64, LARGEST_COPY)
+        if sparse.issparse(vectors):
+            return made()
+        if kernel is self.kernel_ and np.array_equal(known, vectors):
             return cast(Blocks, blocks)
-        blocks = blocks_of(self.kernel_, vectors, np.float64, LARGEST_COPY)
-        small = is_dense(vectors) and vectors.nbytes <= BLOCK * BLOCK * 8
+        blocks, small = made(), vectors.nbytes <= BLOCK * BLOCK * 8
         if small and not vectors.flags.writeable and self.kernel_.known_mercer:
             _READY[self] = self.kernel_, vectors.copy(), blocks
         return blocks
 
     def _scores_on_device(self, X: Matrix, vectors: Matrix) -> FloatArray | None:
-        """Σ βᵢ k(xᵢ, x) by the device that `device` says; None if it is not to be, or fails."""
+        """Compute Σ βᵢ k(xᵢ, x) by the device that `device` says; None if it is not to be, or
+        fails."""
         spec, size = self.kernel_.spec(), X.shape[0] * len(self.support_)
         device = device_for(getattr(self, "device", "cpu"), spec, size)
         if device is None:
@@ -158,7 +163,7 @@ class KernelExpansion(Certified, BaseEstimator):
             warnings.warn(said, RuntimeWarning, stacklevel=outside())
             return None
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         return self._scores(self._rows(X))
 
     def _foreign_rows(self, X: Matrix) -> bool:
@@ -211,8 +216,9 @@ class KernelClassifier(Deciding, KernelExpansion):
     n_support_: IntArray
     _regions: list[KernelRegion | None]  # of the optimum, as far as the certificates know it
 
-    def decision_function(self, X: Matrix) -> FloatArray:
-        """Σ βᵢ k(xᵢ, x) + θ₀ for each row: (n_samples,), or (n_samples, n_classes) for several.
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Compute Σ βᵢ k(xᵢ, x) + θ₀ for each row: (n_samples,), or (n_samples, n_classes) for
+        several.
 
         The kernel is computed in blocks of 512 × 512, one for each core at a time.
 
@@ -222,8 +228,9 @@ class KernelClassifier(Deciding, KernelExpansion):
         """
         return self._decided(self._machine_scores(X))
 
-    def predict(self, X: Matrix) -> AnyArray:
-        """The class of each row; a row exactly on the boundary belongs to the first class (−1).
+    def predict(self, X: MatrixLike) -> AnyArray:
+        """Predict the class of each row; a row exactly on the boundary belongs to the first class
+        (−1).
 
         Parameters
         ----------
@@ -231,7 +238,7 @@ class KernelClassifier(Deciding, KernelExpansion):
         """
         return self._chosen(self.decision_function(X))
 
-    def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
+    def certified_predict(self, X: MatrixLike) -> tuple[AnyArray, BoolArray]:
         """Return the class of each row, and whether the exact optimum provably gives the same one.
 
         A duality gap bounds ‖θ − θ*‖ and encloses θ₀*, hence every score of the optimum:
@@ -255,11 +262,11 @@ class KernelClassifier(Deciding, KernelExpansion):
         return labels, shared_by_all(codes, *self._of_classes(*found))
 
     def _of_classes(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """From the scores of the machines to those of the classes: here they are the same."""
+        """Turn the scores of the machines into those of the classes: here they are the same."""
         return low, high
 
-    def _optimal_scores(self, X: Matrix) -> tuple[FloatArray, FloatArray] | None:
-        """Between which the scores of an optimum lie, one column for each machine, if known."""
+    def _optimal_scores(self, X: MatrixLike) -> tuple[FloatArray, FloatArray] | None:
+        """Enclose the scores of an optimum, one column for each machine, if known."""
         current, known = self._current_certificates(), getattr(self, "_regions", [])
         regions = [region for region in known if region is not None]
         proved = all(c.kind == "duality" and c.holds for c in current)
@@ -281,6 +288,26 @@ class KernelClassifier(Deciding, KernelExpansion):
         support = np.flatnonzero(beta.any(axis=0))
         self._keep_support(examples, support, beta[:, support], theta0)
 
+    def _keep_machines(
+        self,
+        examples: Examples,
+        parts: Sequence[IntArray | None],
+        coefs: Sequence[FloatArray],
+        theta0: FloatArray,
+    ) -> None:
+        """Keep the same of machines that each know some of the rows; None stands for all."""
+        known = [slice(None) if rows is None else rows for rows in parts]
+        used, row = np.zeros(examples.n_rows, dtype=np.bool_), np.zeros(examples.n_rows)
+        for rows, coef in zip(known, coefs, strict=True):
+            used[rows] |= coef != 0
+        support = np.flatnonzero(used)
+        beta = np.zeros((len(coefs), len(support)))
+        for out, rows, coef in zip(beta, known, coefs, strict=True):
+            row[:] = 0.0
+            row[rows] = coef
+            out[:] = row[support]
+        self._keep_support(examples, support, beta, theta0)
+
     def _keep_support(
         self, examples: Examples, support: IntArray, beta: FloatArray, theta0: FloatArray
     ) -> None:
@@ -294,6 +321,6 @@ def same_entries(A: Matrix, B: Matrix) -> bool:
     """Tell whether two matrices are equal, dense or sparse."""
     if A.shape != B.shape:
         return False
-    if is_dense(A) and is_dense(B):
+    if not sparse.issparse(A) and not sparse.issparse(B):
         return np.array_equal(A, B)
     return not np.any((sparse.csr_matrix(A) - sparse.csr_matrix(B)).data)

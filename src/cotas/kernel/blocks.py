@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix, Sparse
 from cotas.design import Csr
 from cotas.design.blocks import row_spans
 from cotas.kernel.functions import Precomputed
@@ -59,7 +59,8 @@ def blocks_of(kernel: Kernel, X: Matrix, dtype: Any, room: int) -> Blocks:
     if isinstance(kernel, Precomputed):
         return Given(X, dtype)
     if fits and isinstance(kernel, RBF):
-        kinds = (SparseRadial, Radial) if _entries_only(kernel, X) else (Radial,)
+        skips = sparse.issparse(X) and _entries_only(kernel, X)
+        kinds = (SparseRadial, Radial) if skips else (Radial,)
         found = (kind.of(kernel, X, dtype) for kind in kinds)
         if radial := next((blocks for blocks in found if blocks is not None), None):
             return radial
@@ -69,16 +70,18 @@ def blocks_of(kernel: Kernel, X: Matrix, dtype: Any, room: int) -> Blocks:
 
 
 def bytes_of_copy(kernel: Kernel, X: Matrix, dtype: Any) -> int:
-    """What a copy of X in that precision takes, for an RBF of sparse rows of their entries."""
+    """Compute what a copy of X in that precision takes, for an RBF of sparse rows of their
+    entries."""
     size = np.dtype(dtype).itemsize
-    if _entries_only(kernel, X):
+    if sparse.issparse(X) and _entries_only(kernel, X):
         return int(X.nnz * (size + X.indices.itemsize))
     return int(X.shape[0] * (X.shape[1] + 2) * size)
 
 
-def _entries_only(kernel: Kernel, X: Matrix) -> bool:
-    """Whether it is faster to go through the entries of the rows than to fill in their zeros."""
-    narrow = isinstance(kernel, RBF) and X.shape[1] <= MOST_COLUMNS and sparse.issparse(X)
+def _entries_only(kernel: Kernel, X: Sparse) -> bool:
+    """Tell whether it is faster to go through the entries of the rows than to fill in their
+    zeros."""
+    narrow = isinstance(kernel, RBF) and X.shape[1] <= MOST_COLUMNS
     return narrow and bool(X.shape[0] * X.shape[1] >= WORTH_SKIPPING * X.nnz)
 
 
@@ -120,7 +123,7 @@ class Radial:
 
     @classmethod
     def of(cls, kernel: RBF, X: Matrix, dtype: Any) -> Radial | None:
-        """None where this precision would not be enough."""
+        """Make the rows; None where this precision would not be enough."""
         scale = float(np.sqrt(2.0) * kernel.inverse_length)
         centre = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
         rows = np.empty((X.shape[0], X.shape[1] + 2), dtype=dtype)
@@ -152,7 +155,8 @@ class Radial:
         return np.asarray(np.exp(out, out=out))
 
     def whole(self) -> AnyArray:
-        """k of each row of X with each: what lies below the diagonal is what lies above it."""
+        """Compute k of each row of X with each: what lies below the diagonal is what lies above
+        it."""
         n = len(self._rows)
         left, out = self.own(np.arange(n)), np.empty((n, n), dtype=self._rows.dtype)
         for start in range(0, n, TILE):
@@ -179,11 +183,11 @@ class SparseRadial:
 
     @classmethod
     def of(cls, kernel: RBF, X: Matrix, dtype: Any) -> SparseRadial | None:
-        """None where this precision would not be enough."""
+        """Make the rows; None where this precision would not be enough."""
         blocks = cls(X, dtype, kernel.inverse_length**2)
         return blocks if -blocks._halves.min(initial=0.0) <= SAFE_EXPONENT[dtype] else None
 
-    def left(self, A: Matrix) -> tuple[Matrix, AnyArray]:
+    def left(self, A: Matrix) -> tuple[Sparse, AnyArray]:
         """Compute u or x of each row, and what of the exponent it has alone."""
         rows = _summed(A)
         rows.data *= self._scale
@@ -191,11 +195,11 @@ class SparseRadial:
         exact = self._whole and _are_whole(rows)
         return rows.astype(np.float32 if exact else self._dtype, copy=False), halves
 
-    def own(self, rows: IntArray) -> tuple[Matrix, AnyArray]:
+    def own(self, rows: IntArray) -> tuple[Sparse, AnyArray]:
         """Return the same of some rows of X."""
         return self._rows[rows], self._halves[rows]
 
-    def block(self, left: tuple[Matrix, AnyArray], columns: slice | IntArray) -> AnyArray:
+    def block(self, left: tuple[Sparse, AnyArray], columns: slice | IntArray) -> AnyArray:
         """Compute k of each of those rows with each of these rows of X."""
         if isinstance(columns, slice):
             columns = np.arange(*columns.indices(len(self._halves)))
@@ -217,20 +221,20 @@ class SparseRadial:
         return self.block((self._rows, self._halves), slice(None))
 
 
-def _summed(A: Matrix) -> Matrix:
+def _summed(A: Matrix) -> sparse.csr_matrix:
     """Return a copy of sparse rows in double precision, each entry once."""
     rows = sparse.csr_matrix(A, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     return rows
 
 
-def _are_whole(rows: Matrix) -> bool:
+def _are_whole(rows: Sparse) -> bool:
     """Tell whether all entries are whole numbers, and no sum of products is beyond 24 bits."""
     whole = (rows.data == np.rint(rows.data)).all()
     return bool(whole and row_squares(rows).max(initial=0.0) <= 1 << 24)
 
 
-def _csr(rows: Matrix) -> Csr:
+def _csr(rows: Sparse) -> Csr:
     return Csr(rows.data, rows.indices, rows.indptr, rows.shape[1])
 
 

@@ -14,6 +14,8 @@ from cotas.fitting.parameters import check_count, check_positive
 from cotas.kernel.choice import as_kernel, is_precomputed
 from cotas.kernel.gram_matrix import gram
 from cotas.kernel.interface import Kernel
+from cotas.refusals import ParameterError
+from cotas.source import MatrixLike
 
 BLOCK_BYTES = 1 << 25  # of kernel values at a time
 
@@ -68,7 +70,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, X: Matrix, y: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None) -> Self:
         """Find the features from the Gram matrix of X: n² numbers and O(n³) operations.
 
         Parameters
@@ -79,23 +81,23 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_positive(self.tol, "tol")
         if self.n_components is not None:
             check_count(self.n_components, "n_components")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        self.kernel_ = kernel = as_kernel(self.kernel, X)
-        K = gram(kernel, X)
-        precision = float(np.finfo(X.dtype).eps)
+        rows: Matrix = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        self.kernel_ = kernel = as_kernel(self.kernel, rows)
+        K = gram(kernel, rows)
+        precision = float(np.finfo(rows.dtype).eps)
         found = None if kernel.known_mercer else definiteness(K, precision)
         if found is not None and not found.semidefinite:
-            raise ValueError(f"{kernel} has no feature map: {found.in_words}.")
+            raise ParameterError("kernel", f"{kernel} has no feature map: {found.in_words}.")
         values, vectors = np.linalg.eigh((K + K.T) / 2)
         kept = np.flatnonzero(values > self.tol * max(values[-1], 0.0))[::-1][: self.n_components]
         dropped = np.delete(values, kept)
         self.error_ = float(np.abs(dropped).max(initial=0.0))
         self.eigenvalues_: FloatArray = values[kept]
-        self.rows_ = X
+        self.rows_ = rows
         self._projection = _with_fixed_signs(vectors[:, kept]) / np.sqrt(values[kept])
         return self
 
-    def transform(self, X: Matrix) -> FloatArray:
+    def transform(self, X: MatrixLike) -> FloatArray:
         """Compute φ of each row, as an array (n_samples, n_components).
 
         Parameters
@@ -103,12 +105,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X : array or sparse matrix of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        rows: Matrix = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
         prepared = self.kernel_.prepare(self.rows_)
         step = max(1, BLOCK_BYTES // (8 * len(prepared)))
         blocks = [
-            prepared.against(X[start : start + step]) @ self._projection
-            for start in range(0, X.shape[0], step)
+            prepared.against(rows[start : start + step]) @ self._projection
+            for start in range(0, rows.shape[0], step)
         ]
         return np.concatenate(blocks)
 
@@ -117,7 +121,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return len(self.eigenvalues_)
 
 
-def feature_map(kernel: Kernel, X: Matrix, *, n_components: int | None = None) -> FeatureMap:
+def feature_map(kernel: Kernel, X: MatrixLike, *, n_components: int | None = None) -> FeatureMap:
     """Compute φ with k(xᵢ, xⱼ) = φ(xᵢ)·φ(xⱼ): a `FeatureMap` fitted to X; see there."""
     return FeatureMap(kernel, n_components=n_components).fit(X)
 

@@ -19,6 +19,8 @@ from cotas.kernel.interface import (
     number,
 )
 from cotas.kernel.products import as_rows, dense_rows, norms, products, squared_norms
+from cotas.refusals import ParameterError, ParameterTypeError
+from cotas.source import MatrixLike
 
 SAMPLE = 256  # about so many rows of a given matrix are tested for symmetry
 
@@ -28,11 +30,11 @@ class Linear(Kernel):
     """k(x, x′) = x·x′"""
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """x·x′"""
+        """Compute x·x′"""
         return f"{x}·{z}"
 
     def spec(self) -> Any:
-        """Compute ("linear",)"""
+        """Return ("linear",)"""
         return ("linear",)
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
@@ -50,14 +52,16 @@ class Constant(Kernel):
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.value) and self.value >= 0):
-            raise ValueError(f"A constant kernel must be finite and not negative: {self.value!r}.")
+            raise ParameterError(
+                "value", f"A constant kernel must be finite and not negative: {self.value!r}."
+            )
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """c"""
+        """Return c."""
         return number(self.value)
 
     def spec(self) -> Any:
-        """Compute ("constant", c)"""
+        """Return ("constant", c)"""
         return ("constant", float(self.value))
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
@@ -88,9 +92,10 @@ class Polynomial(Kernel):
         check_exponent(self.degree, "degree")
         check_above_zero(self.gamma, "gamma")
         if not (math.isfinite(self.coef0) and self.coef0 >= 0):
-            raise ValueError(
+            raise ParameterError(
+                "coef0",
                 f"coef0 must be finite and not negative, not {self.coef0!r}: otherwise the Gram "
-                "matrix may have negative eigenvalues. Custom(function) takes any function."
+                "matrix may have negative eigenvalues. Custom(function) takes any function.",
             )
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
@@ -122,7 +127,7 @@ class Cosine(Kernel):
     """k(x, x′) = x·x′/(‖x‖·‖x′‖), and 0 where one of them is the zero vector."""
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """x·x′/(‖x‖·‖x′‖)"""
+        """Compute x·x′/(‖x‖·‖x′‖)"""
         return f"{x}·{z}/(‖{x}‖·‖{z}‖)"
 
     def spec(self) -> Any:
@@ -159,22 +164,23 @@ class Precomputed(Kernel):
         return f"k({x}, {z})"
 
     def spec(self) -> Any:
-        """Compute ("precomputed",)"""
+        """Return ("precomputed",)"""
         return ("precomputed",)
 
-    def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
+    def prepare(self, X: MatrixLike, indices: IntArray | None = None) -> Prepared:
         """Return the rows of the given matrix."""
         return GivenRows(self, as_rows(X), indices)
 
-    def _whole(self, X: Matrix) -> FloatArray:
+    def _whole(self, X: MatrixLike) -> FloatArray:
         X = as_rows(X)
         refuse_not_square(X)
         return np.asarray(dense_rows(X, np.float64))
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
-        raise TypeError(
+        raise ParameterTypeError(
+            "kernel",
             "A precomputed kernel is a matrix of numbers: combine the matrices themselves, "
-            "e.g. 2 * K1 + K2, and hand over the result."
+            "e.g. 2 * K1 + K2, and hand over the result.",
         )
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
@@ -199,7 +205,7 @@ class GivenRows(Prepared):
 
     @property
     def diagonal(self) -> FloatArray:
-        """k(x, x) of each row."""
+        """Compute k(x, x) of each row."""
         every = np.asarray(self.X.diagonal(), dtype=np.float64)
         return np.asarray(self._finite(every[self.indices]))
 
@@ -207,13 +213,14 @@ class GivenRows(Prepared):
         """Return the rows of the Gram matrix with these numbers."""
         return self.against(self.X[self.indices[indices]], dtype)
 
-    def against(self, A: Matrix, dtype: Any = np.float64) -> AnyArray:
+    def against(self, A: MatrixLike, dtype: Any = np.float64) -> AnyArray:
         """Return the columns of A that belong to these examples."""
         A = as_rows(A, "A")
         if A.shape[1] != self.X.shape[0]:
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 f"A precomputed kernel needs one column for each of the {self.X.shape[0]} "
-                f"training rows; there are {A.shape[1]}."
+                f"training rows; there are {A.shape[1]}.",
             )
         whole = len(self.indices) == A.shape[1] and (np.diff(self.indices) == 1).all()
         return self._finite(dense_rows(A if whole else A[:, self.indices], dtype))
@@ -222,9 +229,10 @@ class GivenRows(Prepared):
 def refuse_not_square(K: Matrix) -> None:
     """Raise unless K can be a Gram matrix."""
     if K.shape[0] != K.shape[1]:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             "A precomputed kernel needs the square matrix of k(xᵢ, xⱼ) at the rows of the fit; "
-            f"this one has shape {K.shape}."
+            f"this one has shape {K.shape}.",
         )
 
 
@@ -239,14 +247,15 @@ def refuse_asymmetric(K: FloatArray, numbers: IntArray) -> None:
     off = np.abs(K - K.T)
     if off.max(initial=0.0) > 1e-8 * scale:
         i, j = np.unravel_index(int(off.argmax()), off.shape)
-        raise ValueError(
+        raise ParameterError(
+            "kernel",
             f"The kernel is not symmetric: k(x{numbers[i]}, x{numbers[j]}) = {K[i, j]:.8g}, and "
-            f"k(x{numbers[j]}, x{numbers[i]}) = {K[j, i]:.8g}. No kernel model can use it."
+            f"k(x{numbers[j]}, x{numbers[i]}) = {K[j, i]:.8g}. No kernel model can use it.",
         )
 
 
 def to_the_power(values: AnyArray, exponent: int) -> AnyArray:
-    """values^exponent in place, by squaring: np.power is many times slower."""
+    """Compute values^exponent in place, by squaring: np.power is many times slower."""
     if exponent == 1:
         return values
     base, result, p = values, None, exponent
@@ -261,7 +270,7 @@ def to_the_power(values: AnyArray, exponent: int) -> AnyArray:
 
 
 def raised(inside: str, exponent: int) -> str:
-    """inside^exponent with a raised number."""
+    """Compute inside^exponent with a raised number."""
     small = "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(exponent))
     return inside if exponent == 1 else f"{inside}{small}"
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
@@ -16,12 +17,12 @@ from cotas.kernel.interface import Kernel, KernelValueError, Side, check_above_z
 from cotas.kernel.products import (
     as_rows,
     dense_rows,
-    is_dense,
     products,
     row_squares,
     squared_distances_of_pairs,
     squared_norms,
 )
+from cotas.refusals import ParameterError
 
 # ‖a‖² + ‖b‖² − 2a·b is off by a few roundings of the norms. While γ times the norms is below
 # this, the exponent is off by less than a thousand roundings of 1, and so is the kernel.
@@ -73,7 +74,9 @@ class RBF(Kernel):
 
     def __init__(self, sigma: float | None = None, *, gamma: float | None = None) -> None:
         if sigma is not None and gamma is not None:
-            raise ValueError("sigma and gamma say the same thing, γ = 1/(2σ²): give one of them.")
+            raise ParameterError(
+                "gamma", "sigma and gamma say the same thing, γ = 1/(2σ²): give one of them."
+            )
         if sigma is None and gamma is None:
             sigma = 1.0
         for name, value in (("sigma", sigma), ("gamma", gamma)):
@@ -92,14 +95,14 @@ class RBF(Kernel):
         return f"exp(−{number(self.gamma or 0.0)}·‖{x}−{z}‖²)"
 
     def spec(self) -> Any:
-        """Compute ("rbf", γ, σ) for exp(−γ‖x−x′‖²/σ²)"""
+        """Return ("rbf", γ, σ) for exp(−γ‖x−x′‖²/σ²)"""
         if self.sigma is not None:
             return ("rbf", 0.5, float(self.sigma))
         return ("rbf", float(self.gamma or 0.0), 1.0)
 
     @property
     def inverse_length(self) -> float:
-        """1/(σ√2), whose square is γ."""
+        """Compute 1/(σ√2), whose square is γ."""
         if self.sigma is not None:
             return math.sqrt(0.5) / self.sigma
         return math.sqrt(self.gamma or 0.0)
@@ -109,13 +112,14 @@ class RBF(Kernel):
         return np.ones(as_rows(A, "A").shape[0])
 
     def _frame(self, X: Matrix) -> Whitened | None:
-        """None where the rows can be used as they are; else a centre and a scale to see them."""
+        """Return None where the rows can be used as they are; else a centre and a scale to see
+        them."""
         scale = self.inverse_length
         largest = squared_norms(X).max(initial=0.0) * scale * scale
         unscaled = 1e-140 < scale < 1e140
         if unscaled and largest <= SAFE_EXPONENT:
             return None
-        return Whitened(_mean(X) if is_dense(X) else None, scale)
+        return Whitened(_mean(X) if not sparse.issparse(X) else None, scale)
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
         frame = self._frame(X) if like is None else like.frame
@@ -170,27 +174,29 @@ class Gaussian(Kernel):
         given = np.asarray(self.covariance, dtype=np.float64)
         covariance = np.diag(given) if given.ndim == 1 else given
         if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
-            raise ValueError(f"covariance must be a square matrix; its shape is {given.shape}.")
+            raise ParameterError(
+                "covariance", f"covariance must be a square matrix; its shape is {given.shape}."
+            )
         if not np.isfinite(covariance).all():
-            raise ValueError("covariance holds NaN or infinity.")
+            raise ParameterError("covariance", "covariance holds NaN or infinity.")
         if not np.allclose(covariance, covariance.T, rtol=1e-10, atol=0.0):
-            raise ValueError("covariance must be symmetric.")
+            raise ParameterError("covariance", "covariance must be symmetric.")
         # Tuples compare and hash by value, as a kernel must.
         object.__setattr__(self, "covariance", tuple(map(tuple, covariance.tolist())))
         _ = self._factor
 
     @cached_property
     def _factor(self) -> FloatArray:
-        """The lower triangular L with LLᵀ = Σ."""
+        """Compute the lower triangular L with LLᵀ = Σ."""
         covariance = np.array(self.covariance)
         try:
             factor = np.asarray(cholesky(covariance, lower=True))
         except LinAlgError as error:
-            raise ValueError(_SINGULAR) from error
+            raise ParameterError("covariance", _SINGULAR) from error
         # Columns may have any scales; what must not be is a combination of them without spread.
         spread = np.diag(factor) ** 2 / np.diag(covariance)
         if spread.min() < 1e-14:
-            raise ValueError(_SINGULAR)
+            raise ParameterError("covariance", _SINGULAR)
         return factor
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
@@ -201,7 +207,8 @@ class Gaussian(Kernel):
         return f"exp(−½({x}−{z})ᵀ{sigma}⁻¹({x}−{z}))"
 
     def spec(self) -> Any:
-        """("gaussian", W) for exp(−½‖W(x−x′)‖²), W being L⁻¹ as it comes out with LLᵀ = Σ"""
+        """Return ("gaussian", W) for exp(−½‖W(x−x′)‖²), W being L⁻¹ as it comes out with LLᵀ =
+        Σ"""
         return ("gaussian", self._inverse_factor)
 
     @cached_property
@@ -211,8 +218,9 @@ class Gaussian(Kernel):
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
         if X.shape[1] != len(self.covariance):
-            raise ValueError(
-                f"covariance is for {len(self.covariance)} columns; the rows have {X.shape[1]}."
+            raise ParameterError(
+                "covariance",
+                f"covariance is for {len(self.covariance)} columns; the rows have {X.shape[1]}.",
             )
         frame = _mean(X) if like is None else like.frame
         parts = [
@@ -278,13 +286,14 @@ def _repair(
 
 def _fusible(left: Side, right: Side, gamma: float) -> bool:
     """Tell whether the norms can take part in the product of matrices, and are worth it."""
-    dense = is_dense(left.rows) and is_dense(right.rows)
+    dense = not sparse.issparse(left.rows) and not sparse.issparse(right.rows)
     largest = left.notes[0].max(initial=0.0) + right.notes[0].max(initial=0.0)
     return dense and left.rows.shape[1] <= FEW_COLUMNS and bool(gamma * largest <= SAFE_EXPONENT)
 
 
 def _fused(left: Side, right: Side, gamma: float, dtype: Any) -> AnyArray:
-    """exp((2γa, −γ‖a‖², 1)·(b, 1, −γ‖b‖²)): three passes over the block fewer than `_falling`."""
+    """Compute exp((2γa, −γ‖a‖², 1)·(b, 1, −γ‖b‖²)): three passes over the block fewer than
+    `_falling`."""
     d = left.rows.shape[1]
     a, b = (np.ones((len(side), d + 2), dtype=dtype) for side in (left, right))
     a[:, :d] = left.rows

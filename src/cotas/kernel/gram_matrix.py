@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import FloatArray
 from cotas.certificates.positivity import Definiteness, definiteness
 from cotas.certificates.sweep import EPS
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import as_rows
+from cotas.refusals import ParameterTypeError
+from cotas.source import MatrixLike
 from cotas.words import in_one, say
 
 
-def gram(kernel: Kernel, X: Matrix) -> FloatArray:
+def gram(kernel: Kernel, X: MatrixLike) -> FloatArray:
     """Return the matrix K of k(xᵢ, xⱼ) for all pairs of rows: n² numbers.
 
     Examples
@@ -62,8 +64,9 @@ class Mercer(Definiteness):
     def __bool__(self) -> bool:
         return self.valid
 
-    def verify(self, X: Matrix) -> bool:
-        """Whether the same answer comes out of these rows; a vector c is multiplied out again."""
+    def verify(self, X: MatrixLike) -> bool:
+        """Tell whether the same answer comes out of these rows; a vector c is multiplied out
+        again."""
         if self.vector is None:
             return _evidence(self.kernel, X).semidefinite == self.valid
         K = self.kernel._whole(X)
@@ -94,8 +97,9 @@ class Mercer(Definiteness):
         return in_one([here, say("On other rows it may not be one.")])
 
 
-def is_mercer(kernel: Kernel, X: Matrix) -> Mercer:
-    """Whether k is symmetric and cᵀKc ≥ 0 for every c, K being its Gram matrix on the rows of X.
+def is_mercer(kernel: Kernel, X: MatrixLike) -> Mercer:
+    """Prove whether k is symmetric and cᵀKc ≥ 0 for every c, K being its Gram matrix on the rows of
+    X.
 
     A no is a proof: the vector c. A yes is about these rows; for kernels made of valid ones by
     valid operations it is a yes for all rows, which the answer says. It takes the n² numbers of
@@ -122,12 +126,14 @@ def is_mercer(kernel: Kernel, X: Matrix) -> Mercer:
     (False, -3.202)
     """
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"is_mercer needs a kernel of cotas.kernels, not {kernel!r}.")
+        raise ParameterTypeError(
+            "kernel", f"is_mercer needs a kernel of cotas.kernels, not {kernel!r}."
+        )
     known = kernel.known_mercer is True
     return Mercer(**vars(_evidence(kernel, X)), kernel=kernel, by_construction=known)
 
 
-def _evidence(kernel: Kernel, X: Matrix) -> Definiteness:
+def _evidence(kernel: Kernel, X: MatrixLike) -> Definiteness:
     precision = float(np.finfo(as_rows(X).dtype).eps)
     # Only functions and matrices of the user can be less precise than double precision.
     return definiteness(kernel._whole(X), EPS if kernel.known_mercer else precision)

@@ -14,6 +14,8 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.kernel.products import as_rows, filled
+from cotas.refusals import ParameterError, ParameterTypeError
+from cotas.source import MatrixLike
 
 if TYPE_CHECKING:
     from cotas.kernel.algebra import (
@@ -99,8 +101,9 @@ class Kernel(ABC):
     def _diagonal(self, side: Side) -> FloatArray:
         """Compute k(x, x) of each row."""
 
-    def __call__(self, A: Matrix, B: Matrix | None = None) -> FloatArray:
-        """The matrix of k(a, b) for each row a of A and each row b of B (of A if B is None)."""
+    def __call__(self, A: MatrixLike, B: MatrixLike | None = None) -> FloatArray:
+        """Compute the matrix of k(a, b) for each row a of A and each row b of B (of A if B is
+        None)."""
         prepared = self.prepare(A if B is None else B)
         return prepared.rows(np.arange(len(prepared))) if B is None else prepared.against(A)
 
@@ -108,7 +111,7 @@ class Kernel(ABC):
         """Compute k(a, a) of each row of A."""
         return self.prepare(A).diagonal
 
-    def prepare(self, X: Matrix, indices: IntArray | None = None) -> Prepared:
+    def prepare(self, X: MatrixLike, indices: IntArray | None = None) -> Prepared:
         """Keep what depends on the rows of X alone (of X[indices], if given), such as norms.
 
         X itself is not copied; rows that are not very sparse are made dense.
@@ -116,7 +119,7 @@ class Kernel(ABC):
         X = as_rows(X)
         return Prepared(self, X if indices is None else filled(X[indices]))
 
-    def _whole(self, X: Matrix) -> FloatArray:
+    def _whole(self, X: MatrixLike) -> FloatArray:
         """Return the Gram matrix as it is, valid or not."""
         prepared = Prepared(self, as_rows(X))
         return np.asarray(prepared.rows(np.arange(len(prepared))))
@@ -187,7 +190,7 @@ class Prepared:
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """k(x, x) of each row."""
+        """Compute k(x, x) of each row."""
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.kernel._diagonal(self._side)
         return np.asarray(self._finite(values), dtype=np.float64)
@@ -203,13 +206,14 @@ class Prepared:
         out[np.arange(len(indices)), indices] = self.diagonal[indices]
         return out
 
-    def against(self, A: Matrix, dtype: Any = np.float64) -> AnyArray:
+    def against(self, A: MatrixLike, dtype: Any = np.float64) -> AnyArray:
         """Compute k(a, x) for each row a of A and each row x of X, as an array (len(A), n)."""
         A = as_rows(A, "A")
         if A.shape[1] != self.X.shape[1]:
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 f"The rows have {A.shape[1]} columns, and those they are compared with "
-                f"{self.X.shape[1]}; they need the same."
+                f"{self.X.shape[1]}; they need the same.",
             )
         with np.errstate(over="ignore", invalid="ignore"):
             left = self.kernel._side(A, self._side)
@@ -238,10 +242,10 @@ def number(value: float) -> str:
 def check_above_zero(value: Any, name: str) -> float:
     """Return a finite number above zero."""
     if not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, not {value!r}.")
+        raise ParameterTypeError(name, f"{name} must be a number, not {value!r}.")
     number = float(value)
     if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be a finite number above zero, not {value!r}.")
+        raise ParameterError(name, f"{name} must be a finite number above zero, not {value!r}.")
     return number
 
 
@@ -249,5 +253,5 @@ def check_exponent(value: Any, name: str) -> int:
     """Return an integer of at least one."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, not {value!r}.")
+        raise ParameterError(name, f"{name} must be an integer of at least 1, not {value!r}.")
     return int(value)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray
 from cotas.certificates import Certificate
 from cotas.fitting.data import Examples, read_examples
 from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, follow_epochs
@@ -18,6 +18,7 @@ from cotas.kernel.choice import as_kernel, refuse_indefinite
 from cotas.running import blocks_in_threads, one_thread_in_blas
 from cotas.solvers.kernel_online import KernelRun, KernelTraining, RowsAtHand, new_kernel_run
 from cotas.solvers.online import Epoch, Sampling
+from cotas.source import MatrixLike
 from cotas.stops import Reason, Stop
 
 
@@ -73,7 +74,7 @@ class OnlineKernelClassifier(KernelClassifier):
 
     # ---- how a fit goes ----------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters

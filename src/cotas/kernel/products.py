@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix, Sparse
 from cotas.design.blocks import row_spans
+from cotas.refusals import ParameterError
 
 DENSE_BYTES = 1 << 25  # rows of a sparse matrix are made dense this much at a time
 SMALL = 1 << 18  # entries that need not be read in blocks
@@ -20,18 +21,16 @@ WORTH_FILLING = 24
 
 
 def as_rows(X: Any, name: str = "X") -> Matrix:
-    """A two-dimensional array or CSR matrix of real floating-point numbers, not copied if it is."""
-    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"{name} must have two dimensions (rows and columns), not {X.ndim}.")
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold real numbers; its type is {X.dtype}.")
-    return X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
-
-
-def is_dense(X: Matrix) -> bool:
-    """Tell whether X is a plain array."""
-    return not sparse.issparse(X)
+    """Read a two-dimensional array or CSR matrix of real floating-point numbers, not copied if it
+    is."""
+    rows: Matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if rows.ndim != 2:
+        raise ParameterError(
+            name, f"{name} must have two dimensions (rows and columns), not {rows.ndim}."
+        )
+    if rows.dtype.kind not in "fiub":
+        raise ParameterError(name, f"{name} must hold real numbers; its type is {rows.dtype}.")
+    return rows if rows.dtype in (np.float64, np.float32) else rows.astype(np.float64)
 
 
 def dense_rows(A: Matrix, dtype: Any) -> AnyArray:
@@ -43,10 +42,10 @@ def dense_rows(A: Matrix, dtype: Any) -> AnyArray:
 
 def filled(rows: Matrix) -> Matrix:
     """Return rows that are not very sparse as an array, the others as they are."""
-    return rows if is_dense(rows) or _very_sparse(rows) else dense_rows(rows, rows.dtype)
+    return rows if not sparse.issparse(rows) or _very_sparse(rows) else dense_rows(rows, rows.dtype)
 
 
-def _very_sparse(rows: Matrix) -> bool:
+def _very_sparse(rows: Sparse) -> bool:
     return bool(rows.shape[0] * rows.shape[1] > WORTH_FILLING * rows.nnz)
 
 
@@ -57,9 +56,9 @@ def products(A: Matrix, B: Matrix, dtype: Any) -> AnyArray:
     for start in range(0, A.shape[0], step):
         span = slice(start, start + step)
         a = dense_rows(A[span], dtype)
-        if not is_dense(B) and _very_sparse(B):
+        if sparse.issparse(B) and _very_sparse(B):
             out[span] = (B @ np.ascontiguousarray(a.T)).T
-        elif B.dtype == dtype and is_dense(B):
+        elif B.dtype == dtype and not sparse.issparse(B):
             np.matmul(a, B.T, out=out[span])
         else:
             for part in row_spans(B, B.shape[1]):
@@ -69,7 +68,7 @@ def products(A: Matrix, B: Matrix, dtype: Any) -> AnyArray:
 
 def squared_norms(X: Matrix) -> FloatArray:
     """Compute ‖x‖² of each row, in double precision."""
-    if is_dense(X) and X.size <= SMALL:
+    if not sparse.issparse(X) and X.size <= SMALL:
         return row_squares(X)
     norms = np.empty(X.shape[0])
     for span in row_spans(X) if X.shape[0] else []:
@@ -99,12 +98,13 @@ def norms(X: Matrix) -> FloatArray:
 def squared_distances_of_pairs(
     A: Matrix, B: Matrix, i: IntArray, j: IntArray, scale: float
 ) -> FloatArray:
-    """scale²·‖aᵢ − bⱼ‖² for each pair, from the differences themselves: nothing cancels."""
+    """Compute scale²·‖aᵢ − bⱼ‖² for each pair, from the differences themselves: nothing cancels."""
     out = np.empty(len(i))
     step = max(1, (1 << 22) // (8 * max(1, A.shape[1])))
     for start in range(0, len(i), step):
         some = slice(start, start + step)
-        a, b = A[i[some]], B[j[some]]
+        a: Any = A[i[some]]
+        b: Any = B[j[some]]
         if sparse.issparse(a) != sparse.issparse(b):
             a, b = dense_rows(a, np.float64), dense_rows(b, np.float64)
         difference = a.astype(np.float64, copy=False) - b.astype(np.float64, copy=False)

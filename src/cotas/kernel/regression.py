@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import column_or_1d
 
-from cotas.arrays import Each, FloatArray, IntArray, Matrix
+from cotas.arrays import Each, FloatArray, IntArray
 from cotas.certificates.kernel_regression import (
     KernelRegression,
     KernelRegressionPoint,
@@ -31,6 +31,7 @@ from cotas.solvers.iterate import Iterate, KernelIterates
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.kernel_ridge import RidgeSystem, by_conjugate_gradients, by_factor
 from cotas.solvers.smo import smo
+from cotas.source import MatrixLike
 
 ADVICE = "Raise max_iter, max_time or tol."
 
@@ -64,7 +65,7 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
     tol: float = 1e-6
     max_iter: int = 10_000
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
@@ -99,7 +100,7 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         self._certificates, self.n_iter_ = [found.certificate], ended.iterations
         return self._conclude_fit(ended.reason, ADVICE)
 
-    def predict(self, X: Matrix) -> FloatArray:
+    def predict(self, X: MatrixLike) -> FloatArray:
         """Compute Σ βᵢ k(xᵢ, x) + θ₀ for each row.
 
         Parameters

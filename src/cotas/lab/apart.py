@@ -63,7 +63,8 @@ def _limited(process: subprocess.Popen[bytes], seconds: float) -> Iterator[None]
 
 
 def _taken() -> subprocess.Popen[bytes]:
-    """One that waits for work and was not ended meanwhile, as by Ctrl-C in a terminal; or a new."""
+    """Take one that waits for work and was not ended meanwhile, as by Ctrl-C in a terminal; or a
+    new one."""
     with suppress(IndexError):  # another thread may take the last
         while True:
             process = _idle.pop()

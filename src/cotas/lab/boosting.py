@@ -133,7 +133,7 @@ class Boosting(Room):
         self.proof.object = card(answer.model.certificate_) + pairs(found) + self._items(answer, k)
 
     def _show_theorem(self, answer: BoostingAnswer, k: int) -> None:
-        """One item of the theorem along the run."""
+        """Show one item of the theorem along the run."""
         certificate = answer.model.certificate_
         names = [item.name for item in certificate.at(0)]
         item = self.values["item"] if self.values["item"] in names else names[0]

@@ -82,7 +82,8 @@ class Boundary(Room):
 
     @property
     def points(self) -> Points:
-        """The points as they are now; those to judge by are the sample's, where there is one."""
+        """Return the points as they are now; those to judge by are the sample's, where there is
+        one."""
         moved, name = self.values["points"], self.values["data"]
         if moved is not None and name not in SAMPLES:
             return moved  # type: ignore[no-any-return]
@@ -186,7 +187,7 @@ class Boundary(Room):
         self.set("seed", (int(self.values["seed"]) + 1) % 100)
 
     def _by_hand(self) -> Any:
-        """Moves, adds and removes points without a mouse."""
+        """Move, add and remove points without a mouse."""
         self.number = pn.widgets.IntInput(label=say("Point"), value=1, start=1, **SET)
         self.at = [pn.widgets.FloatInput(label=axis, value=0.0, **SET) for axis in ("x₁", "x₂")]
         self.number.param.watch(lambda _: self._tell_point(), "value")
@@ -237,7 +238,8 @@ class Boundary(Room):
         return found + [(key(kind), say(words)) for kind, words, shown in lines if shown]
 
     def _colour(self, code: int) -> str:
-        """The colour of a class among those of the fit, which may be fewer than there were."""
+        """Return the colour of a class among those of the fit, which may be fewer than there
+        were."""
         label = self.answer.model.classes_[code]
         return self.looks.colour(int(np.searchsorted(self._classes, label)))
 
@@ -272,12 +274,12 @@ class Boundary(Room):
             self._filling = False
 
     def _set_class_of_new_points(self) -> None:
-        """What the tool writes into the other columns of a point that is added."""
+        """Set what the tool writes into the other columns of a point that is added."""
         code = self.label.value or 0
         self.draw_tool.empty_value = str(self._classes[code])
 
     def _moved(self, _name: str, _old: Any, new: Any) -> None:
-        """The visitor has moved, added or removed points."""
+        """Take the points that the visitor has moved, added or removed."""
         if self._filling:
             return
         names = {str(label): label for label in self._classes}
@@ -352,5 +354,5 @@ def _figures(answer: BoundaryAnswer) -> dict[str, str]:
 
 
 def _short(name: str) -> str:
-    """As much of a name as fits along a picture on a telephone."""
+    """Shorten a name to what fits along a picture on a telephone."""
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

@@ -152,7 +152,8 @@ def coefficients(names: Sequence[str], x: Any, values: FloatArray) -> list[Curve
 
 
 def _ticker(values: list[float]) -> Ticker:
-    """What gives a logarithmic axis its numbers; Bokeh's own is good within less than a decade."""
+    """Make what gives a logarithmic axis its numbers; Bokeh's own is good within less than a
+    decade."""
     if not values or max(values) < 10 * min(values):
         return LogTicker()
     return FixedTicker(ticks=_ticks(values))

@@ -52,7 +52,7 @@ class DescentAnswer:
 
     @property
     def model(self) -> Any:
-        """The fitted model."""
+        """Return the fitted model."""
         return self.run.model
 
 
@@ -102,7 +102,7 @@ class Descent(Room):
     # ---- what is computed ------------------------------------------------------------------------
 
     def rows(self) -> tuple[FloatArray, FloatArray]:
-        """Area and price of the eleven houses."""
+        """Return area and price of the eleven houses."""
         X, price = cotas.datasets.houses()
         area = X[:, :1]
         if self.values["scale"] == "normalized":
@@ -223,7 +223,7 @@ class Descent(Room):
         self.proof.object = head + pairs(found) + page(answer.run, answer.lines)
 
     def _dragged(self, _name: str, _old: Any, new: Any) -> None:
-        """The visitor has put the start elsewhere."""
+        """Take the start from where the visitor has put it."""
         if self._filling or len(new["x"]) != 1:
             return
         best, (wide, high) = self._best(), PLACES[self.values["scale"]]
@@ -269,7 +269,7 @@ class EitherRule(Call):
 
 
 def _run(calls: Iterable[Call], X: FloatArray, y: FloatArray) -> tuple[Any, Call, str]:
-    """The first run that does not run away, its call, and what is said of those before it."""
+    """Find the first run that does not run away, its call, and what is said of those before it."""
     said: list[DivergedError] = []
     for call in calls:
         try:

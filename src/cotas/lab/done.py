@@ -51,7 +51,7 @@ class DoneAnswer:
 
     @property
     def usable(self) -> list[tuple[float, Judged]]:
-        """Those of which a gap is proved."""
+        """Return those of which a gap is proved."""
         return [(value, j) for value, j in self.refits if has_gap(j.certificate)]
 
     def gaps(self) -> tuple[list[float], list[float]]:
@@ -108,7 +108,7 @@ class Done(Room):
         return [self.example, self.written, *super().controls(), note]
 
     def _take(self, example: str | None) -> None:
-        """An example, and data that suit it."""
+        """Take an example, and data that suit it."""
         if not example:
             return
         regressor = example.split("(")[0] in ("Lasso", "Ridge", "SVR")

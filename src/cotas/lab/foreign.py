@@ -98,7 +98,8 @@ def judge(model: Any, data: Data) -> Judged:
 
 
 def varied(model: Any) -> tuple[str, list[float]]:
-    """What is changed to fit the model further, and its values; an empty name if nothing is."""
+    """Name what is changed to fit the model further, and its values; an empty name if nothing
+    is."""
     parameters = model.get_params()
     if isinstance(parameters.get("max_iter"), int) and parameters["max_iter"] > 0:
         return "max_iter", [float(a * 10**b) for b in range(6) for a in (1, 3)]

@@ -122,7 +122,7 @@ def wide(html: str = "", **options: Any) -> Any:
 
 
 def stack(*parts: Any, **options: Any) -> Any:
-    """Parts of a page one under the other, over its whole width."""
+    """Put parts of a page one under the other, over its whole width."""
     shown = [pn.pane.Bokeh(p, sizing_mode="stretch_width", margin=0) if isinstance(p, Plot) else p
              for p in parts]  # fmt: skip
     return pn.Column(*shown, **{"sizing_mode": "stretch_width", "margin": 0, **options})
@@ -152,7 +152,7 @@ def columns(*names: str, name: str | None = None) -> ColumnDataSource:
 
 
 def legend(items: Iterable[tuple[str, str]]) -> str:
-    """Small drawings, each with the words that say what it is."""
+    """Draw small pictures, each with the words that say what it is."""
     shown = "".join(f"<span>{drawing}{text(words)}</span>" for drawing, words in items)
     return f'<div class="legend">{shown}</div>'
 

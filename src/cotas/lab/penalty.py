@@ -93,7 +93,7 @@ class Penalty(Room):
 
     @property
     def lasso(self) -> bool:
-        """Which of the two parts is shown."""
+        """Tell which of the two parts is shown."""
         return bool(self.values["part of"] == "lasso")
 
     def relevant(self) -> set[str]:
@@ -289,7 +289,7 @@ def _choice_in_words(choice: Any) -> str:
 
 
 def classes(name: str) -> Points:
-    """Examples of two classes, and others of the same kind."""
+    """Draw examples of two classes, and others of the same kind."""
     draw = "from cotas.experiments.samples import "
     if name == "noisy":
         made = samples.noisy_plane(0, n_new=400)

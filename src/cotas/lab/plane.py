@@ -117,5 +117,5 @@ def _lines(
 
 
 def nothing() -> dict[str, list[Any]]:
-    """No line and no area."""
+    """Return no line and no area."""
     return {"xs": [], "ys": []}

@@ -25,7 +25,7 @@ from cotas.lab.tables import (
     too_many_rows,
 )
 from cotas.plots.style import COLOURS
-from cotas.preparation.targets import hold_out_rows
+from cotas.preparation.held_out import hold_out_rows
 
 MOST_CLASSES = len(COLOURS)
 # Fewer rows than this are all needed for training.
@@ -57,11 +57,11 @@ class Points:
 
     @property
     def classes(self) -> AnyArray:
-        """The labels, each once."""
+        """Return the labels, each once."""
         return np.unique(np.concatenate([self.y, self.y_new]) if len(self.y_new) else self.y)
 
     def moved(self, X: Any, y: Any) -> Points:
-        """Other examples to train on, in as many digits as a link keeps."""
+        """Return other examples to train on, in as many digits as a link keeps."""
         return checked(replace(self, X=_rounded(np.asarray(X, np.float64)), y=y, source=""))
 
     def alone(self) -> Points:
@@ -169,7 +169,7 @@ def _plane(rows: Any) -> FloatArray:
 
 
 def _labels(y: Sequence[Any]) -> AnyArray:
-    """Whole numbers or words; nothing else is a label here."""
+    """Read labels: whole numbers or words; nothing else is a label here."""
     kinds = {type(label) for label in y}
     if not kinds <= {int} and not kinds <= {str}:
         raise ValueError("labels are whole numbers or words")

@@ -24,7 +24,8 @@ MOST_BARS = 8
 
 
 def page(trace: Trace, executed: Iterable[Line]) -> str:
-    """The title, the lines, those executed marked, and where the numbers are not the page's."""
+    """Write the title, the lines, those executed marked, and where the numbers are not the
+    page's."""
     algorithm = trace.algorithm
     marked = {line.number for line in executed}
     lines = "".join(
@@ -40,7 +41,8 @@ def page(trace: Trace, executed: Iterable[Line]) -> str:
 
 
 def card(certificate: Certificate, reports: Sequence[Any] = ()) -> str:
-    """What is proved of a model, how the bounds came together, and where the theorem stands."""
+    """Show what is proved of a model, how the bounds came together, and where the theorem
+    stands."""
     worst, state = worst_part(certificate), standing(certificate)
     verdict = say(STANDINGS[state])
     if state == "holds" and has_gap(worst) and worst.relative_gap > FAR:
@@ -119,13 +121,14 @@ def _of_the_part(certificate: Certificate, reports: Sequence[Any]) -> list[Certi
 
 
 def _called(label: Any) -> str:
-    """What a certificate calls the part that a report is about: a pair of classes, or one."""
+    """Say what a certificate calls the part that a report is about: a pair of classes, or one."""
     pair = label if isinstance(label, tuple) else (label, "the rest")
     return " against ".join(map(str, pair))
 
 
 def _drawing(rows: list[tuple[float, float]], strong: int, label: str) -> str:
-    """The intervals as bars one under the other, all of the same length, one of them strong."""
+    """Draw the intervals as bars one under the other, all of the same length, one of them
+    strong."""
     least, most = min(0.0, *(low for low, _ in rows)), max(high for _, high in rows) or 1.0
     scale, height, drawn = WIDTH / ((most - least) or 1.0), len(rows) * (HEIGHT + 2), ""
     for k, (low, high) in enumerate(rows):

@@ -121,7 +121,7 @@ class Room(pn.viewable.Viewer):
         return self.layout
 
     def floor(self) -> Any:
-        """Controls, picture and proof side by side, and the code below."""
+        """Lay out controls, picture and proof side by side, and the code below."""
         return stack(
             pn.Column(*self.controls(), css_classes=["controls"], stylesheets=[CONTROLS], margin=0),
             stack(self.picture(), self.status, css_classes=["picture"]),

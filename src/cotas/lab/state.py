@@ -110,7 +110,8 @@ class Slider(Setting):
 def read_link(
     fields: Iterable[Setting], query: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[Refused]]:
-    """The state that a link holds, with the default for what it lacks, and what was refused."""
+    """Read the state that a link holds, with the default for what it lacks, and what was
+    refused."""
     known = {field.name: field for field in fields}
     values, problems = {name: field.default for name, field in known.items()}, []
     for name, word in query.items():

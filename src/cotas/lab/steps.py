@@ -247,7 +247,8 @@ class Steps(Room):
         return found
 
     def _show_course(self, answer: StepsAnswer) -> None:
-        """Mistakes against what the theorem allows, or the error of boosting against its bound."""
+        """Show mistakes against what the theorem allows, or the error of boosting against its
+        bound."""
         kinds = (OnlineStep, KernelStep, RoundStep)
         steps: list[Any] = [step for step in answer.run.steps if isinstance(step, kinds)]
         rounds = bool(steps) and isinstance(steps[0], RoundStep)

@@ -121,7 +121,8 @@ def from_csv(content: bytes) -> Data:
 
 
 def of_numbers(content: bytes) -> Data:
-    """The same, where the target is a number and there are no more columns than can be drawn."""
+    """Make the same, where the target is a number and there are no more columns than can be
+    drawn."""
     data = from_csv(content)
     if data.y.dtype.kind not in "fiu" or len(data.names) > MOST_COLUMNS:
         raise _no_numbers()

@@ -40,7 +40,7 @@ class LabTask:
 
     @property
     def overtaken(self) -> bool:
-        """Whether a newer change has made the answer useless."""
+        """Tell whether a newer change has made the answer useless."""
         return self._overtaken.is_set()
 
     def overtake(self) -> None:

@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from cotas.arrays import BoolArray, FloatArray, Matrix
+from cotas.arrays import BoolArray, FloatArray
 from cotas.certificates import Certificate
 from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import encode, rows_to_predict
 from cotas.fitting.deciding import DecidingInBlocks
-from cotas.source import comes_in_blocks
+from cotas.refusals import ParameterError
+from cotas.source import MatrixLike, comes_in_blocks
 
 
 class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
@@ -30,8 +31,9 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def decision_function(self, X: Matrix) -> FloatArray:
-        """θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Compute θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_classes) with more
+        than two.
 
         Parameters
         ----------
@@ -41,11 +43,11 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
             return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
         return self._decided(self._machine_scores(X))
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         X = rows_to_predict(self, X)
         return np.asarray(times(X, self.coef_.T) + self.intercept_)
 
-    def margins(self, X: Matrix, y: Any) -> FloatArray:
+    def margins(self, X: MatrixLike, y: Any) -> FloatArray:
         """Return the signed distances y(θ·x + θ₀)/‖θ‖ of the rows to the decision boundary.
 
         Positive on the right side. With more than two classes, one column for each class
@@ -63,8 +65,9 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         result = agreements / lengths
         return np.asarray(result[:, 0] if len(lengths) == 1 else result)
 
-    def training_error(self, X: Matrix, y: Any) -> float:
-        """The fraction of rows with y(θ·x + θ₀) ≤ 0, as section 3.3 of Fuentes Cabrera defines it.
+    def training_error(self, X: MatrixLike, y: Any) -> float:
+        """Compute the fraction of rows with y(θ·x + θ₀) ≤ 0, as section 3.3 of Fuentes Cabrera
+        defines it.
 
         A row on the boundary counts as an error whatever its label. With more than two classes
         it is the fraction of rows whose predicted class is wrong.
@@ -88,15 +91,17 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
             )
         ]
 
-    def _agreements(self, X: Matrix, y: Any) -> FloatArray:
+    def _agreements(self, X: MatrixLike, y: Any) -> FloatArray:
         """Compute y(θ·x + θ₀), one column for each class against the rest."""
         values = self.decision_function(X)
         y = np.asarray(y).ravel()
         if len(y) != len(values):
-            raise ValueError(f"y has {len(y)} labels for {len(values)} rows of X.")
+            raise ParameterError("y", f"y has {len(y)} labels for {len(values)} rows of X.")
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ValueError(f"y holds labels the model was not trained on: {unknown.tolist()}.")
+            raise ParameterError(
+                "y", f"y holds labels the model was not trained on: {unknown.tolist()}."
+            )
         codes = encode(y, self.classes_)
         if values.ndim == 1:
             values = values[:, None]
@@ -125,4 +130,6 @@ class RiskMinimizer(LinearClassifier):
     def _refuse_warm_start(self) -> None:
         """Raise where a fit from a source of row blocks is to go on."""
         if self.warm_start:
-            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")
+            raise ParameterError(
+                "warm_start", "warm_start=True needs rows in memory; leave it out for a source."
+            )

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from cotas.arrays import Each, FloatArray, Matrix
+from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.sweep import Facts, class_sketches
 from cotas.design.blocks import times_transposed
-from cotas.fitting.data import Examples, read_examples
-from cotas.fitting.moved import Moved
+from cotas.fitting.data import Examples, Moved, read_examples
 from cotas.fitting.parameters import check_parameters, check_share, penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.linear.base import RiskMinimizer
@@ -27,7 +26,7 @@ from cotas.running import Monitor, entries_of, rows_in_threads, thread_count
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.proximal_newton import newton_points
 from cotas.solvers.risks import LogisticRisk, SoftmaxLoss
-from cotas.source import Source, comes_in_blocks, source_of
+from cotas.source import MatrixLike, Source, comes_in_blocks, source_of
 
 Start = tuple[FloatArray, FloatArray]  # θ with a column for each score, and θ₀
 
@@ -166,7 +165,7 @@ class LogisticRegression(RiskMinimizer):
     l1_ratio: float = 0.5
     multiclass: str = "softmax"
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
@@ -195,7 +194,7 @@ class LogisticRegression(RiskMinimizer):
         return self._conclude_fit(worst_of(ended), ADVICE)
 
     def _fit_in_blocks(self, source: Source) -> Self:
-        """From a source of row blocks, of which nothing is kept."""
+        """Fit from a source of row blocks, of which nothing is kept."""
         free, ratio = bool(self.fit_intercept), self._ratio()
 
         def against_the_rest(lam: float) -> RegularizedRisk:
@@ -209,7 +208,7 @@ class LogisticRegression(RiskMinimizer):
         self.multiclass_ = self.multiclass if len(self.classes_) > 2 else "ovr"
         return self._conclude_fit(keep(self, ended, IN_BLOCKS), ADVICE)
 
-    def predict_proba(self, X: Matrix) -> FloatArray:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probability of each class, in the order of `classes_`.
 
         Against the rest, the probabilities of more than two classes are divided by their sum.
@@ -228,7 +227,7 @@ class LogisticRegression(RiskMinimizer):
         p = np.maximum(expit(z), np.finfo(np.float64).tiny)
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
-    def predict_log_proba(self, X: Matrix) -> FloatArray:
+    def predict_log_proba(self, X: MatrixLike) -> FloatArray:
         """Return the logarithms of `predict_proba`, with all their digits where it is near zero.
 
         Parameters
@@ -308,8 +307,11 @@ class LogisticRegression(RiskMinimizer):
         return super()._measured_certificates()
 
 
-def strongest_penalty(model: LogisticRegression, X: Matrix, y: Any, sample_weight: Any) -> float:
-    """The least λ with an ℓ1 part at which θ = 0: the largest slope there, at the best biases."""
+def strongest_penalty(
+    model: LogisticRegression, X: MatrixLike, y: Any, sample_weight: Any
+) -> float:
+    """Compute the least λ with an ℓ1 part at which θ = 0: the largest slope there, at the best
+    biases."""
     examples = read_examples(model, X, y, sample_weight, model.class_weight)
     shares, k = examples.shares(), len(examples.classes)
     truth = examples.codes[:, None] == np.arange(k)

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, IntArray
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.blocks import Signs, Watched
 from cotas.certificates.sweep import Facts, gather_facts
@@ -20,11 +20,13 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import bound_to, note_columns
-from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
-from cotas.fitting.validation import Patience, check_validation, hold_out
+from cotas.fitting.parameters import check_validation
+from cotas.fitting.pursuit import NOTHING_CHANGED, Patience, deadline, finished, follow_epochs
+from cotas.fitting.validation import hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
+from cotas.refusals import ParameterError
 from cotas.running import (
     aside,
     blocks_in_threads,
@@ -35,7 +37,7 @@ from cotas.running import (
 )
 from cotas.solvers.online import Epoch, Sampling, Training
 from cotas.solvers.run import new_average, new_run
-from cotas.source import Source, source_of
+from cotas.source import MatrixLike, Source, source_of
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -97,19 +99,21 @@ class OnlineClassifier(LinearClassifier):
         return theta, theta0
 
     def _model(self, examples: Examples, history: History) -> tuple[FloatArray, FloatArray]:
-        """θ and θ₀ of the model; what the run has reached, unless a subclass knows better."""
+        """Return θ and θ₀ of the model; what the run has reached, unless a subclass knows
+        better."""
         return self._read_off(history)
 
     def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         raise NotImplementedError
 
     def _tol(self) -> float | None:
-        """The relative gap that ends the fit as soon as an epoch proves it, if one is asked for."""
+        """Return the relative gap that ends the fit as soon as an epoch proves it, if one is asked
+        for."""
         return None
 
     # ---- scikit-learn ------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters
@@ -144,7 +148,7 @@ class OnlineClassifier(LinearClassifier):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def partial_fit(
-        self, X: Matrix, y: Any = None, classes: Any = None, sample_weight: Any = None
+        self, X: MatrixLike, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Return one pass over a batch, starting from the model so far.
 
@@ -164,25 +168,29 @@ class OnlineClassifier(LinearClassifier):
         first = not hasattr(self, "_history")
         if first:
             if classes is None:
-                raise ValueError("classes must be given in the first call to partial_fit.")
+                raise ParameterError(
+                    "classes", "classes must be given in the first call to partial_fit."
+                )
             known = np.unique(np.asarray(classes))
             if len(known) < 2:
-                raise ValueError("classes must name at least 2 classes.")
+                raise ParameterError("classes", "classes must name at least 2 classes.")
         else:
             known = self.classes_
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
-                raise ValueError(
-                    f"classes={classes!r} are not the ones of the first call, {known!r}."
+                raise ParameterError(
+                    "classes", f"classes={classes!r} are not the ones of the first call, {known!r}."
                 )
         if self.early_stopping:
-            raise ValueError(
+            raise ParameterError(
+                "early_stopping",
                 "early_stopping=True holds rows out over many passes, and partial_fit makes one: "
-                "set it to False, or call fit."
+                "set it to False, or call fit.",
             )
         if self.class_weight == "balanced":
-            raise ValueError(
+            raise ParameterError(
+                "class_weight",
                 "class_weight='balanced' needs all the data at once, which partial_fit never "
-                "has: compute the weights and give them as a dict."
+                "has: compute the weights and give them as a dict.",
             )
         examples = read_examples(
             self,
@@ -204,15 +212,18 @@ class OnlineClassifier(LinearClassifier):
     def _refuse_in_blocks(self) -> None:
         """Raise if a parameter asks for what needs all the rows in memory."""
         if self.warm_start:
-            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")
+            raise ParameterError(
+                "warm_start", "warm_start=True needs rows in memory; leave it out for a source."
+            )
         if self.early_stopping:
-            raise ValueError(
+            raise ParameterError(
+                "early_stopping",
                 "early_stopping=True needs rows in memory: set max_iter, or hold rows out yourself "
-                "(`pages.split`) and stop by a callback."
+                "(`pages.split`) and stop by a callback.",
             )
 
     def _fit_in_blocks(self, source: Source, began: float) -> Self:
-        """By iterative parameter mixing, a run for each block."""
+        """Fit by iterative parameter mixing, a run for each block."""
         self._refuse_in_blocks()
         with blocks_in_threads(self.n_jobs) as each:
             bound = bound_to(source, each, targets=False)
@@ -228,7 +239,7 @@ class OnlineClassifier(LinearClassifier):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _mixture(self, source: Source, shape: Shape) -> Mixture:
-        """Before the first round."""
+        """Make the mixture before the first round."""
         options = {"steps": None, "rest": True, "carries": False, **self._training_options()}
         rest = bool(options.pop("rest"))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -251,7 +262,7 @@ class OnlineClassifier(LinearClassifier):
         return 1.0
 
     def _follow(self, mixture: Mixture, watched: Watched, began: float) -> Reason:
-        """Round after round until there is a reason to stop."""
+        """Follow round after round until there is a reason to stop."""
 
         def ends(epoch: Epoch) -> Reason | None:
             if mixture.resting.all():
@@ -276,7 +287,8 @@ class OnlineClassifier(LinearClassifier):
         self._settle(mixture, watched)
 
     def _time_of_rounds(self, began: float) -> float | None:
-        """The seconds since `began` after which no round begins; the rest is for the proof."""
+        """Return the seconds since `began` after which no round begins; the rest is for the
+        proof."""
         return self.max_time
 
     def _settle(self, mixture: Mixture, watched: Watched) -> None:
@@ -359,10 +371,12 @@ class OnlineClassifier(LinearClassifier):
         return fresh
 
     def _resume(self, examples: Examples) -> History:
-        """The same run goes on if the data are the same, else it starts at the model so far."""
+        """Go on with the same run if the data are the same, else start at the model so far."""
         old: History = self._history
         if (old.average is None) == self._averages():
-            raise ValueError("warm_start cannot continue a run after `average` was changed.")
+            raise ParameterError(
+                "warm_start", "warm_start cannot continue a run after `average` was changed."
+            )
         if self.early_stopping or not self.certify:
             return self._next_batch(examples)
         same = old.continues(self._signature(), examples, self._facts(examples))
@@ -484,9 +498,10 @@ class OnlineClassifier(LinearClassifier):
     def _finite(self, theta: FloatArray, theta0: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the model, if it is one."""
         if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 "The coefficients overflowed. Scale the features, for example with scikit-learn's "
-                "StandardScaler, or take smaller steps."
+                "StandardScaler, or take smaller steps.",
             )
         return theta, theta0
 

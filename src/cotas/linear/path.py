@@ -21,8 +21,10 @@ from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
+from cotas.refusals import ParameterError
 from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
+from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import say
 
@@ -31,7 +33,7 @@ USUAL = (1e-4, 1.0)
 
 
 def svm_path(
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     lams: Any = None,
     n_lams: int = 50,
@@ -49,7 +51,7 @@ def svm_path(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Path:
-    """Support vector machines for many λ, each begun where the one before it ended.
+    """Train support vector machines for many λ, each begun where the one before it ended.
 
     With validation data it also proves what no grid can see: a lower bound on the validation
     error of the exact optimum at *any* λ between the smallest and the largest one. It tells
@@ -129,7 +131,7 @@ def svm_path(
 
 
 def logistic_path(
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     lams: Any = None,
     n_lams: int = 50,
@@ -148,7 +150,7 @@ def logistic_path(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Path:
-    """Logistic regressions for many λ, each begun where the one before it ended.
+    """Train logistic regressions for many λ, each begun where the one before it ended.
 
     Parameters
     ----------
@@ -216,7 +218,7 @@ def logistic_path(
     return _along("Logistic regressions", model, *given)
 
 
-def _refuse_sources(name: str, X: Matrix, validation: tuple[Matrix, Any] | None) -> None:
+def _refuse_sources(name: str, X: MatrixLike, validation: tuple[Matrix, Any] | None) -> None:
     refuse_source(name, X)
     if isinstance(validation, tuple | list) and validation:
         refuse_source("validation", validation[0])
@@ -225,7 +227,7 @@ def _refuse_sources(name: str, X: Matrix, validation: tuple[Matrix, Any] | None)
 def _along(
     name: str,
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     lams: FloatArray,
     sample_weight: Any,
@@ -265,13 +267,13 @@ class _Step(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """The largest relative gap of its classes."""
+        """Return the largest relative gap of its classes."""
         return self.certificate.relative_gap
 
 
 def _walk(
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sample_weight: Any,
     lams: FloatArray,
@@ -322,10 +324,12 @@ def _share_wrong(model: Any, X: Matrix, y: Any) -> float:
     y = np.asarray(y).ravel()
     found = model.predict(X)
     if len(found) != len(y):
-        raise ValueError(f"validation has {len(found)} rows and {len(y)} labels.")
+        raise ParameterError("validation", f"validation has {len(found)} rows and {len(y)} labels.")
     unknown = np.setdiff1d(y, model.classes_)
     if len(unknown):
-        raise ValueError(f"validation holds labels that y does not: {unknown.tolist()}.")
+        raise ParameterError(
+            "validation", f"validation holds labels that y does not: {unknown.tolist()}."
+        )
     return float(np.mean(found != y))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cotas.arrays import FloatArray, IntArray, Matrix
+from cotas.arrays import FloatArray, IntArray
 from cotas.certificates import Certificate, DualPoint, Expectation
 from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.blocks import Watched
@@ -23,12 +23,13 @@ from cotas.linear.mixing import Mixture, Shape
 from cotas.linear.online import OnlineClassifier
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.rounds import Rounds
 from cotas.solvers.bias import best_bias
 from cotas.solvers.online import Sampling, Steps
 from cotas.solvers.pegasos import PegasosRule
 from cotas.solvers.subgradient_descent import SubgradientRule
-from cotas.source import Source
+from cotas.source import MatrixLike, Source
 from cotas.stops import Stop
 from cotas.words import say
 
@@ -120,12 +121,13 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         super()._check_parameters()
         check_parameters(self, sampling=SAMPLINGS)
         if self.tol is not None and not self.certify:
-            raise ValueError("tol asks for a proof, which certify=False leaves out.")
+            raise ParameterError("tol", "tol asks for a proof, which certify=False leaves out.")
         if isinstance(self.step, str):
             if self.step not in NAMED_STEPS:
-                raise ValueError(
+                raise ParameterError(
+                    "step",
                     f"step must be one of {NAMED_STEPS}, a positive number or a function of t, "
-                    f"not {self.step!r}."
+                    f"not {self.step!r}.",
                 )
         elif not callable(self.step):
             check_positive(self.step, "step")
@@ -136,10 +138,10 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return rule(float(self.fit_intercept), self.lam_, radius)
 
     def partial_fit(
-        self, X: Matrix, y: Any = None, classes: Any = None, sample_weight: Any = None
+        self, X: MatrixLike, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         if self.C is not None:
-            raise ValueError("C needs all the data at once: give lam to use partial_fit.")
+            raise ParameterError("C", "C needs all the data at once: give lam to use partial_fit.")
         return super().partial_fit(X, y, classes, sample_weight)
 
     partial_fit.__doc__ = OnlineClassifier.partial_fit.__doc__
@@ -158,7 +160,9 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         """Tell where the run begins, as it was given."""
         theta, theta0 = read_start(self.start, d, classes, "classes")
         if not self.fit_intercept and theta0.any():
-            raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
+            raise ParameterError(
+                "start", "start has a bias, and fit_intercept=False leaves no room for one."
+            )
         return theta, theta0
 
     def _resume(self, examples: Examples) -> History:
@@ -237,7 +241,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
     # ---- in memory -----------------------------------------------------------------------------
 
     def _solver_weights(self, weights: FloatArray | None) -> FloatArray | None:
-        """n·sᵢ, so that a draw of one example is right on average."""
+        """Compute n·sᵢ, so that a draw of one example is right on average."""
         return None if weights is None else weights * (np.count_nonzero(weights) / weights.sum())
 
     def _read_off(self, history: History) -> tuple[FloatArray, FloatArray]:
@@ -249,7 +253,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return total / seen[:, None], average.b / seen
 
     def _model(self, examples: Examples, history: History) -> tuple[FloatArray, FloatArray]:
-        """With all the data at hand, θ₀ is the best one for θ and not the last of the run."""
+        """Find, with all the data at hand, the best θ₀ for θ and not the last of the run."""
         theta, theta0 = self._read_off(history)
         if not self.fit_intercept or history.batches or not np.isfinite(theta).all():
             return theta, theta0
@@ -277,7 +281,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return DualPoint.check_all(points, examples.X, examples.y, *how)
 
     def _expectation(self, examples: Examples, history: History, t: int) -> Expectation | None:
-        """The theory of PEGASOS applies to the averaged vector of independent draws, no bias."""
+        """State what the theory of PEGASOS promises of the averaged vector of independent draws."""
         applies = (
             self.average
             and self.sampling == "replacement"
@@ -317,7 +321,7 @@ def _called(step: Callable[[int], float], times: IntArray) -> FloatArray:
     values = np.array([step(int(t)) for t in times], dtype=np.float64)
     if not (np.isfinite(values).all() and (values >= 0).all()):
         bad = int(times[np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[0]])
-        raise ValueError(
-            f"step(t) must return a finite number ≥ 0; at t={bad} it gave {step(bad)!r}."
+        raise ParameterError(
+            "step", f"step(t) must return a finite number ≥ 0; at t={bad} it gave {step(bad)!r}."
         )
     return values

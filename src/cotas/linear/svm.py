@@ -26,8 +26,9 @@ from cotas.linear.dispatch import SOLVERS, Ending, Solution, solve_all
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, ascent_comes_first
-from cotas.source import Source, as_stored, source_of
+from cotas.source import MatrixLike, Source, as_stored, source_of
 from cotas.words import say
 
 LOSSES: dict[str, MarginLoss] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
@@ -127,7 +128,7 @@ class LinearSVM(RiskMinimizer):
     margin: str = "soft"
     solver: str = "auto"
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
@@ -158,11 +159,12 @@ class LinearSVM(RiskMinimizer):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _fit_in_blocks(self, source: Source) -> Self:
-        """From a source of row blocks, of which nothing is kept."""
+        """Fit from a source of row blocks, of which nothing is kept."""
         if self.margin == "hard" or self.solver not in ("auto", "newton"):
-            raise ValueError(
+            raise ParameterError(
+                "solver",
                 "From a source of row blocks LinearSVM is solved with margin='soft' and "
-                "solver='newton' (or 'auto')."
+                "solver='newton' (or 'auto').",
             )
         for name in ("support_", "dual_coef_", "n_support_", "leave_one_out_bound_", "_ends"):
             self.__dict__.pop(name, None)
@@ -178,7 +180,7 @@ class LinearSVM(RiskMinimizer):
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
         return optimum_region(certificate, X, y)
 
-    def certified_predict(self, X: Matrix) -> tuple[AnyArray, BoolArray]:
+    def certified_predict(self, X: MatrixLike) -> tuple[AnyArray, BoolArray]:
         """Return the class of each row, and whether the exact optimum provably gives the same one.
 
         The gap proves how far θ and θ₀ can be from the optimum, hence how far each score can be;
@@ -196,12 +198,14 @@ class LinearSVM(RiskMinimizer):
         refuse_source(self, X)
         labels = self.predict(X)
         layouts = ["csr", "csc"]
-        X = validate_data(self, as_stored(X), accept_sparse=layouts, dtype="numeric", reset=False)
+        rows = validate_data(
+            self, as_stored(X), accept_sparse=layouts, dtype="numeric", reset=False
+        )
         regions = [region for region in self._regions if region is not None]
         unchanged = all(certificate.holds for certificate in self._current_certificates())
         if len(regions) < len(self.coef_) or not unchanged:
             return labels, np.zeros(len(labels), dtype=np.bool_)
-        bounds = [region.scores(X) for region in regions]
+        bounds = [region.scores(rows) for region in regions]
         low, high = (np.stack(side, axis=1) for side in zip(*bounds, strict=True))
         codes = np.searchsorted(self.classes_, labels)
         return labels, shared_by_all(codes, low, high)
@@ -209,7 +213,9 @@ class LinearSVM(RiskMinimizer):
     def _check_parameters(self) -> None:
         check_parameters(self, margin=("soft", "hard"), loss=tuple(LOSSES), solver=SOLVERS)
         if self.loss != "hinge" and self.solver not in ("auto", "newton"):
-            raise ValueError(f"solver={self.solver!r} is for loss='hinge'; take 'newton'.")
+            raise ParameterError(
+                "solver", f"solver={self.solver!r} is for loss='hinge'; take 'newton'."
+            )
 
     def _choose_solver(self, X: Matrix) -> str:
         if self.margin == "hard":
@@ -220,7 +226,7 @@ class LinearSVM(RiskMinimizer):
         return "interior-point" if fine and X.shape[1] <= LARGEST_SYSTEM else "newton"
 
     def _how(self, X: Matrix) -> str:
-        """By whom it was solved, and why by that one."""
+        """Say by whom it was solved, and why by that one."""
         if self.margin == "hard":
             return "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
@@ -248,7 +254,8 @@ class LinearSVM(RiskMinimizer):
         return list(last) if last and goes_on else [None] * count
 
     def _remember(self, solutions: list[Solution]) -> None:
-        """Where the next fit begins if it is to go on; a hard margin leaves nothing to it."""
+        """Remember where the next fit begins if it is to go on; a hard margin leaves nothing to
+        it."""
         self._ends = []
         for solution in solutions:
             point = solution.point
@@ -284,7 +291,7 @@ def _support(solution: Solution) -> IntArray:
 
 
 def _signed_alpha(solution: Solution, examples: Examples, rows: IntArray) -> FloatArray:
-    """yᵢαᵢ of some rows."""
+    """Compute yᵢαᵢ of some rows."""
     point, weights = solution.point, examples.weights
     if isinstance(point, HardMarginPoint):
         alpha = point.alpha[rows]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.refusals import ParameterError
 
 
 def last_step(model: Any) -> Any:
@@ -46,13 +47,15 @@ def named(models: Any, labels: Sequence[str] | None, detail: str = "") -> dict[s
         return {str(name): model for name, model in models.items()}
     several = list(models) if isinstance(models, list | tuple) else [models]
     if not several:
-        raise ValueError("There is no model to draw: the list is empty.")
+        raise ParameterError("models", "There is no model to draw: the list is empty.")
     if labels is None:
         labels = [_own_name(model, detail) for model in several]
         if len(set(labels)) < len(labels):
             labels = [f"{name} {k + 1}" for k, name in enumerate(labels)]
     if len(labels) != len(several):
-        raise ValueError(f"labels must hold {len(several)} names, one for each model.")
+        raise ParameterError(
+            "labels", f"labels must hold {len(several)} names, one for each model."
+        )
     return dict(zip(map(str, labels), several, strict=True))
 
 
@@ -68,7 +71,8 @@ def names_in(X: Any) -> list[str] | None:
 
 
 def like(X: Any) -> Callable[[FloatArray], Any]:
-    """What makes rows of numbers the kind of table that X is, so that a model knows its columns."""
+    """Make what makes rows of numbers the kind of table that X is, so that a model knows its
+    columns."""
     if not hasattr(X, "columns"):
         return lambda rows: rows
     kind, columns = type(X), list(X.columns)
@@ -87,7 +91,8 @@ def agreement(model: Any, X: Any, y: Any) -> FloatArray:
 
 
 def margins_of(scores: FloatArray, labels: AnyArray, classes: AnyArray) -> FloatArray:
-    """y·f(x) of each row; with several classes, its own score less the best of the others."""
+    """Compute y·f(x) of each row; with several classes, its own score less the best of the
+    others."""
     if scores.ndim == 1:
         return np.where(labels == classes[1], scores, -scores)
     own = np.searchsorted(classes, labels)
@@ -102,19 +107,22 @@ def labels_of(model: Any, y: Any) -> AnyArray:
     labels = np.asarray(y).ravel()
     unknown = np.setdiff1d(labels, model.classes_)
     if len(unknown):
-        raise ValueError(f"y holds labels that the model does not know: {unknown.tolist()}.")
+        raise ParameterError(
+            "y", f"y holds labels that the model does not know: {unknown.tolist()}."
+        )
     return labels
 
 
 def axis_of(values: FloatArray, resolution: int) -> FloatArray:
-    """Evenly spread numbers over the range of the values, and a little beyond."""
+    """Return evenly spread numbers over the range of the values, and a little beyond."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))  # boosters take NaN
     room = 0.08 * (high - low if high > low else 1.0)
     return np.linspace(low - room, high + room, resolution)
 
 
 def scores_of(model: Any, grid: Any) -> FloatArray | None:
-    """f(x) of a classifier of two classes, zero on the boundary; None if it tells no score."""
+    """Compute f(x) of a classifier of two classes, zero on the boundary; None if it tells no
+    score."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(grid), dtype=np.float64).ravel()
     if hasattr(model, "predict_proba"):
@@ -128,12 +136,14 @@ def codes_of(model: Any, grid: Any, classes: AnyArray) -> IntArray:
 
 
 def has_margins(model: Any) -> bool:
-    """Whether f(x) = ±1 means something: for hyperplanes, in the data or of a feature space."""
+    """Tell whether f(x) = ±1 means something: for hyperplanes, in the data or of a feature
+    space."""
     return any(hasattr(last_step(model), name) for name in ("dual_coef_", "coef_"))
 
 
 def leads_of(model: Any, grid: Any, codes: IntArray, count: int) -> list[FloatArray]:
-    """For each class a number that is positive where it is chosen, and negative elsewhere."""
+    """Compute for each class a number that is positive where it is chosen, and negative
+    elsewhere."""
     own = codes[None, :] == np.arange(count)[:, None]
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(grid), dtype=np.float64)
@@ -151,9 +161,10 @@ def rows_to_ring(
     if hasattr(last_step(model), "support_") and hasattr(last_step(model), "dual_coef_"):
         rows = _flat(last_step(model).support_)
         if len(rows) and rows[-1] >= len(X):
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 "The support vectors are rows of the data of the fit, and X has fewer rows. Give "
-                "the data of the fit, or rings=False."
+                "the data of the fit, or rings=False.",
             )
         return rows, "support vectors"
     if len(classes) > 2 or not margins:

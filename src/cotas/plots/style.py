@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cotas import words
 from cotas.arrays import AnyArray
+from cotas.refusals import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # The palette of Okabe and Ito, those first that stand out most on white paper.
 COLOURS = (
@@ -59,13 +63,13 @@ STYLE: dict[str, Any] = {
 
 
 def plain(text: object) -> str:
-    """A text of the user's in which a dollar is one: matplotlib takes what stands between two of
-    them for a formula."""
+    """Return a text of the user's in which a dollar is one: matplotlib takes what stands between
+    two of them for a formula."""
     return str(text).replace("$", r"\$")
 
 
 def pyplot() -> Any:
-    """matplotlib's pyplot, or an error that tells how to get it."""
+    """Import matplotlib's pyplot, or raise an error that says how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -84,8 +88,8 @@ def load_backend(plt: Any) -> None:
 
 @contextmanager
 def drawing(
-    ax: Any = None, lang: str | None = None, size: tuple[float, float] = SIZE
-) -> Iterator[Any]:
+    ax: Axes | None = None, lang: str | None = None, size: tuple[float, float] = SIZE
+) -> Iterator[Axes]:
     """Draw in the style: on the axes given, or on those of a new figure.
 
     Gives the axes; what is said inside is in the language asked for. A new figure is closed again
@@ -121,13 +125,15 @@ def panels(count: int, columns: int = 3, size: tuple[float, float] = (3.6, 3.3))
     return np.asarray(grid.ravel()[:count])
 
 
-def tidy(ax: Any, size: float = 9) -> None:
-    """What matplotlib would otherwise look up when it renders, with the settings of the user."""
+def tidy(ax: Axes, size: float = 9) -> None:
+    """Fix what matplotlib would otherwise look up when it renders, with the settings of the
+    user."""
     ax.tick_params(which="both", labelsize=size, colors=INK)
 
 
 def look(number: int, points: bool = False) -> dict[str, Any]:
-    """Colour and line of the curve with this number, and its marker where `points` are drawn."""
+    """Choose colour and line of the curve with this number, and its marker where `points` are
+    drawn."""
     found: dict[str, Any] = {
         "color": COLOURS[number % len(COLOURS)],
         # One further in each round of the colours, so that 64 curves look different.
@@ -150,11 +156,13 @@ def names_of(names: Sequence[str] | None, count: int, what: str = "names") -> li
     if names is None:
         return None
     if len(names) != count:
-        raise ValueError(f"{what} must hold {count} names, one for each; it has {len(names)}.")
+        raise ParameterError(
+            what, f"{what} must hold {count} names, one for each; it has {len(names)}."
+        )
     return [str(name) for name in names]
 
 
-def legend(ax: Any, **options: Any) -> None:
-    """A legend, where there is something to explain."""
+def legend(ax: Axes, **options: Any) -> None:
+    """Draw a legend, where there is something to explain."""
     if ax.get_legend_handles_labels()[0]:
         ax.legend(**{"loc": "best", **options})

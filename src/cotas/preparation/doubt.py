@@ -11,7 +11,7 @@ from cotas.certificates import Certificate
 
 
 def doubts_of(estimator: Any, certificate: Certificate, n_rows: int) -> list[float]:
-    """For each row of coefficients, what one can be off by: for the gap, and for rounding.
+    """Bound what a coefficient of each row can be off by: for the gap, and for rounding.
 
     A gap g of an objective with the penalty (λ/2)‖θ‖² proves ‖θ − θ*‖ ≤ √(2g/λ), so the best
     model may have a zero wherever |θⱼ| is no larger. For other objectives there is rounding alone:

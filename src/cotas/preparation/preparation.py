@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -32,8 +32,12 @@ from cotas.preparation.columns import (
 )
 from cotas.preparation.given import as_frame, as_matrix
 from cotas.preparation.statistics import Codes, Moments, Numbers, WordCounts, compressed, dense
+from cotas.refusals import ParameterError
 from cotas.source import in_pairs
 from cotas.words import Said, english, say
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
 
 # More columns than this, fewer than that part of them filled: the matrix is made sparse.
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
@@ -193,9 +197,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         return self
 
     def _begin(self) -> Self:
-        """Another one that knows nothing yet: a fit that fails leaves this one as it was."""
+        """Return another one that knows nothing yet: a fit that fails leaves this one as it was."""
         if not 0 <= self.min_frequency < 1:
-            raise ValueError(f"min_frequency must be in [0, 1), not {self.min_frequency!r}.")
+            raise ParameterError(
+                "min_frequency", f"min_frequency must be in [0, 1), not {self.min_frequency!r}."
+            )
         check_count(self.max_categories, "max_categories")
         learned = type(self)(**self.get_params(deep=False))
         learned._know_nothing()
@@ -213,7 +219,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _conclude(self, learned: Self) -> Self:
         """Take over all that was learned, in the place of what was known before."""
         sparse_layout = learned.layout_ == "sparse"
-        width = 0 if sparse_layout else len(learned.get_feature_names_out())
+        width = 0 if sparse_layout else learned._width()
         filled = len(learned.number_names_) + len(learned.category_names_)
         few = width > MANY_COLUMNS and filled < FEW_FILLED * width
         learned.sparse_output_ = sparse_layout or few
@@ -221,7 +227,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.__dict__ = vars(learned) | given
         return self
 
-    def _fit_frame(self, frame: Any, batches: Iterable[Any]) -> None:
+    def _fit_frame(self, frame: DataFrame, batches: Iterable[Any]) -> None:
         """Learn what the columns are from a frame, and what they hold from all batches."""
         self.layout_ = "columns"
         self.feature_names_in_ = np.asarray(frame.columns, dtype=object)
@@ -249,7 +255,8 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _counted(
         self, batches: Iterable[Any], names: list[str], words: list[str]
     ) -> tuple[Numbers, dict[str, WordCounts]]:
-        """What there is to know of the numbers, and the counts of the words in all batches."""
+        """Collect what there is to know of the numbers, and the counts of the words in all
+        batches."""
         parts, counts = [], {name: WordCounts() for name in words}
         for batch in batches:
             frame = self._with_parts(self._same_columns(batch))
@@ -263,13 +270,13 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise ColumnError("the table holds no rows.")
         return in_pairs(parts).numbers(names), counts
 
-    def _same_columns(self, batch: Any) -> Any:
+    def _same_columns(self, batch: Any) -> DataFrame:
         frame = as_frame(batch)
         if frame is None or set(frame.columns) != set(self.feature_names_in_):
             raise ColumnError("the batches must be tables with the same columns.")
         return frame
 
-    def _with_parts(self, frame: Any) -> Any:
+    def _with_parts(self, frame: DataFrame) -> DataFrame:
         """Return the frame with the parts of dates in the place of the dates."""
         if not self.dates_:
             return frame
@@ -284,7 +291,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return frame.with_columns(parts).drop([name for name, _ in self.dates_], strict=False)
 
     def _settle_parts(self) -> None:
-        """One column marks a missing date; parts that never change are not worth a remark."""
+        """Let one column mark a missing date; parts that never change are not worth a remark."""
         parts = self._parts()
         marked = {part_name(name, part) for name, _ in self.dates_ for part in MARKED}
         for j, name in enumerate(self.number_names_):
@@ -309,17 +316,17 @@ class Preparation(TransformerMixin, BaseEstimator):
         }
 
     def _fit_matrix(self, X: Matrix) -> None:
-        X = self._read_matrix(X, reset=True)
-        self.layout_ = "sparse" if sparse.issparse(X) else "dense"
-        names = [f"x{j}" for j in range(X.shape[1])]
-        if self.layout_ == "dense":
-            found = Moments.of(X).numbers(names)
+        rows = self._read_matrix(X, reset=True)
+        self.layout_ = "sparse" if sparse.issparse(rows) else "dense"
+        names = [f"x{j}" for j in range(rows.shape[1])]
+        if not sparse.issparse(rows):
+            found = Moments.of(rows).numbers(names)
             self._learn_numbers(found, names, np.zeros(len(names), dtype=np.bool_))
         else:
             self._keep_numbers([], np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))
 
     def _learn_numbers(self, found: Numbers, names: list[str], plain: AnyArray) -> None:
-        """Means and deviations of what is there; `plain` columns are left as they are."""
+        """Learn means and deviations of what is there; `plain` columns are left as they are."""
         for j in np.flatnonzero(found.gone):
             self.dropped_.append((names[j], "empty" if found.empty[j] else "constant"))
         plain = plain | (not self.standardize)
@@ -362,13 +369,13 @@ class Preparation(TransformerMixin, BaseEstimator):
             frame = self._with_parts(self._checked_frame(X))
             values = numbers_of(frame, self.number_names_)
             return self._assembled(values, [*self._codes(frame)])
-        X = self._read_matrix(as_matrix(X), reset=False)
-        if self.layout_ == "sparse":
-            return X
-        return self._assembled(X[:, [int(name[1:]) for name in self.number_names_]], [])
+        rows = self._read_matrix(as_matrix(X), reset=False)
+        if sparse.issparse(rows):
+            return rows
+        return self._assembled(rows[:, [int(name[1:]) for name in self.number_names_]], [])
 
     def _assembled(self, values: FloatArray, categories: list[Codes]) -> Matrix:
-        """The numbers standardized, with marks where they are missing, and the categories."""
+        """Join the numbers standardized, with marks where they are missing, and the categories."""
         missing = np.isnan(values)
         filled = (values - self.means_) / self.scales_
         filled[missing] = 0.0
@@ -376,8 +383,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         numbers = np.hstack([filled, marks]) if marks.shape[1] else filled
         return (compressed if self.sparse_output_ else dense)(numbers, categories)
 
-    def _codes(self, frame: Any) -> Iterator[Codes]:
-        """Which column of its own each value of a category has."""
+    def _codes(self, frame: DataFrame) -> Iterator[Codes]:
+        """Tell which column of its own each value of a category has."""
         for j, name in enumerate(self.category_names_):
             words, kept = words_of(frame[name], name), self.categories_[j]
             codes = for_each_word(words, partial(_places_of, kept=kept))
@@ -393,6 +400,13 @@ class Preparation(TransformerMixin, BaseEstimator):
             width += self.category_missing_[j]
             first = int(self._one_column(j))
             yield Codes(numbers - first if first else numbers, width - first)
+
+    def _width(self) -> int:
+        """Tell how many columns `transform` makes of a table that is not sparse."""
+        more = [*self.pooled_, *self.category_missing_]
+        one = sum(map(self._one_column, range(len(self.categories_))))
+        values = sum(map(len, self.categories_)) - one
+        return len(self.number_names_) + int(np.sum(self.indicated_)) + values + sum(more)
 
     def _one_column(self, j: int) -> bool:
         """Tell whether two values are told apart by one column, that of the second."""
@@ -442,7 +456,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         """
         names = self.get_feature_names_out()
         if len(coef) != len(names):
-            raise ValueError(f"coef has {len(coef)} entries for {len(names)} columns.")
+            raise ParameterError("coef", f"coef has {len(coef)} entries for {len(names)} columns.")
         original = np.array(coef, dtype=np.float64)
         if self.layout_ != "sparse":
             count = len(self.number_names_)
@@ -451,7 +465,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         return dict(zip(names.tolist(), original.tolist(), strict=True)), float(intercept)
 
     def example(self) -> Any:
-        """A table of two rows that it takes: nothing known of one, only new things in the other."""
+        """Make a table of two rows that it takes: nothing known of one, only new things in the
+        other."""
         if self.layout_ == "columns":
             pl, parts = polars(), self._parts()
             numbers = {name: [None, 0.0] for name in self.number_names_ if name not in parts}
@@ -466,7 +481,7 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     @property
     def used_columns_(self) -> list[str]:
-        """The columns that the result depends on."""
+        """Return the columns that the result depends on."""
         if self.layout_ != "columns":
             return [*self.number_names_, *self.category_names_]
         parts = self._parts()
@@ -475,12 +490,12 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     @property
     def text_columns_(self) -> list[str]:
-        """The columns of categories, which a file of text has as text."""
+        """Return the columns of categories, which a file of text has as text."""
         parts = self._parts() if self.layout_ == "columns" else {}
         return [name for name in self.category_names_ if name not in parts]
 
     def compare(self, X: Any) -> list[str]:
-        """In words, what is different about the columns of X, though it can be used."""
+        """Say in words what is different about the columns of X, though it can be used."""
         frame = as_frame(X)
         if frame is None or self.layout_ != "columns":
             return []
@@ -495,7 +510,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             notes.append(say("The columns come in another order; they are found by their names."))
         return notes
 
-    def _checked_frame(self, X: Any) -> Any:
+    def _checked_frame(self, X: Any) -> DataFrame:
         frame = as_frame(X)
         if frame is None:
             raise ColumnError(
@@ -514,7 +529,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         if as_frame(X) is not None:
             raise ColumnError("the model was fitted on a matrix; a table with names was given.")
         _refuse_words(X)
-        return validate_data(
+        rows: Matrix = validate_data(
             self,
             X,
             accept_sparse="csr",
@@ -522,6 +537,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             reset=reset,
             ensure_all_finite="allow-nan" if not sparse.issparse(X) else True,
         )
+        return rows
 
 
 def _refuse_words(X: Any) -> None:
@@ -551,7 +567,7 @@ def _places_of(words: Any, kept: list[str]) -> Any:
     return words.replace_strict(kept, places, default=None, return_dtype=kind)
 
 
-def _is_number(kind: str, column: Any) -> bool:
+def _is_number(kind: str, column: Series) -> bool:
     """Tell whether a column is used as numbers; parts of dates have no kind but their type."""
     return kind in ("number", "boolean") or (kind == "" and column.dtype.is_numeric())
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.certificate import CHANGED
-from cotas.files.cells import MISSING, words_for_missing
+from cotas.files.csv_dialect import Wishes
 from cotas.files.frames import coded
 from cotas.files.models import ModelFile, read_model_file, save
 from cotas.files.problems import ModelFileError
@@ -25,12 +25,12 @@ from cotas.files.table import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, ColumnWarning, left_out
-from cotas.preparation.future import DECLARED, OF_COPIES, bound_of, check_equal_rows
 from cotas.preparation.given import as_frame, as_matrix, as_read, as_read_again
-from cotas.preparation.inspection import copies
+from cotas.preparation.held_out import DECLARED, OF_COPIES, bound_of, check_equal_rows, copies
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import read_target, rows_left_out, target_is_there, targets_at
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 NO_COLUMN = "No column is left to learn from: all are constant, empty, or left out."
@@ -120,19 +120,21 @@ class PreparedModel(BaseEstimator):
         return self
 
     def _with_targets(self, X: Any, y: Any) -> tuple[Any, Any, BoolArray | None]:
-        """The rows whose target is there, with a warning of the others, and which they are."""
+        """Return the rows whose target is there, with a warning of the others, and which they
+        are."""
         there = target_is_there(y, self.task)
         if there.all():
             return X, y, None
-        frame = as_frame(X)
-        matrix = as_matrix(X) if hasattr(as_matrix(X), "shape") else np.asarray(X)
-        table = Table(matrix if frame is None else frame, None, "", "frame")
+        table = X
+        if not isinstance(X, Table):
+            frame = as_frame(X)
+            matrix = X if hasattr(X, "shape") else np.asarray(X)
+            table = Table(matrix if frame is None else frame, None, "", "frame")
         if table.n_rows != len(there):  # which the estimator says
             return X, y, None
         warnings.warn(rows_left_out(y, there), ColumnWarning, stacklevel=outside())
         rows = np.flatnonzero(there)
-        known = X if isinstance(X, Table) else table
-        return known.with_features(table.take(rows)), targets_at(y, rows), there
+        return table.take(rows), targets_at(y, rows), there
 
     def fit_prepared(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Matrix:
         """Fit, and hand over the prepared rows, for who asks the estimator about them again.
@@ -147,15 +149,16 @@ class PreparedModel(BaseEstimator):
         **fit_params : handed to the `fit` of the estimator
         """
         if self.probabilities and not hasattr(self.estimator, "decision_function"):
-            raise ValueError(
-                f"probabilities=True is for classifiers; {type(self.estimator).__name__} is none."
+            raise ParameterError(
+                "probabilities",
+                f"probabilities=True is for classifiers; {type(self.estimator).__name__} is none.",
             )
         preparation = Preparation() if self.preparation is None else self.preparation
         self.preparation_ = clone(preparation)
         frame = as_frame(X)
         table = X if frame is None else coded(frame)
         self.preparation_.fit(table).know_commas(getattr(X, "decimal_commas", ()))
-        prepared = self.preparation_.transform(table)
+        prepared: Matrix = self.preparation_.transform(table)
         if prepared.shape[1] == 0:
             raise ColumnError(NO_COLUMN)
         self.estimator_ = clone(self.estimator).fit(prepared, y, **fit_params)
@@ -184,12 +187,12 @@ class PreparedModel(BaseEstimator):
 
     @property
     def classes_(self) -> AnyArray:
-        """The labels."""
+        """Return the labels."""
         return np.asarray(self.estimator_.classes_)
 
     @property
     def task(self) -> str:
-        """ "classification" or "regression"."""
+        """Return "classification" or "regression"."""
         return "classification" if is_classifier(self.estimator) else "regression"
 
     # ---- prediction ----------------------------------------------------------------------------
@@ -225,7 +228,7 @@ class PreparedModel(BaseEstimator):
 
     @property
     def tells_probabilities(self) -> bool:
-        """Whether there is `predict_proba`: calibrated, or of the estimator itself."""
+        """Tell whether there is `predict_proba`: calibrated, or of the estimator itself."""
         own = hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
         return own or bool(getattr(self, "calibration_", self.probabilities))
 
@@ -260,7 +263,8 @@ class PreparedModel(BaseEstimator):
         *,
         equal_rows: str = "copies",
     ) -> Certificate:
-        """How often a classifier errs on future rows at most, from a table it was not trained on.
+        """Bound how often a classifier errs on future rows at most, from a table it was not trained
+        on.
 
         Parameters
         ----------
@@ -279,7 +283,9 @@ class PreparedModel(BaseEstimator):
         """
         check_equal_rows(equal_rows)
         if self.task != "classification":
-            raise ValueError("hold_out_bound is for classifiers: an error of numbers has no limit.")
+            raise ParameterError(
+                "estimator", "hold_out_bound is for classifiers: an error of numbers has no limit."
+            )
         table, truth = as_read(X), self.target(y)
         wrong = self.predict(X) != truth
         known = table if isinstance(table, Table) else Table(as_matrix(table), None, "", "matrix")
@@ -290,7 +296,7 @@ class PreparedModel(BaseEstimator):
         return no_certificate(say(OF_COPIES)) if found is None else found
 
     def score(self, X: Any, y: Any) -> float:
-        """Accuracy of a classifier, R² of a regressor.
+        """Compute the accuracy of a classifier, R² of a regressor.
 
         Parameters
         ----------
@@ -304,13 +310,15 @@ class PreparedModel(BaseEstimator):
 
     @property
     def certificate_(self) -> Certificate:
-        """About the estimator as it is now, and the data as they were prepared."""
+        """Return the certificate of the estimator as it is now and the data as they were
+        prepared."""
         check_is_fitted(self, "estimator_")
         found: Certificate = self.estimator_.certificate_
         return found if self._state() == self._seal else found.withdrawn(CHANGED)
 
     def _state(self) -> str:
-        """The digest of the preparation, and of what the estimator was when it was certified."""
+        """Return the digest of the preparation, and of what the estimator was when it was
+        certified."""
         return digest((vars(self.preparation_), getattr(self.estimator_, "_seal", "")))
 
     def certify(self, X: Any, y: Any, max_time: float = 30.0) -> Certificate:
@@ -328,11 +336,13 @@ class PreparedModel(BaseEstimator):
         return certify(self.estimator_, self.prepare(X), self.target(y), max_time=max_time)
 
     def in_original_units(self) -> list[tuple[dict[str, float], float]]:
-        """For each class or target, θ by the name of the column and θ₀, before standardizing."""
+        """Return for each class or target, θ by the name of the column and θ₀, before
+        standardizing."""
         check_is_fitted(self, "estimator_")
         if not hasattr(self.estimator_, "coef_"):
-            raise ValueError(
-                f"{type(self.estimator_).__name__} is no linear function of the columns."
+            raise ParameterError(
+                "estimator",
+                f"{type(self.estimator_).__name__} is no linear function of the columns.",
             )
         rows = np.atleast_2d(self.estimator_.coef_)
         biases = np.broadcast_to(np.atleast_1d(self.estimator_.intercept_), len(rows))
@@ -408,7 +418,8 @@ class PreparedModel(BaseEstimator):
         return read_target(y, self.task)
 
     def prepare(self, X: Any) -> Matrix:
-        """The numbers that the estimator takes, for who asks it several things about the same rows.
+        """Compute the numbers that the estimator takes, for who asks it several things about the
+        same rows.
 
         Parameters
         ----------
@@ -418,5 +429,9 @@ class PreparedModel(BaseEstimator):
         learned = self.preparation_
         known = learned.number_names_ if learned.layout_ == "columns" else []
         made = getattr(self, "recipe_", None)
-        gone = MISSING if made is None else words_for_missing(made.missing, made.not_missing)
-        return learned.transform(as_read_again(X, known, learned.decimal_commas_, gone))
+        told = {} if made is None else {"missing": made.missing, "not_missing": made.not_missing}
+        gone, commas = Wishes(**told).gone, learned.decimal_commas_
+        # The text of a table was read already.
+        read = X if isinstance(X, Table) else as_read_again(X, known, commas, gone)
+        rows: Matrix = learned.transform(read)
+        return rows

@@ -94,7 +94,7 @@ class Quality:
     groups: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain types."""
+        """Return a dictionary of plain types."""
         told = None if self.confusion is None else self.confusion.tolist()
         return asdict(self) | {"confusion": told}
 
@@ -109,7 +109,7 @@ def quality_of_classes(
     probabilities: FloatArray | None = None,
     groups: AnyArray | None = None,
 ) -> Quality:
-    """Of a classifier.
+    """Measure the quality of a classifier.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def quality_of_numbers(
     confidence: float = 0.95,
     groups: AnyArray | None = None,
 ) -> Quality:
-    """Of a regressor.
+    """Measure the quality of a regressor.
 
     Parameters
     ----------
@@ -300,7 +300,8 @@ def _mean_over_classes(measure: Callable[[IntArray, IntArray], float]) -> Callab
 
 
 def _ranked(own: BoolArray, scores: FloatArray) -> tuple[IntArray, IntArray]:
-    """From the largest score down, of the class and of the others: how many reach each score."""
+    """Count, from the largest score down, of the class and of the others, how many reach each
+    score."""
     order = np.argsort(scores, kind="stable")[::-1]
     own, scores = own[order], scores[order]
     last = np.append(np.flatnonzero(scores[1:] != scores[:-1]), len(scores) - 1)
@@ -309,7 +310,8 @@ def _ranked(own: BoolArray, scores: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def _auc(own: IntArray, others: IntArray) -> float:
-    """The share of pairs of the class and another in order; equal scores are half in order."""
+    """Compute the share of pairs of the class and another in order; equal scores are half in
+    order."""
     before = np.append(0, own[:-1])
     pairs = np.sum(np.diff(others, prepend=0) * (before + own)) / 2
     return float(pairs / own[-1] / others[-1])
@@ -338,7 +340,8 @@ def _brier(codes: IntArray, probabilities: FloatArray, draws: Intervals) -> Meas
 def _calibration(
     codes: IntArray, probabilities: FloatArray, rarer: int, draws: Intervals
 ) -> tuple[Calibrated, ...]:
-    """Rows in parts of equal size by their probability, and how often what was said was so."""
+    """Divide rows into parts of equal size by their probability, and how often what was said was
+    so."""
     k = np.full(len(codes), rarer) if probabilities.shape[1] == 2 else probabilities.argmax(axis=1)
     said, so = probabilities[np.arange(len(codes)), k], codes == k
     order = np.argsort(said, kind="stable")

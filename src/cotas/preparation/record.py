@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from cotas.files.problems import Remark
 from cotas.files.table import Table
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality
+
+if TYPE_CHECKING:
+    from polars import Series
 
 OPTIMISTIC = (
     "The validation error of the first is optimistic, since it was chosen by it; that of rows held "
@@ -167,7 +170,8 @@ class FitRecord:
     prepared: Any = field(default=None, repr=False)
 
     def errors(self) -> dict[str, dict[str, Any] | None]:
-        """How wrong the model is on the rows trained on and on those set aside, in plain types."""
+        """Measure how wrong the model is on the rows trained on and on those set aside, in plain
+        types."""
         samples = {"training": self.training, "hold_out": self.hold_out}
         return {
             name: None if one is None else {"rows": len(one.rows), "error": one.error, "r2": one.r2}
@@ -193,7 +197,8 @@ class FitRecord:
 
 
 def _settings(estimator: Any) -> Iterator[dict[str, Any]]:
-    """The class and the parameters of a model, and of each in a blend with its name and weight."""
+    """Return the class and the parameters of a model, and of each in a blend with its name and
+    weight."""
     if hasattr(estimator, "names_"):
         each = zip(estimator.names_, estimator.weights_, estimator.estimators_, strict=True)
         for name, weight, one in each:
@@ -222,7 +227,7 @@ def summarize(table: Table, most_columns: int = 500) -> TableSummary:
     )
 
 
-def _summary_of(column: Any, name: str) -> ColumnSummary:
+def _summary_of(column: Series, name: str) -> ColumnSummary:
     pl = polars()
     present = column.drop_nulls()
     if column.dtype.is_float():

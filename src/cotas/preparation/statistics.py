@@ -63,7 +63,8 @@ class Moments(NamedTuple):
         return Moments(self.rows + other.rows, present, means, squares, largest)
 
     def numbers(self, names: Sequence[str]) -> Numbers:
-        """What a preparation makes of them; an error if no double holds a mean or a deviation."""
+        """Return what a preparation makes of them; an error if no double holds a mean or a
+        deviation."""
         sound = np.isfinite(self.means) & np.isfinite(self.squares)
         if not sound.all():
             j = int(np.flatnonzero(~sound)[0])
@@ -108,7 +109,8 @@ class WordCounts:
         self.counts = found
 
     def _kept(self, counts: Any) -> Any:
-        """The counts, or those of the most frequent words, lowered by what the next one has."""
+        """Keep the counts, or those of the most frequent words, lowered by what the next one
+        has."""
         pl = polars()
         if counts.height <= MOST_WORDS:
             return counts
@@ -180,7 +182,8 @@ def compressed(numbers: FloatArray, categories: list[Codes]) -> Matrix:
 def _places(
     numbers: FloatArray, categories: list[IntArray], first: IntArray
 ) -> tuple[IntArray, FloatArray, BoolArray]:
-    """A place for each number and each category of a row: its column, its value, and if any."""
+    """Return a place for each number and each category of a row: its column, its value, and if
+    any."""
     n, count = numbers.shape
     columns = np.empty((n, count + len(categories)), dtype=np.int32)
     values, there = np.ones(columns.shape), np.empty(columns.shape, dtype=np.bool_)

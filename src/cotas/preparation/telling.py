@@ -38,7 +38,7 @@ def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
 
 
 def in_parts(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as the command line takes them: gamma for a kernel, depth for a tree."""
+    """Read parameters as the command line takes them: gamma for a kernel, depth for a tree."""
     told: dict[str, Any] = {}
     for name, value in given.items():
         made = {"kernel": ("RBF", "gamma"), "weak_learner": ("Tree", "depth")}.get(name)

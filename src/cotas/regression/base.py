@@ -14,7 +14,8 @@ from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_infinite, rows_to_predict
 from cotas.fitting.from_source import r_squared
-from cotas.source import comes_in_blocks, source_of
+from cotas.refusals import ParameterError
+from cotas.source import MatrixLike, comes_in_blocks, source_of
 
 
 def refuse_overflow(estimator: Any, X: Matrix, seen: AnyArray) -> None:
@@ -22,9 +23,10 @@ def refuse_overflow(estimator: Any, X: Matrix, seen: AnyArray) -> None:
     refuse_infinite(estimator, X, seen)
     if np.isfinite(seen).all():
         return
-    raise ValueError(
+    raise ParameterError(
+        "X",
         "The squares of X or of y overflow. Rescale the columns, for example with scikit-learn's "
-        "StandardScaler, and y with them."
+        "StandardScaler, and y with them.",
     )
 
 
@@ -40,7 +42,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         tags.input_tags.sparse = True
         return tags
 
-    def predict(self, X: Matrix) -> FloatArray:
+    def predict(self, X: MatrixLike) -> FloatArray:
         """Compute θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_targets) as y had.
 
         Parameters
@@ -52,8 +54,9 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         X = rows_to_predict(self, X)
         return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
 
-    def score(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> float:
-        """R², the part of the variance of y that is predicted; with several targets the mean.
+    def score(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> float:
+        """Compute R², the part of the variance of y that is predicted; with several targets the
+        mean.
 
         Parameters
         ----------
@@ -66,12 +69,13 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
             return r_squared(self, source)
         return float(super().score(X, y, sample_weight))
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         values = self.predict(X)
         return values[:, None] if values.ndim == 1 else values
 
     def _keep_parameters(self, theta: FloatArray, theta0: FloatArray, single: bool) -> None:
-        """`coef_` and `intercept_` in the shapes scikit-learn gives them; θ has a row a target."""
+        """Keep `coef_` and `intercept_` in the shapes scikit-learn gives them; θ has a row a
+        target."""
         self.coef_ = theta[0].copy() if single else theta.copy()
         self.intercept_ = float(theta0[0]) if single else theta0.copy()
 

@@ -19,6 +19,7 @@ from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.fitting.data import TrainingRows, read_observations
 from cotas.fitting.parameters import check_rate
 from cotas.fitting.validation import hold_out
+from cotas.refusals import ParameterError
 from cotas.solvers.boosted_regression import (
     AbsoluteError,
     Error,
@@ -26,7 +27,7 @@ from cotas.solvers.boosted_regression import (
     boosted_regression,
 )
 from cotas.solvers.boosting import Round
-from cotas.source import NotInBlocksError, Source
+from cotas.source import MatrixLike, NotInBlocksError, Source
 
 ERRORS: dict[str, Error] = {"squared": SquaredError(), "absolute": AbsoluteError()}
 
@@ -46,7 +47,7 @@ class BoostedRegressor(Booster):
         check_choice(self.loss, "loss", tuple(ERRORS))
 
     def _examples(
-        self, X: Matrix, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
+        self, X: MatrixLike, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
     ) -> tuple[TrainingRows, IntArray | None]:
         seen = read_observations(self, X, y, sample_weight, reset=not resumes, finite=finite)
         target = seen.y if seen.single else column_or_1d(seen.y, warn=True)
@@ -78,7 +79,9 @@ class BoostedRegressor(Booster):
         with np.errstate(over="ignore", invalid="ignore"):
             loss = float(s @ self._losses(F, y))
         if not math.isfinite(loss):
-            raise ValueError("The squares of y overflow. Rescale y, and what is predicted with it.")
+            raise ParameterError(
+                "y", "The squares of y overflow. Rescale y, and what is predicted with it."
+            )
         return [BoostingRun(None, y, s, F, before)]
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
@@ -104,7 +107,7 @@ class BoostedRegressor(Booster):
     def _totals(self, X: Matrix) -> FloatArray:
         return np.asarray(super()._totals(X) + self.intercept_)
 
-    def _staged(self, X: Matrix) -> Iterator[FloatArray]:
+    def _staged(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Yield what is predicted after each round."""
         for values in self.ensembles_[0].staged(self._read(X)):
             yield values + self.intercept_

@@ -10,16 +10,18 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Tags
+from sklearn.utils.validation import _num_samples
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import FloatArray
 from cotas.boosting.weak_learners import resolve, takes_missing_values
 from cotas.certificates import Certificate
 from cotas.certificates.theorems.unit_columns import UnitColumns
 from cotas.fitting.data import read_observations, refuse_source
 from cotas.fitting.parameters import check_fraction, check_rate
+from cotas.refusals import ParameterError
 from cotas.regression.boosted import BoostedRegressor
 from cotas.regression.stagewise import StagewiseRegressor
-from cotas.source import comes_in_blocks
+from cotas.source import MatrixLike, comes_in_blocks
 
 # Which parameters belong to which of the two, and what the other calls the same thing.
 OF_COLUMNS = {"eps": "learning_rate", "max_iter": "n_estimators", "fit_intercept": "", "ties": ""}
@@ -172,7 +174,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
 
     # ---- fitting -------------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y and certify the result.
 
         Parameters
@@ -200,7 +202,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
 
     def _check_rates(self, eps: FloatArray) -> None:
         if (eps > 1).any():
-            raise ValueError(f"eps must lie in (0, 1] for LS-Boost, not {eps.max():g}.")
+            raise ParameterError("eps", f"eps must lie in (0, 1] for LS-Boost, not {eps.max():g}.")
 
     def _refuse_the_others(self) -> None:
         """Refuse parameters that would be ignored."""
@@ -213,7 +215,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
             whose = "boosting on the columns of X" if learns else "boosting with a weak_learner"
             advice = f"; here it is {other}" if other else ""
             cure = "leave it out, or leave out weak_learner" if learns else "give a weak_learner"
-            raise ValueError(f"{name}={given!r} belongs to {whose}{advice}: {cure}.")
+            raise ParameterError(name, f"{name}={given!r} belongs to {whose}{advice}: {cure}.")
 
     def _forget(self, names: Any) -> None:
         """Drop what a fit of the other kind has left."""
@@ -223,7 +225,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
 
     # ---- the fitted model ----------------------------------------------------------------------
 
-    def predict(self, X: Matrix) -> FloatArray:
+    def predict(self, X: MatrixLike) -> FloatArray:
         """Return the number predicted for each row.
 
         Parameters
@@ -236,7 +238,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
             return self._totals(self._read(X))[:, 0]
         return StagewiseRegressor.predict(self, X)
 
-    def iterations_for(self, X: Matrix, share: float = 0.01, sample_weight: Any = None) -> int:
+    def iterations_for(self, X: MatrixLike, share: float = 0.01, sample_weight: Any = None) -> int:
         """Tell how many iterations on these columns are enough, before any is made.
 
         By Theorem 2.1.2 of Rugeles Ospina, L_n(βᵏ) − L_n* ≤ γᵏ·(L_n(0) − L_n*), whatever y is, with
@@ -266,22 +268,25 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         """
         check_fraction(share, "share")
         if self.weak_learner is not None or np.ndim(self.eps) or callable(self.eps):
-            raise ValueError("The theorem is about columns (no weak_learner) and one eps.")
+            raise ParameterError(
+                "eps", "The theorem is about columns (no weak_learner) and one eps."
+            )
         check_rate(self.eps, "eps")
         model = type(self)(fit_intercept=self.fit_intercept)
         refuse_source(model, X)
-        seen = read_observations(model, X, np.arange(np.shape(X)[0]), sample_weight)  # any y
+        seen = read_observations(model, X, np.arange(_num_samples(X)), sample_weight)  # any y
         unit = UnitColumns(seen.X, seen.y, seen.weights, bool(self.fit_intercept))
         smallest, rate = 0.0 if unit.objection else unit.curvature()[0], float(self.eps)
         shrinks = rate * (2.0 - rate) * smallest / (4.0 * unit.p) * (1 - 1e-15)
         if not shrinks > 0:
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 "λ_pmin(XᵀX) cannot be told from zero in double precision, so the theorem names "
-                "no number of iterations. Leave out columns that others nearly repeat."
+                "no number of iterations. Leave out columns that others nearly repeat.",
             )
         return math.ceil(math.log(share) / math.log1p(-shrinks) * (1 + 1e-12))
 
-    def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Return what `predict` would say after each round or iteration.
 
         Parameters
@@ -300,7 +305,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         prefix.n_iter_ = prefix.n_rounds_
         return prefix
 
-    def _machine_scores(self, X: Matrix) -> FloatArray:
+    def _machine_scores(self, X: MatrixLike) -> FloatArray:
         return self.predict(X)[:, None]
 
     def _measured_certificates(self) -> list[Certificate]:

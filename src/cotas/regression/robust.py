@@ -9,11 +9,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from cotas.arrays import Each, Matrix
+from cotas.arrays import Each
 from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
-from cotas.fitting.data import Observations, read_observations
-from cotas.fitting.moved import Moved
+from cotas.fitting.data import Moved, Observations, read_observations
 from cotas.fitting.parameters import penalty_of
 from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
 from cotas.regression.base import LinearRegressor
@@ -21,6 +20,7 @@ from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.losses import EpsilonInsensitive, Huber
 from cotas.solvers.proximal_point import ProximalStart, proximal_point
+from cotas.source import MatrixLike
 
 
 class RobustSolution(NamedTuple):
@@ -52,7 +52,7 @@ class RobustRegressor(LinearRegressor):
 
     # ---- how a fit goes --------------------------------------------------------------------------
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on X, y until the gap is proved.
 
         Parameters
@@ -130,7 +130,8 @@ class RobustRegressor(LinearRegressor):
         return check
 
     def _starts(self, seen: Observations) -> list[ProximalStart | None]:
-        """Where the last fit ended, for each target; None stands for a start from a constant."""
+        """Return where the last fit ended, for each target; None stands for a start from a
+        constant."""
         count, shape = len(seen.columns), (len(seen.columns), seen.X.shape[1])
         known = self.warm_start and hasattr(self, "coef_")
         if not known or np.atleast_2d(self.coef_).shape != shape:

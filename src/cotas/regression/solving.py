@@ -11,7 +11,6 @@ from scipy import sparse
 from cotas import schedules
 from cotas.arrays import FloatArray
 from cotas.certificates import Descent
-from cotas.design.blocks import times
 from cotas.regression.base import refuse_overflow
 from cotas.regression.stochastic import by_stochastic_steps
 from cotas.regression.task import LARGEST_GRAM, Outcome, Task, checked_step, follow
@@ -23,12 +22,12 @@ from cotas.solvers.normal_equations import Factor, PseudoFactor, factorize, pseu
 from cotas.solvers.orthogonal import orthogonal
 from cotas.solvers.quadratic import MomentQuadratic, Quadratic, RowQuadratic
 from cotas.solvers.refined_equations import refine, refined_equations, worth_it
-from cotas.source import Block
+from cotas.source import Block, double
 from cotas.words import say
 
 
 def by_gradient(task: Task) -> Outcome:
-    """Batch gradient descent; with a constant step its rate is certified too."""
+    """Run batch gradient descent; with a constant step its rate is certified too."""
     objective = quadratic_of(task)
     largest = _curvature(objective)
     step = _constant_step(task, largest)
@@ -51,7 +50,7 @@ def by_gradient(task: Task) -> Outcome:
 
 
 def by_conjugate_gradients(task: Task) -> Outcome:
-    """Conjugate gradients."""
+    """Run conjugate gradients."""
     objective = quadratic_of(task)
     source = conjugate_gradients(objective, task.start)
     return follow(task, source, _at_start(task, objective), str)
@@ -113,7 +112,7 @@ COMBINATIONS = 2
 
 
 def by_normal_equations(task: Task) -> Outcome:
-    """From the moments of the data, unless rounding would show in the answer."""
+    """Solve from the moments of the data, unless rounding would show in the answer."""
     refined = None if task.in_blocks or not worth_it(task.data.X) else _refined(task)
     if refined is not None:
         return refined
@@ -125,7 +124,7 @@ def by_normal_equations(task: Task) -> Outcome:
 
 
 def _solved(task: Task, factor: Factor | PseudoFactor) -> tuple[Outcome, bool]:
-    """From the moments, refined by the residuals where that shows; and whether they agree."""
+    """Solve from the moments, refined by the residuals where that shows; and whether they agree."""
     moments = task.moments
     if factor.condition <= WORTH_REFINING:
         theta = factor.solve(moments.slope(task.free_bias)).T.copy()
@@ -137,7 +136,7 @@ def _solved(task: Task, factor: Factor | PseudoFactor) -> tuple[Outcome, bool]:
 
 
 def _without_full_rank(task: Task) -> Outcome:
-    """From the moments too, where columns are clearly collinear; else from the triangle."""
+    """Solve from the moments too, where columns are clearly collinear; else from the triangle."""
     moments = task.moments
     factor = pseudo_factorize(moments, task.penalty, task.free_bias)
     if factor.clear and _is_constant_along(task, factor.null):
@@ -152,14 +151,15 @@ def _without_full_rank(task: Task) -> Outcome:
 
 
 def _is_constant_along(task: Task, directions: FloatArray) -> bool:
-    """Whether the columns are collinear for rounding not squared, as the triangle would see it.
+    """Tell whether the columns are collinear for rounding not squared, as the triangle would see
+    it.
 
     A few combinations of the directions, at random, show what any of them would.
     """
     if directions.shape[1] > COMBINATIONS:
         turns = np.random.default_rng(0).standard_normal((directions.shape[1], COMBINATIONS))
         directions = directions @ turns
-    middle = task.moments.mean @ directions if task.free_bias else 0.0
+    middle = task.moments.mean @ directions * task.free_bias
     farthest = -task.rows.map_reduce(Farthest(directions, middle), task.each)
     return bool(farthest <= max(task.rows.n_rows, task.rows.n_features) * EPS)
 
@@ -169,16 +169,21 @@ class Farthest:
     """Minus how far the rows of a block that count lie from the middle, along some directions."""
 
     directions: FloatArray
-    middle: FloatArray | float
+    middle: FloatArray
 
     def __call__(self, block: Block) -> Lowest:
-        z = np.abs(times(block.X, self.directions) - self.middle)
-        z = z if block.weights is None else z[block.weights > 0]
-        return Lowest(-z.max(initial=0.0))
+        farthest = 0.0
+        for span in block.spans():
+            rows = double(block.X[span])
+            for direction, middle in zip(self.directions.T, self.middle, strict=True):
+                z = np.abs(rows @ np.ascontiguousarray(direction) - middle)
+                z = z if block.weights is None else z[block.weights[span] > 0]
+                farthest = max(farthest, float(z.max(initial=0.0)))
+        return Lowest(-farthest)
 
 
 def _refined(task: Task) -> Outcome | None:
-    """In single precision and then refined, which is faster where there are many columns."""
+    """Solve in single precision and then refined, which is faster where there are many columns."""
     data = task.data
     with np.errstate(over="ignore", invalid="ignore"):
         found = refined_equations(
@@ -195,12 +200,13 @@ def _refined(task: Task) -> Outcome | None:
 
 
 def by_dual_equations(task: Task) -> Outcome:
-    """With an unknown for each row, unless rounding would show in the answer."""
+    """Solve with an unknown for each row, unless rounding would show in the answer."""
     data, centre = task.data, None
     if task.free_bias:
         centre = weighted_mean(data.X, data.targets, data.weights)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = dual_equations(data.X, data.targets, data.uneven_shares(), centre, task.penalty)
+        given = (data.X, data.targets, data.uneven_shares(), centre, task.penalty, task.each)
+        found = dual_equations(*given)
     if found is None or not np.isfinite(found.theta).all():
         outcome = by_triangle(task, centre)
         outcome.remarks = (ILL_CONDITIONED, *outcome.remarks)
@@ -216,7 +222,8 @@ def by_dual_equations(task: Task) -> Outcome:
 
 
 def by_triangle(task: Task, centre: tuple[FloatArray, FloatArray] | None = None) -> Outcome:
-    """From the triangle of the data; `centre` holds the means where they are known already."""
+    """Solve from the triangle of the data; `centre` holds the means where they are known
+    already."""
     if not task.free_bias:
         centre = None
     elif centre is None:
@@ -260,7 +267,7 @@ def choose(task: Task) -> tuple[str, str]:
 
 
 def solve(task: Task, solver: str) -> Outcome:
-    """By the solver of this name."""
+    """Solve by the solver of this name."""
     X = task.data.X
     # The others see it in what they compute; a sparse X has been looked at already.
     if solver in ("dual", "qr", "conjugate-gradients") and not sparse.issparse(X):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from cotas.arrays import BoolArray, FloatArray, Matrix
+from cotas.arrays import BoolArray, FloatArray
 from cotas.certificates import Certificate
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.fitting.data import read_observations, refuse_source
@@ -23,6 +23,7 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
 from cotas.problem import relative_gap
+from cotas.refusals import ParameterError
 from cotas.regression.base import LinearRegressor
 from cotas.regression.lasso_data import (
     LassoData,
@@ -31,7 +32,7 @@ from cotas.regression.lasso_data import (
     in_units_of_the_data,
     penalty_scale,
 )
-from cotas.regression.products import products_of
+from cotas.regression.products import moments_for, products_of
 from cotas.running import Monitor, blocks_in_threads, rows_in_threads
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
@@ -39,7 +40,7 @@ from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WIDEST_GRAM, WorkingSetLasso
 from cotas.solvers.penalties import Penalty
 from cotas.solvers.run import NO_WEIGHTS
-from cotas.source import Source, as_stored, source_of
+from cotas.source import MatrixLike, Source, as_stored, source_of
 from cotas.stops import Reason, Stop
 
 # Of the λ that makes all coefficients zero, where neither lam nor delta is given.
@@ -70,7 +71,7 @@ class SparseRegressor(LinearRegressor):
     lam_: Any = field(init=False)
     delta_: Any = field(init=False)
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients and prove their gap.
 
         Parameters
@@ -86,24 +87,28 @@ class SparseRegressor(LinearRegressor):
         self._check_parameters()
         if (source := source_of(X, y, sample_weight)) is not None:
             return self._fit_in_blocks(source, began)
-        seen = read_observations(self, X, y, sample_weight, layout="csc")
+        seen = read_observations(self, X, y, sample_weight)
         weights = self._weights(seen.X.shape[1])
         with (
             Monitor(self, "look") as monitor,
             rows_in_threads(seen.X, self.n_jobs) as each,
         ):
+            products = products_of(seen, each, WIDEST_GRAM)
+            moments = moments_for(seen, each, WIDEST_GRAM, products)
             given = (seen, self._problem(), each, self.n_jobs, self.tol)
-            parts = in_memory(*given, products_of(seen, each, WIDEST_GRAM))
+            parts = in_memory(*given, products, moments)
             ended = self._fit_targets(parts, weights, monitor, began)
         self._keep([one.proved for one in ended], seen.single)
         return self._conclude_fit(worst_of(ended), ADVICE)
 
     def _fit_in_blocks(self, source: Source, began: float) -> Self:
-        """From a source: all that the solver needs is the triangle of the rows."""
+        """Fit from a source: all that the solver needs is the triangle of the rows."""
         weights = self._weights(source.n_features)
         if weights is not None and not weights.all():
-            raise ValueError(
-                "From a source of row blocks every coefficient needs a penalty: no weight may be 0."
+            raise ParameterError(
+                "weights",
+                "From a source of row blocks every coefficient needs a penalty: no weight may be "
+                "0.",
             )
         with Monitor(self, "look") as monitor, blocks_in_threads(self.n_jobs) as each:
             parts, single = in_blocks(source, self._problem(), each)
@@ -112,8 +117,8 @@ class SparseRegressor(LinearRegressor):
         self._keep([one.proved for one in ended], single)
         return self._conclude_fit(worst_of(ended), ADVICE)
 
-    def certified_zeros(self, X: Matrix, y: Any) -> BoolArray:
-        """For each feature, whether the gap proves that it is zero at the exact optimum.
+    def certified_zeros(self, X: MatrixLike, y: Any) -> BoolArray:
+        """Tell for each feature whether the gap proves that it is zero at the exact optimum.
 
         The smaller the gap, the more can be proved; `docs/theory/lasso.md` has the derivation.
         Nothing is claimed of a model that was changed after the fit.
@@ -128,7 +133,7 @@ class SparseRegressor(LinearRegressor):
         """
         certificates = self._current_certificates()
         refuse_source(self, X)
-        X, y = validate_data(
+        rows, y = validate_data(
             self,
             as_stored(X),
             y,
@@ -139,9 +144,9 @@ class SparseRegressor(LinearRegressor):
             reset=False,
         )
         found = [
-            c.witness.proved_zeros(X, y)
+            c.witness.proved_zeros(rows, y)
             if c.holds and isinstance(c.witness, LassoPoint)
-            else np.zeros(X.shape[1], dtype=np.bool_)
+            else np.zeros(rows.shape[1], dtype=np.bool_)
             for c in certificates
         ]
         return found[0] if self.coef_.ndim == 1 else np.stack(found)
@@ -150,15 +155,19 @@ class SparseRegressor(LinearRegressor):
         check_parameters(self)
         check_share(self.l1_ratio, "l1_ratio")
         if not self.l1_ratio > 0:
-            raise ValueError("l1_ratio must be above zero; Ridge has no ℓ1 penalty.")
+            raise ParameterError(
+                "l1_ratio", "l1_ratio must be above zero; Ridge has no ℓ1 penalty."
+            )
         if self.lam is not None and self.delta is not None:
-            raise ValueError("Give lam or delta, not both: each determines the other.")
+            raise ParameterError("delta", "Give lam or delta, not both: each determines the other.")
         if self.delta is not None:
             check_positive(self.delta, "delta")
         if self.lam is not None:
             check_number(self.lam, "lam")
             if self.lam == 0:
-                raise ValueError("lam must be above zero; without a penalty use LeastSquares.")
+                raise ParameterError(
+                    "lam", "lam must be above zero; without a penalty use LeastSquares."
+                )
             check_positive(self.lam, "lam")
 
     def _weights(self, n_features: int) -> FloatArray | None:
@@ -167,11 +176,14 @@ class SparseRegressor(LinearRegressor):
             return None
         w = np.asarray(self.weights, dtype=np.float64)
         if w.shape != (n_features,):
-            raise ValueError(f"weights must have one number for each of the {n_features} features.")
+            raise ParameterError(
+                "weights", f"weights must have one number for each of the {n_features} features."
+            )
         if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
-            raise ValueError(
+            raise ParameterError(
+                "weights",
                 "weights must be finite, none below zero and at least one above; without any "
-                "penalty use LeastSquares."
+                "penalty use LeastSquares.",
             )
         return w
 
@@ -244,7 +256,8 @@ class SparseRegressor(LinearRegressor):
         return Reason(Stop.ITERATIONS) if solver.out_of_rounds else None
 
     def _solving(self, look: LassoIterate, lam: float) -> LassoIterate:
-        """What the solver has, as a solution of the problem at hand: for λ, or inside the ball."""
+        """Return what the solver has, as a solution of the problem at hand: for λ, or inside the
+        ball."""
         return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
 
     def _keep(self, ends: list[SparseSolution], single: bool) -> None:

@@ -21,8 +21,8 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.data import read_observations, rows_to_predict
 from cotas.fitting.from_source import bound_to, note_columns, shift_of
 from cotas.fitting.parameters import check_parameters, check_positive
-from cotas.fitting.pursuit import Pursuit, finished
-from cotas.fitting.reporting import StepReport
+from cotas.fitting.pursuit import Pursuit, StepReport, finished
+from cotas.refusals import ParameterError
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import read_moments_and_ends
 from cotas.running import (
@@ -34,7 +34,16 @@ from cotas.running import (
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.moments import targets
 from cotas.solvers.stagewise import GramOfAll, Schedule, Stagewise
-from cotas.source import Arrays, Block, Changed, Source, double, shape_of_targets, source_of
+from cotas.source import (
+    Arrays,
+    Block,
+    Changed,
+    MatrixLike,
+    Source,
+    double,
+    shape_of_targets,
+    source_of,
+)
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -69,7 +78,9 @@ class StagewisePath:
     def unit_coef(self, k: int) -> FloatArray:
         """Compute βᵏ for centred columns of unit length, as Rugeles Ospina writes it."""
         if not 0 <= k < len(self):
-            raise ValueError(f"k must lie between 0 and {len(self) - 1}, the iterations made.")
+            raise ParameterError(
+                "k", f"k must lie between 0 and {len(self) - 1}, the iterations made."
+            )
         keeps = self.run.keeps()[:k]
         # What later steps leave of each step: the product of their factors.
         left = np.append(np.cumprod(keeps[:0:-1])[::-1], 1.0) if k else keeps
@@ -94,7 +105,8 @@ FAR = 8.0
 
 
 def _nearer(X: Matrix, centred: bool) -> tuple[Matrix, FloatArray]:
-    """X and what its columns were shifted by: those far from zero for their spread lose no digits.
+    """Return X and what its columns were shifted by: those far from zero for their spread lose no
+    digits.
 
     The means of a column come off anyway, so the run is the same. Only then is X copied.
     """
@@ -146,7 +158,7 @@ class Nearer:
 
     @classmethod
     def to(cls, source: Source) -> Nearer:
-        """As the rows with a weight tell of the first block that has such."""
+        """Shift as the rows with a weight tell of the first block that has such."""
         found = source.of_first(cls.to_block)
         if found is None:
             found = next(filter(None, map(cls.to_block, source.blocks())), None)
@@ -154,7 +166,7 @@ class Nearer:
 
     @classmethod
     def to_block(cls, block: Block) -> Nearer | None:
-        """As the rows with a weight tell; None if there are none."""
+        """Shift as the rows with a weight tell; None if there are none."""
         used = block.shares() > 0
         if not used.any():
             return None
@@ -210,7 +222,7 @@ class StagewiseRegressor(LinearRegressor):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Follow the algorithm for `max_iter` steps and check what its theorem promises.
 
         Parameters
@@ -238,13 +250,14 @@ class StagewiseRegressor(LinearRegressor):
             return self._proved(path, reason, lambda: path.run.check(seen.X, target, each))
 
     def _fit_in_blocks(self, source: Source, eps: FloatArray, began: float) -> Self:
-        """From a source of row blocks: one pass for the products, two for the proof."""
+        """Fit from a source of row blocks: one pass for the products, two for the proof."""
         with blocks_in_threads(self.n_jobs) as each:
             bound = bound_to(source, each, targets=True)
             shape = bound.of_first(shape_of_targets)
             if len(shape) != 1:
-                raise ValueError(
-                    f"y must be a vector of numbers, and in the first block its shape is {shape}."
+                raise ParameterError(
+                    "y",
+                    f"y must be a vector of numbers, and in the first block its shape is {shape}.",
                 )
             watched = Watched(bound, Columns((None,)))
             centred = centred_in_blocks(watched, bool(self.fit_intercept))
@@ -269,7 +282,7 @@ class StagewiseRegressor(LinearRegressor):
         )
         return self._conclude_fit(reason)
 
-    def staged_predict(self, X: Matrix) -> Iterator[FloatArray]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[FloatArray]:
         """Yield what `predict` would say after each iteration.
 
         Parameters
@@ -341,16 +354,16 @@ class StagewiseRegressor(LinearRegressor):
         else:
             eps = np.asarray(self.eps, dtype=np.float64)
             if eps.shape != (m,):
-                raise ValueError(
-                    f"eps has {len(eps)} values for {m} iterations: give one for each."
+                raise ParameterError(
+                    "eps", f"eps has {len(eps)} values for {m} iterations: give one for each."
                 )
         if not (np.isfinite(eps).all() and (eps > 0).all()):
-            raise ValueError("eps must be above zero and finite at every iteration.")
+            raise ParameterError("eps", "eps must be above zero and finite at every iteration.")
         self._check_rates(eps)
         return eps
 
     def _check_rates(self, eps: FloatArray) -> None:
-        """What the algorithm asks of ε besides being positive."""
+        """Check what the algorithm asks of ε besides being positive."""
 
     def _delta(self) -> float:
         return math.inf
@@ -442,7 +455,7 @@ class RegularizedForwardStagewise(StagewiseRegressor):
 
     @property
     def omegas_(self) -> FloatArray:
-        """ω_δ at every iteration."""
+        """Return ω_δ at every iteration."""
         check_is_fitted(self)
         return self._certificates[0].proof.omegas
 
@@ -450,7 +463,9 @@ class RegularizedForwardStagewise(StagewiseRegressor):
         if np.ndim(self.delta) or self.delta != math.inf:
             check_positive(self.delta, "delta")
         if (eps > self.delta).any():
-            raise ValueError(f"eps must not exceed delta={self.delta:g}; it is {eps.max():g}.")
+            raise ParameterError(
+                "eps", f"eps must not exceed delta={self.delta:g}; it is {eps.max():g}."
+            )
 
     def _delta(self) -> float:
         return float(self.delta)

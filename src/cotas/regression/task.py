@@ -17,6 +17,7 @@ from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations
 from cotas.fitting.parameters import read_start
 from cotas.fitting.pursuit import Floor, Pursuit
+from cotas.refusals import ParameterError
 from cotas.regression.base import refuse_overflow
 from cotas.regression.products import moments_of, products_of
 from cotas.running import Monitor
@@ -43,8 +44,9 @@ VANISHED = 1e-14
 
 # A matrix of so many columns squared still fits, and takes about as long to factor as to fill.
 LARGEST_GRAM = 2000
-# What products prove is enough if it is so small a part of `tol`.
-SHARP = 0.01
+# What products prove is enough if it is so small a part of `tol`: where columns are collinear the
+# rows prove hardly more.
+SHARP, SHARP_IF_SINGULAR = 0.01, 0.1
 
 
 class DivergedError(ValueError):
@@ -200,7 +202,7 @@ class Task:
 
     @cached_property
     def products(self) -> Stream | None:
-        """The products of the checker, if there are many more rows than columns.
+        """Return the products of the checker, if there are many more dense rows than columns.
 
         The moments are the same sums, and a model is proved from them without another pass.
         """
@@ -208,12 +210,12 @@ class Task:
 
     @cached_property
     def rows(self) -> Source:
-        """The data as a source of row blocks."""
+        """Return the data as a source of row blocks."""
         return Arrays(self.data.X, self.data.targets, self.data.weights)
 
     @cached_property
     def coordinates(self) -> Coordinates:
-        """Where the iterations run: as the data are, or standardized."""
+        """Return where the iterations run: as the data are, or standardized."""
         data = self.data
         if not self.model.standardize:
             return plain_coordinates(data.X.shape[1], self.free_bias)
@@ -223,28 +225,30 @@ class Task:
 
     @property
     def size(self) -> float:
-        """m, the number of rows, or the sum of their weights."""
+        """Return m, the number of rows, or the sum of their weights."""
         return self.data.total_weight()
 
     @cached_property
     def start(self) -> FloatArray:
-        """Where the iterations begin, in their coordinates: one column for each target."""
+        """Return where the iterations begin, in their coordinates: one column for each target."""
         d, targets = self.data.X.shape[1], self.data.targets.shape[1]
         if self.model.start is None:
             return np.zeros((self.coordinates.size, targets))
         theta, theta0 = read_start(self.model.start, d, targets, "targets")
         if not self.free_bias and theta0.any():
-            raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
+            raise ParameterError(
+                "start", "start has a bias, and fit_intercept=False leaves no room for one."
+            )
         return self.coordinates.point(theta, theta0)
 
     @property
     def penalty_scale(self) -> FloatArray | None:
-        """σⱼ: with standardized columns the penalty is on their coefficients."""
+        """Return σⱼ: with standardized columns the penalty is on their coefficients."""
         return self.coordinates.scale if self.model.standardize and self.lam > 0 else None
 
     @property
     def penalty(self) -> FloatArray:
-        """λσⱼ²"""
+        """Compute λσⱼ²"""
         scale = self.penalty_scale
         return self.lam * (np.ones(self.n_features) if scale is None else scale**2)
 
@@ -270,11 +274,15 @@ class Task:
             for c, column in enumerate(self.columns)
         ]
 
-    def certificates(self, points: list[SquaredLossPoint]) -> list[Certificate]:
-        """What the checker says; what it knows of the curvature is kept for the next time."""
+    def certificates(
+        self, points: list[SquaredLossPoint], singular: bool = False
+    ) -> list[Certificate]:
+        """Return what the checker says; what it knows of the curvature is kept for the next
+        time."""
         if self.products is not None and points[0].descent is None:
-            found = self.products.proved(points)
-            if all(one.relative_gap <= SHARP * self.model.tol for one in found):
+            found = self.products.proved(points, collinear=singular)
+            enough = (SHARP_IF_SINGULAR if singular else SHARP) * self.model.tol
+            if all(one.relative_gap <= enough for one in found):
                 return found
         if self.survey is None:
             self.survey = SquaredSurvey(self.data.X, self.data.y, points, self.each)
@@ -310,7 +318,9 @@ def checked_step(step: Callable[[int], Any]) -> Callable[[int], float]:
     def checked(k: int) -> float:
         eta = float(step(k))
         if not (np.isfinite(eta) and eta >= 0):
-            raise ValueError(f"step(k) must return a finite number ≥ 0; at k={k} it gave {eta!r}.")
+            raise ParameterError(
+                "step", f"step(k) must return a finite number ≥ 0; at k={k} it gave {eta!r}."
+            )
         return eta
 
     return checked

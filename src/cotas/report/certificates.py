@@ -95,7 +95,7 @@ def in_words(certificate: Certificate) -> str:
 
 
 def overview(some: Sequence[tuple[str, Certificate]]) -> str:
-    """A table of certificates of one kind, their numbers under what they are of that kind."""
+    """Write a table of certificates of one kind, their numbers under what they are of that kind."""
     kind = some[0][1].kind
     headings = [say("part"), say("The certificate")]
     rows = [[label, say(STANDINGS[standing(one)])] for label, one in some]

@@ -22,7 +22,7 @@ MEASURES = {
 
 
 def number(value: float) -> str:
-    """Four digits, on the terminal and on the page."""
+    """Print four digits, on the terminal and on the page."""
     return f"{value:.4g}"
 
 
@@ -80,12 +80,12 @@ def about_calibration(quality: Quality) -> str:
 
 
 def calibration_headings() -> list[str]:
-    """Of the table of probabilities."""
+    """Return the headings of the table of probabilities."""
     return [say("probability given"), say("rows"), say("share that was so")]
 
 
 def calibration_rows(quality: Quality) -> list[list[str]]:
-    """Probabilities that were given, to how many rows, and how often it was so."""
+    """Return probabilities that were given, to how many rows, and how often it was so."""
     return [
         [f"{one.said:.3f}", str(one.rows), _with_interval(one.found)] for one in quality.calibration
     ]

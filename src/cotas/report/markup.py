@@ -68,5 +68,5 @@ def _bar(name: str, shown: float, size: float, width: float) -> str:
 
 
 def _scrolling(wide: str) -> str:
-    """It scrolls by the keyboard too, so it can be focused."""
+    """Wrap what scrolls: by the keyboard too, so it can be focused."""
     return f'<div class="scroll" tabindex="0">{wide}</div>'

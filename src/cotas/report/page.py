@@ -120,7 +120,8 @@ def _summary(record: FitRecord) -> str:
 
 
 def _in_short(record: FitRecord) -> Iterator[str]:
-    """What is predicted, how well against doing without, what is proved, and what matters most."""
+    """Say in short what is predicted, how well against doing without, what is proved, and what
+    matters most."""
     many = getattr(record.model.estimator_, "names_", None)
     blend = None if many is None else say("a blend of {count} models", count=len(many))
     yield say(
@@ -317,7 +318,8 @@ def _model(record: FitRecord) -> str:
 
 
 def _parameters(record: FitRecord) -> dict[str, str]:
-    """What was given or chosen, and what came of it; parameters left as they were say nothing."""
+    """Show what was given or chosen, and what came of it; parameters left as they were say
+    nothing."""
     estimator = record.model.estimator_
     told = {
         name: number(value) if isinstance(value, float) else str(value)

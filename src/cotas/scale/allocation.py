@@ -31,7 +31,7 @@ class _Users:
         self.lock, self.count = Lock(), 0
 
     def change(self, by: int) -> None:
-        """One more, or one less."""
+        """Count one more, or one less."""
         tell, trim = _mallopt(), os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
         if tell is None or not trim.isdigit():
             return

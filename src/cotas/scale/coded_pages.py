@@ -80,7 +80,7 @@ class CodedPages(Source):
 
     def _keep(self, page: Page, block: Block) -> None:
         """Write a block, whole or not at all; where that cannot be done, no others are tried."""
-        arrays = {"columns": block.X.T, "y": np.asarray(block.y)}
+        arrays = {"columns": np.asarray(block.X.T), "y": np.asarray(block.y)}
         if block.weights is not None:
             arrays["weights"] = block.weights
         pieces, size, checksum = page_pieces(arrays)

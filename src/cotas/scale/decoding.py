@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +28,11 @@ from cotas.files.names import some as some_names
 from cotas.files.problems import DataFileError
 from cotas.files.table import Table
 from cotas.files.tables import batches, files_of, scanned
+from cotas.refusals import ParameterError
 from cotas.scale.shuffling import Part
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
 
 KINDS = ("csv", "parquet", "arrow", "libsvm")
 # Bytes of a batch in double precision, and rows that tell the types of a text table.
@@ -64,20 +68,22 @@ class Reading:
 
     @property
     def written(self) -> dict[str, Any]:
-        """How text tables are written, with what the preparation learned of decimal signs."""
+        """Return how text tables are written, with what the preparation learned of decimal
+        signs."""
         commas = getattr(self.preparation, "decimal_commas_", ())
         return {**dict(self.text), "decimal_commas": commas}
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The columns to be predicted."""
+        """Return the columns to be predicted."""
         if self.target is None:
             return ()
         return (self.target,) if isinstance(self.target, str) else self.target
 
 
 def input_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """The files of a name, of a pattern such as data-*.csv, of a folder, or of a list of these."""
+    """Find the files of a name, of a pattern such as data-*.csv, of a folder, or of a list of
+    these."""
     if not isinstance(path, str | os.PathLike):
         return [file for each in path for file in input_files(each)]
     name = os.fspath(path)
@@ -148,7 +154,7 @@ class Decoder:
                 )
 
     def expected_bytes(self) -> float:
-        """About how much the rows are in memory, too much rather than too little."""
+        """Estimate how much the rows are in memory, too much rather than too little."""
         return sum(
             decoded_bytes(file, kind) for file, kind in zip(self.files, self.kinds, strict=True)
         )
@@ -200,7 +206,7 @@ class Decoder:
                 )
 
     def _look_at(self, file: Path) -> None:
-        """The columns, and in a text table what their types are, from its first rows."""
+        """Read the columns, and in a text table what their types are, from its first rows."""
         first = next(
             iter(batches(str(file), ROWS_FOR_TYPES, types={}, **self.reading.written)), None
         )
@@ -280,11 +286,12 @@ class Decoder:
             return X
         with np.errstate(over="ignore"):
             narrow = X.astype(np.float32)
-        if not np.isfinite(narrow.data if sparse.issparse(X) else narrow).all():
+        values: AnyArray = narrow.data if sparse.issparse(narrow) else narrow
+        if not np.isfinite(values).all():
             raise DataFileError("a number is too large for single precision.", source)
         return narrow
 
-    def _target(self, column: Any, source: str) -> AnyArray:
+    def _target(self, column: Series, source: str) -> AnyArray:
         """Return numbers as they are, and text as codes."""
         pl = polars()
         missing = column.null_count() + (
@@ -337,17 +344,18 @@ class Decoder:
                 pairs = libsvm_batches(
                     stream, n_features=most, zero_based=True, source=source_name(file)
                 )
-                for X, y in pairs:
-                    if X.nnz:
-                        self.lowest = min(self.lowest, int(X.indices.min()))
-                        self.largest = max(self.largest, int(X.indices.max()))
+                for rows, y in pairs:
+                    if rows.nnz:
+                        self.lowest = min(self.lowest, int(rows.indices.min()))
+                        self.largest = max(self.largest, int(rows.indices.max()))
                     first, self.n_rows = self.n_rows, self.n_rows + len(y)
-                    X = self._as_kept(X, source_name(file))
+                    X = self._as_kept(rows, source_name(file))
                     yield Part(np.arange(first, self.n_rows), X, y, None)
 
     def settled(self, X: Matrix) -> Matrix:
-        """Rows with their columns as they are counted at last: in LibSVM files from one or zero."""
-        if not self.sparse:
+        """Return rows with their columns as they are counted at last: in LibSVM files from one or
+        zero."""
+        if not sparse.issparse(X):
             return X
         first = 1 if self._counts_from_one() else 0
         shape = (X.shape[0], self.width())
@@ -358,7 +366,8 @@ class Decoder:
         return self.lowest >= 1 if given == "auto" else not given
 
     def kind_of_target(self) -> str:
-        """As NumPy names kinds: b, i, f, or U for codes of labels; w for whole numbers as text."""
+        """Name the kind as NumPy does: b, i, f, or U for codes of labels; w for whole numbers as
+        text."""
         text = all(kind == "csv" for kind in self.kinds)
         return "w" if text and self.whole and self.target_kind == "f" else self.target_kind
 
@@ -402,12 +411,15 @@ def without(table: Table, reading: Reading) -> Table:
                 there = there & frame[name].is_not_nan()
             frame = frame.filter(there)
     elif reading.without_target != "error":
-        raise ValueError(f"without_target must be 'error' or 'drop': {reading.without_target!r}.")
+        raise ParameterError(
+            "without_target",
+            f"without_target must be 'error' or 'drop': {reading.without_target!r}.",
+        )
     return replace(table, features=frame)
 
 
 def row_group_bytes(file: Path) -> float:
-    """About how much a row group of a Parquet file is in memory; it is read in one piece."""
+    """Estimate how much a row group of a Parquet file is in memory; it is read in one piece."""
     try:
         types = polars().scan_parquet(file, glob=False).collect_schema().dtypes()
     except polars_errors():
@@ -416,7 +428,7 @@ def row_group_bytes(file: Path) -> float:
 
 
 def _cell_bytes(dtype: Any) -> int:
-    """Of a number as its type says; sixteen for a word."""
+    """Count the bytes of a number as its type says; sixteen for a word."""
     bits = re.search(r"\d+$", str(dtype))
     if not dtype.is_numeric():
         return 16
@@ -424,7 +436,7 @@ def _cell_bytes(dtype: Any) -> int:
 
 
 def decoded_bytes(file: Path, kind: str) -> float:
-    """About how much a file is as numbers: eight bytes for a number, twice as much for a word.
+    """Estimate how much a file is as numbers: eight bytes for a number, twice as much for a word.
 
     A word becomes a column for each value that comes often, and which do is not known yet.
     """
@@ -447,12 +459,14 @@ def decoded_bytes(file: Path, kind: str) -> float:
 
 
 def _libsvm_bytes(head: bytes) -> float:
-    """Of the entries of some lines as a CSR matrix, with a label and a pointer for each row."""
+    """Count the bytes of the entries of some lines as a CSR matrix, with a label and a pointer for
+    each row."""
     return 12.0 * head.count(b":") + 16.0 * (head.count(b"\n") + 1)
 
 
 def _text_bytes(head: bytes) -> float:
-    """Of the cells of some lines; the separator is the sign that comes most often in the first."""
+    """Count the bytes of the cells of some lines; the separator is the sign that comes most often
+    in the first."""
     lines = head.splitlines() or [b""]
     some = [line.decode("latin-1") for line in lines[:LINES_FOR_CELLS]]
     unquoted = re.sub('"[^"]*"', "", some[0])
@@ -471,7 +485,7 @@ def _holds_words(column: Sequence[str]) -> bool:
     return 2 * sum(numbers) < len(numbers)
 
 
-def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyArray:
+def _numbers(frame: DataFrame, names: Sequence[str], first: int, source: str) -> AnyArray:
     """Return some columns as a matrix, none of whose cells is missing."""
     part = frame.select(names)
     for name in names:
@@ -491,12 +505,12 @@ def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyAr
     kind = np.float32 if same else np.float64
     values = np.ascontiguousarray(part.to_numpy(), dtype=kind)
     if not np.isfinite(values).all():
-        row, column = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
+        row, place = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
         raise DataFileError(
             "the column {name!r} holds {value} in row {row}: leave such rows out.",
             source,
-            name=names[column],
-            value=values[row, column],
+            name=names[place],
+            value=values[row, place],
             row=first + row + 1,
         )
     return values

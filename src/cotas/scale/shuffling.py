@@ -49,16 +49,17 @@ class Part(NamedTuple):
     @classmethod
     def of(cls, arrays: Mapping[str, AnyArray], n_features: int) -> Part:
         """Return the rows that a page holds."""
-        rows, y, X = arrays["rows"], arrays["y"], arrays.get("X")
-        if X is None:
-            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-            X = sparse.csr_matrix(parts, shape=(len(rows), n_features), copy=False)
-            X.has_sorted_indices = X.has_canonical_format = True
-        return cls(rows, X, y, arrays.get("weights"))
+        rows, y, weights = arrays["rows"], arrays["y"], arrays.get("weights")
+        if "X" in arrays:
+            return cls(rows, arrays["X"], y, weights)
+        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        X = sparse.csr_matrix(parts, shape=(len(rows), n_features), copy=False)
+        X.has_sorted_indices = X.has_canonical_format = True
+        return cls(rows, X, y, weights)
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of X."""
+        """Return the bytes of X."""
         X = self.X
         return int(X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes)
 
@@ -115,7 +116,7 @@ class Foremost:
             self.inside[_order_in(self.split, size, seed)[:taken]] = True
 
     def __call__(self, rows: AnyArray) -> AnyArray:
-        """Of the rows that come next, given by their numbers."""
+        """Take the rows that come next, given by their numbers."""
         bins = _bins_of(rows, self.count, self.seed)
         found = bins < self.split
         cut = np.flatnonzero(bins == self.split)
@@ -124,7 +125,7 @@ class Foremost:
         return found
 
     def among(self, rows: AnyArray) -> AnyArray:
-        """Of some rows, whose numbers rise; all have to be gone over."""
+        """Take some rows, whose numbers rise; all have to be gone over."""
         found = np.empty(len(rows), dtype=np.bool_)
         for first in range(0, self.n_rows, ROWS_AT_A_TIME):
             every = self(np.arange(first, min(first + ROWS_AT_A_TIME, self.n_rows)))
@@ -142,7 +143,7 @@ class Bins:
         self.n_features = 0
 
     def add(self, part: Part) -> None:
-        """Each row to a bin drawn at random."""
+        """Add each row to a bin drawn at random."""
         self.n_features = max(self.n_features, part.X.shape[1])
         chosen = _bins_of(part.rows, len(self.paths), self.seed)
         order = np.argsort(chosen, kind="stable")

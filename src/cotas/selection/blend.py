@@ -16,7 +16,7 @@ from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.metaestimators import _BaseComposition, available_if
 from sklearn.utils.validation import check_is_fitted
 
-from cotas.arrays import AnyArray, FloatArray, Matrix
+from cotas.arrays import AnyArray, FloatArray
 from cotas.certificates import Certificate
 from cotas.certificates.binding import OTHER_SCORES
 from cotas.certificates.certificate import CHANGED
@@ -24,7 +24,8 @@ from cotas.certificates.verification import UNCHECKED, read_rows
 from cotas.files.state import digest
 from cotas.fitting.certified import INTERRUPTED, NOT_PREDICTING, OF_SCIKIT_LEARN, Certified, outside
 from cotas.fitting.from_source import nameless
-from cotas.source import Source
+from cotas.refusals import ParameterError
+from cotas.source import MatrixLike, Source
 from cotas.stops import InterruptedWarning, Stop
 from cotas.words import say, spoken
 
@@ -125,7 +126,7 @@ class Blend(Certified, _BaseComposition):
             tags.input_tags.pairwise = any(one.input_tags.pairwise for one in each)
         return tags
 
-    def fit(self, X: Matrix, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Train each estimator on all the rows.
 
         After Ctrl-C those that are fitted count, the one that was interrupted among them.
@@ -179,31 +180,40 @@ class Blend(Certified, _BaseComposition):
         """Return the weights, after a look at the parameters."""
         pairs = self._pairs()
         if not pairs:
-            raise ValueError("estimators must be a list of (name, estimator), not empty.")
+            raise ParameterError(
+                "estimators", "estimators must be a list of (name, estimator), not empty."
+            )
         names = [name for name, _ in pairs]
         odd = [name for name in names if "__" in name or name in ("estimators", "weights")]
         if odd or len({*names}) < len(names):
             why = f"may not be {odd[0]!r}" if odd else "are not unique"
-            raise ValueError(f"The names of the estimators {why}: {names}.")
+            raise ParameterError("estimators", f"The names of the estimators {why}: {names}.")
         plain = (isinstance(one, Certified) and not isinstance(one, Blend) for _, one in pairs)
         alien = [name for (name, _), mine in zip(pairs, plain, strict=True) if not mine]
         if alien:
             words = "must be estimators of cotas, none a blend itself, and {names} is not"
-            raise ValueError(f"estimators {words.format(names=', '.join(alien))}.")
+            raise ParameterError(
+                "estimators", f"estimators {words.format(names=', '.join(alien))}."
+            )
         if len({is_classifier(one) for _, one in self.estimators}) > 1:
-            raise ValueError("estimators must be all classifiers or all regressors.")
+            raise ParameterError(
+                "estimators", "estimators must be all classifiers or all regressors."
+            )
         count = len(self.estimators)
         weights = np.ones(count) if self.weights is None else np.asarray(self.weights)
         sound = weights.shape == (count,) and weights.dtype.kind in "biuf"
         sound = sound and bool(np.isfinite(weights).all()) and bool((weights >= 0).all())
         if not sound or not weights.any():
-            raise ValueError(f"weights must be {count} numbers from 0 on, not all 0.")
+            raise ParameterError(
+                "weights", f"weights must be {count} numbers from 0 on, not all 0."
+            )
         return np.asarray(weights / weights.max(), dtype=np.float64)
 
     # ---- prediction ----------------------------------------------------------------------------
 
-    def predict(self, X: Matrix) -> AnyArray:
-        """The mean of what the estimators predict, or the class that is likeliest by the mean.
+    def predict(self, X: MatrixLike) -> AnyArray:
+        """Return the mean of what the estimators predict, or the class that is likeliest by the
+        mean.
 
         Parameters
         ----------
@@ -213,7 +223,7 @@ class Blend(Certified, _BaseComposition):
         return np.asarray(self.classes_[mean.argmax(axis=1)]) if self._has_classes else mean
 
     @available_if(_classifies)
-    def predict_proba(self, X: Matrix) -> FloatArray:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the mean of the probabilities, a column for each class.
 
         Parameters
@@ -223,7 +233,7 @@ class Blend(Certified, _BaseComposition):
         return self._averaged(X)
 
     @available_if(_classifies)
-    def decision_function(self, X: Matrix) -> FloatArray:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """Return the log odds of the second of two classes, or the logarithm of each probability.
 
         Parameters
@@ -233,8 +243,8 @@ class Blend(Certified, _BaseComposition):
         logs = np.log(np.maximum(self._averaged(X), np.finfo(np.float64).tiny))
         return np.asarray(logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs)
 
-    def score(self, X: Matrix, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of classifiers, R² of regressors.
+    def score(self, X: MatrixLike, y: Any, sample_weight: Any = None) -> float:
+        """Compute the accuracy of classifiers, R² of regressors.
 
         Parameters
         ----------
@@ -245,7 +255,7 @@ class Blend(Certified, _BaseComposition):
         measure = accuracy_score if self._has_classes else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
-    def _averaged(self, X: Matrix) -> FloatArray:
+    def _averaged(self, X: MatrixLike) -> FloatArray:
         check_is_fitted(self, "estimators_")
         return np.asarray(
             sum(w * answers(one, X) for w, one in zip(self.weights_, self.estimators_, strict=True))
@@ -260,17 +270,17 @@ class Blend(Certified, _BaseComposition):
 
     @property
     def classes_(self) -> AnyArray:
-        """The labels, of classifiers."""
+        """Return the labels, of classifiers."""
         return np.asarray(self._first("classes_"))
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns X had."""
+        """Tell how many columns X had."""
         return int(self._first("n_features_in_"))
 
     @property
     def feature_names_in_(self) -> AnyArray:
-        """The names of the columns, if X had them."""
+        """Return the names of the columns, if X had them."""
         return np.asarray(self._first("feature_names_in_"))
 
     def _first(self, name: str) -> Any:
@@ -279,7 +289,7 @@ class Blend(Certified, _BaseComposition):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """How much each feature counts, if all the estimators tell it; they sum to one.
+        """Tell how much each feature counts, if all the estimators tell it; they sum to one.
 
         Those of a linear model are |θ|, summed over its classes: of columns of one scale.
         """
@@ -291,12 +301,12 @@ class Blend(Certified, _BaseComposition):
 
     @property
     def stop_(self) -> Stop:
-        """Why the last fit ended that was not proved, else why the last one did."""
+        """Return why the last fit ended that was not proved, else why the last one did."""
         return self._last().stop_  # type: ignore[no-any-return]
 
     @property
     def stop_reason_(self) -> str:
-        """The same in words."""
+        """Say the same in words."""
         return spoken(self._last()._stop_reason)
 
     def _last(self) -> Any:
@@ -305,7 +315,8 @@ class Blend(Certified, _BaseComposition):
         return (early or self.estimators_)[-1]
 
     def _now(self) -> list[tuple[str, float, str]]:
-        """The mean as it is: of each estimator the name, the weight and what it was certified as.
+        """Return the mean as it is: of each estimator the name, the weight and what it was
+        certified as.
 
         `_claim` is that of the fit, and what the certificate speaks of.
         """
@@ -339,7 +350,8 @@ class Blend(Certified, _BaseComposition):
         return self._together(fresh)
 
     def _named(self, found: Sequence[Sequence[Certificate]]) -> list[Certificate]:
-        """The certificates of each estimator, with its name; the first looks at the mean, too."""
+        """Return the certificates of each estimator, with its name; the first looks at the mean,
+        too."""
         sound = len(self.names_) == len(found)
         members = tuple(self.names_ if sound else map(str, range(len(found))))
         named = [
@@ -351,7 +363,7 @@ class Blend(Certified, _BaseComposition):
         return [replace(named[0], predictor=looking), *named[1:]]
 
     def _other_than_the_mean(self, X: Any) -> list[str]:
-        """In words, if it predicts something else than the mean of its estimators."""
+        """Say in words if it predicts something else than the mean of its estimators."""
         each = [nameless(one) for one in self.estimators_]
         whole = copy.copy(self)
         whole.estimators_ = each
@@ -402,13 +414,13 @@ class _MeanPredictor(_MemberPredictor):
     blend: Blend
 
     def contradictions(self, witness: Any, X: Any, y: Any) -> list[str]:
-        """Also where the blend predicts other than the mean."""
+        """Say also where the blend predicts other than the mean."""
         found = super().contradictions(witness, X, y)
         return [*found, *self.blend._other_than_the_mean(X)]
 
 
 def _importances(one: Any) -> FloatArray | None:
-    """Shares of the features, if the model is made of them."""
+    """Return shares of the features, if the model is made of them."""
     values = getattr(one, "feature_importances_", None)
     coef = getattr(one, "coef_", None)
     if values is None and coef is not None:
@@ -427,7 +439,7 @@ def members_of(model: Any) -> list[Any]:
     return list(vars(model).get("estimators_") or unfitted)
 
 
-def answers(model: Any, X: Matrix) -> FloatArray:
+def answers(model: Any, X: MatrixLike) -> FloatArray:
     """Return what is averaged: numbers, or the probability of each class."""
     if not is_classifier(model):
         return np.asarray(model.predict(X))

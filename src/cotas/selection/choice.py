@@ -101,7 +101,7 @@ class Judged(Told):
 
     @property
     def missed(self) -> BoolArray:
-        """Which values have a fit that did not prove the gap asked for."""
+        """Tell which values have a fit that did not prove the gap asked for."""
         return np.array([status == "MISSED tol" for status in self.status])
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Judged(Told):
 
 
 def headings() -> list[str]:
-    """Of the columns with the losses and errors."""
+    """Return the headings of the columns with the losses and errors."""
     names = ("training loss", "validation loss", "training error", "validation error")
     return [say(name) for name in names]
 
@@ -211,17 +211,18 @@ class Choice(Judged):
 
     @property
     def best_value(self) -> Any:
-        """The chosen value."""
+        """Return the chosen value."""
         return self.values[self.best_index]
 
     @property
     def best_c(self) -> float | None:
-        """ĉ of Clasificación lineal: 1/(λn) of the chosen λ, n being the rows trained on."""
+        """Compute ĉ of Clasificación lineal: 1/(λn) of the chosen λ, n being the rows trained
+        on."""
         return None if self.c is None else float(self.c[self.best_index])
 
     @property
     def standard_errors(self) -> FloatArray:
-        """How much the mean over the folds scatters, for each value; NaN with one fold."""
+        """Compute how much the mean over the folds scatters, for each value; NaN with one fold."""
         k = self.fold_losses.shape[1]
         if k == 1:
             return np.full(len(self.values), np.nan)
@@ -229,7 +230,7 @@ class Choice(Judged):
 
     @property
     def at_the_end(self) -> bool:
-        """Whether the chosen value is the first or the last: a better one may lie beyond."""
+        """Tell whether the chosen value is the first or the last: a better one may lie beyond."""
         return bool(self.regimes) and self.best_index in (0, len(self.values) - 1)
 
     def to_dict(self) -> dict[str, Any]:
@@ -288,7 +289,8 @@ class Choice(Judged):
 def regimes_of(
     best: int, training: FloatArray, validation: FloatArray, ordered: bool
 ) -> tuple[str, ...]:
-    """Under- and overfitting (Clasificación lineal), told by the losses of values in their order.
+    """Find under- and overfitting (Clasificación lineal), known by the losses of values in their
+    order.
 
     Both losses are larger where too little was learned; only that of other data where too much was.
     """

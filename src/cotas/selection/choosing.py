@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from cotas.arrays import Matrix
 from cotas.certificates import Certificate, HeldOut, ValidationBound, hold_out_bound, no_certificate
 from cotas.certificates.consequences.path import bound_validation_error
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_fraction, check_jobs
 from cotas.linear.passive_aggressive import PassiveAggressive
 from cotas.linear.svm import LinearSVM
+from cotas.refusals import ParameterError
 from cotas.running import thread_count
 from cotas.selection.choice import Choice, number, regimes_of
 from cotas.selection.fits import (
@@ -52,6 +52,7 @@ from cotas.selection.ranking import (
 )
 from cotas.selection.splits import CheckedRows, Part, read_rows, split
 from cotas.selection.yardstick import Yardstick, yardstick
+from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning
 from cotas.words import say
 
@@ -59,15 +60,17 @@ from cotas.words import say
 def bound_between(
     plan: Plan, standings: Sequence[Standing], part: Part | None
 ) -> ValidationBound | None:
-    """No optimum at any λ of the range has a validation error below it; see `svm_path`."""
+    """Bound the validation error from below: no optimum at any λ of the range has less; see
+    `svm_path`."""
     model = standings[0].fits[0].model
     last = final_step(model)
     along = plan.parameter.name == "lam" and isinstance(last, LinearSVM)
     along = along and (last.margin, last.loss) == ("soft", "hinge")
     if not along or part is None or part.weights_val is not None:
-        raise ValueError(
+        raise ParameterError(
+            "between",
             "between=True needs the λ of a LinearSVM with a soft margin and the hinge loss, and "
-            "one set of validation rows without weights."
+            "one set of validation rows without weights.",
         )
     if len(standings) < 2:
         return None
@@ -86,7 +89,7 @@ def bound_between(
 
 def choose(
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     over: str = "lam",
     values: Any = None,
@@ -237,13 +240,17 @@ def choose(
 def _check(model: Any, tighten: Any, enough: Any, confidence: Any, n_jobs: Any, by: Any) -> None:
     check_estimator(model)
     if not is_whole(tighten) or tighten < 0:
-        raise ValueError(f"tighten must be a whole number from 0 on, not {tighten!r}.")
+        raise ParameterError(
+            "tighten", f"tighten must be a whole number from 0 on, not {tighten!r}."
+        )
     if not is_number(enough) or not 0 <= enough < 1:
-        raise ValueError(f"enough must lie between 0 and 1, such as 0.001, not {enough!r}.")
+        raise ParameterError(
+            "enough", f"enough must lie between 0 and 1, such as 0.001, not {enough!r}."
+        )
     check_fraction(confidence, "confidence")
     check_jobs(n_jobs)
     if by not in ("loss", "error"):
-        raise ValueError(f"by must be 'loss' or 'error', not {by!r}.")
+        raise ParameterError("by", f"by must be 'loss' or 'error', not {by!r}.")
 
 
 def _fitted(
@@ -368,7 +375,8 @@ def bound_for_future_rows(
 
 
 def _forms(fitter: Fitter, standings: Sequence[Standing], goal: Goal) -> int:
-    """In how many forms a value may have been chosen: these rows decided which fits to repeat."""
+    """Count in how many forms a value may have been chosen: these rows decided which fits to
+    repeat."""
     fits = [standing.fits[0] for standing in standings]
     repeats = any(fit.tightened or fitter.can_be_tighter(fit) for fit in fits)
     return 1 + goal.tighten * repeats
@@ -411,7 +419,8 @@ def doubtful(
     deepest: int,
     enough: float,
 ) -> dict[Key, int]:
-    """The fits whose gap could change the winner, each with the level it should be repeated at."""
+    """Find the fits whose gap could change the winner, each with the level it should be repeated
+    at."""
     scores = _scores(standings, plan)
     best = winner(scores)
     intervals = [standing.interval(plan.by, plan.measure) for standing in standings]

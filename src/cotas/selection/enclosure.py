@@ -56,7 +56,8 @@ def enclose(
     train: tuple[Matrix, AnyArray],
     rows: tuple[Matrix, AnyArray, FloatArray | None],
 ) -> Enclosure | None:
-    """What the certificates of a fit prove of the optimum on the validation rows; None if nothing.
+    """Compute what the certificates of a fit prove of the optimum on the validation rows; None if
+    nothing.
 
     `model` is the estimator itself, without the steps before it, and the rows are what it sees.
     """

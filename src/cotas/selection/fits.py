@@ -63,7 +63,8 @@ def _last_name(model: Any) -> str:
 
 
 def prefix(model: Any, k: int) -> Any:
-    """The model as it was after k rounds or iterations; it shares what it can with the whole."""
+    """Return the model as it was after k rounds or iterations; it shares what it can with the
+    whole."""
     if isinstance(model, Pipeline):
         name, last = model.steps[-1]
         short = copy.copy(model)
@@ -79,7 +80,7 @@ def prefix(model: Any, k: int) -> Any:
 
 
 def certificate_of_prefix(model: Any, whole: Any, X: Matrix, y: AnyArray) -> Certificate:
-    """Proved anew for the shorter run; X are the rows as the estimator itself sees them."""
+    """Prove anew for the shorter run; X are the rows as the estimator itself sees them."""
     if _has_rounds(model):
         found = certify(model, X, y)
         model._certificates = list(found.singles)
@@ -119,13 +120,13 @@ class Fit:
 
     @property
     def gap(self) -> float:
-        """The relative gap that was proved; NaN where there is none."""
+        """Return the relative gap that was proved; NaN where there is none."""
         gaps = [c.relative_gap for c in self.certificate.singles if c.kind in WITH_A_GAP]
         return max(gaps) if gaps else math.nan
 
     @property
     def status(self) -> str:
-        """What may be relied on, in a few words."""
+        """Return what may be relied on, in a few words."""
         if all(c.kind == "none" for c in self.certificate.singles):
             return "no certificate"
         if not self.certificate.holds:
@@ -138,7 +139,7 @@ class Fit:
 
     @property
     def missed(self) -> bool:
-        """Whether it was to prove a gap and did not."""
+        """Tell whether it was to prove a gap and did not."""
         return self.tol is not None and self.gap > self.tol
 
 
@@ -153,12 +154,13 @@ class Fitter:
 
     @property
     def goes_by_prefixes(self) -> bool:
-        """Whether one fit serves all values."""
+        """Tell whether one fit serves all values."""
         return has_prefixes(self.model, self.parameter)
 
     @property
     def starts_warm(self) -> bool:
-        """Whether each fit can begin where the one before it ended, without changing its aim."""
+        """Tell whether each fit can begin where the one before it ended, without changing its
+        aim."""
         last = final_step(self.model)
         path_of_lam = inside(self.model) + "lam"
         warm = isinstance(last, LinearSVM | KernelSVM | LogisticRegression)
@@ -365,7 +367,7 @@ class Watch(Monitor):
             yield
 
     def pass_on(self) -> None:
-        """Each of the other warnings once, with no doubles."""
+        """Pass on each of the other warnings once, with no doubles."""
         told = set()
         for w in self.heard:
             # scikit-learn's check of names: a choice hands over rows without them.

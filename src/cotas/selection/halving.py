@@ -16,7 +16,9 @@ from sklearn.base import clone, is_classifier
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.fitting.deciding import brier_scores
+from cotas.refusals import ParameterError
 from cotas.selection.blend import BLEND, Blend, answers
+from cotas.source import MatrixLike
 from cotas.stops import Stop
 from cotas.words import say
 
@@ -78,7 +80,8 @@ class Trial:
 
     @property
     def settled(self) -> Any:
-        """The model to be trained on all the rows: as many rounds as early stopping found."""
+        """Return the model to be trained on all the rows: as many rounds as early stopping
+        found."""
         model = clone(self.model)
         if self.rounds is not None:
             model.set_params(n_estimators=max(1, self.rounds), early_stopping=False)
@@ -86,7 +89,7 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """What is said of the setting, with the rounds that it takes in the end."""
+        """Say what is said of the setting, with the rounds that it takes in the end."""
         rounds = getattr(self.settled, "n_estimators", None)
         known = self.candidate.label
         return known if rounds is None else f"{known.removesuffix(')')}, n_estimators={rounds})"
@@ -156,7 +159,9 @@ class Halving:
         comes first, so that the time, if it runs out, has been spent on it.
         """
         if not candidates:
-            raise ValueError("candidates is empty: there is nothing to choose from.")
+            raise ParameterError(
+                "candidates", "candidates is empty: there is nothing to choose from."
+            )
         self._began, alive = time.perf_counter(), list(candidates)
         self._judge = Judge(self.y, is_classifier(alive[0].model), self.groups)
         *stages, most = self.stages(len(alive))
@@ -211,11 +216,12 @@ class Halving:
 
     @property
     def _few(self) -> Sequence[Subsample]:
-        """The parts that the stages use."""
+        """Return the parts that the stages use."""
         return self.parts[: self.first]
 
     def _affordable(self, last: Sequence[Trial]) -> Sequence[Subsample]:
-        """As many parts as these settings can be judged by in half of the time that is left."""
+        """Return as many parts as these settings can be judged by in half of the time that is
+        left."""
         seconds = sum(_cost(trial) * trial.seconds / trial.parts for trial in last)
         count = min(len(self.parts), LARGEST_PART * self._left() / max(seconds, 1e-9))
         return self.parts[: max(len(self._few), int(count))]
@@ -256,16 +262,17 @@ class Halving:
         self.trials.append(replace(blended(used, float(np.mean([*errors]))), squares=squares))
 
     def _left(self) -> float:
-        """Seconds that are left for trials."""
+        """Return seconds that are left for trials."""
         return self.max_time - (time.perf_counter() - self._began)
 
     @property
     def timed_out(self) -> bool:
-        """Whether the time, and not the search, came to its end."""
+        """Tell whether the time, and not the search, came to its end."""
         return self._left() <= 0 and not self.interrupted
 
     def leaderboard(self) -> list[Trial]:
-        """The last whole trial of each setting, those on most rows and parts first, then the best.
+        """Return the last whole trial of each setting, those on most rows and parts first, then the
+        best.
 
         What was cut short comes after all that was not. A blend is there only if it is better than
         its rivals by their squares, and comes before them.
@@ -412,7 +419,7 @@ def stops_early(model: Any) -> bool:
 
 
 def _order(trial: Trial) -> float:
-    """By the error alone: of equals the first stays first, whatever the clock said."""
+    """Order by the error alone: of equals the first stays first, whatever the clock said."""
     return trial.error
 
 
@@ -448,7 +455,7 @@ class Judge:
         self._y, self._labels = y, np.unique(y) if classes else None
         self._groups = groups
 
-    def answers(self, model: Any, X: Matrix) -> FloatArray:
+    def answers(self, model: Any, X: MatrixLike) -> FloatArray:
         """Return what a `Blend` would count: numbers, or probabilities of all the labels there are.
 
         A label that the model was not shown has the probability zero.

@@ -12,9 +12,10 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _safe_split
 
-from cotas.arrays import AnyArray, IntArray, Matrix
+from cotas.arrays import AnyArray, IntArray
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
+from cotas.refusals import ParameterError
 from cotas.running import thread_count
 from cotas.selection.choice import Judged, gap_in_words, headings
 from cotas.selection.fits import Fit, Fitter, Watch, gather
@@ -22,6 +23,7 @@ from cotas.selection.parameter import Parameter, check_estimator, is_number, is_
 from cotas.selection.ranking import Standing, what_fits_made
 from cotas.selection.splits import Part, read_rows, split
 from cotas.selection.yardstick import yardstick
+from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning
 from cotas.words import say
 
@@ -78,7 +80,7 @@ class LearningCurves(Judged):
 
 def learning_curves(
     model: Any,
-    X: Matrix,
+    X: MatrixLike,
     y: Any,
     sizes: Any = DEFAULT_SIZES,
     *,
@@ -93,7 +95,7 @@ def learning_curves(
     random_state: Any = None,
     progress: bool | None = None,
 ) -> LearningCurves:
-    """Training and validation loss and error of one model against the number of rows.
+    """Measure training and validation loss and error of one model against the number of rows.
 
     Parameters
     ----------
@@ -175,7 +177,9 @@ def _counts(sizes: Any, most: int) -> list[int]:
     """Return numbers of rows, rising, each once."""
     given = list(np.ravel(sizes)) if not isinstance(sizes, str) else []
     if not given:
-        raise ValueError("sizes is empty: give numbers of rows, or shares such as 0.5.")
+        raise ParameterError(
+            "sizes", "sizes is empty: give numbers of rows, or shares such as 0.5."
+        )
     found = set()
     for size in given:
         size = size.item() if isinstance(size, np.generic) else size
@@ -186,15 +190,17 @@ def _counts(sizes: Any, most: int) -> list[int]:
         elif isinstance(size, float) and size.is_integer() and 1 < size <= most:
             found.add(int(size))
         else:
-            raise ValueError(
+            raise ParameterError(
+                "sizes",
                 f"sizes holds {size!r}: give whole numbers from 1 to {most}, which is what the "
-                "split leaves to train on, or shares of it above 0 and at most 1."
+                "split leaves to train on, or shares of it above 0 and at most 1.",
             )
     return sorted(found)
 
 
 def _order(y: AnyArray, by_class: bool, random: np.random.RandomState) -> IntArray:
-    """A random order whose beginnings have, as nearly as they can, the classes of the whole."""
+    """Draw a random order whose beginnings have, as nearly as they can, the classes of the
+    whole."""
     order = random.permutation(len(y))
     if not by_class:
         return order

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.refusals import ParameterError
 from cotas.selection.fits import Fit
 from cotas.selection.splits import Part
 from cotas.selection.yardstick import Yardstick, pooled
@@ -36,7 +37,7 @@ class Standing:
     fits: tuple[Fit, ...]
 
     def figures(self, measure: Yardstick) -> FloatArray:
-        """Training loss and error, validation loss and error."""
+        """Return training loss and error, validation loss and error."""
         found = []
         for which in ("training", "validation"):
             tally = pooled([getattr(fit, which) for fit in self.fits])
@@ -44,7 +45,8 @@ class Standing:
         return np.array(found)
 
     def interval(self, by: str, measure: Yardstick) -> tuple[float, float]:
-        """Between which the validation loss or error of the exact optimum lies; NaN if unknown."""
+        """Return between which the validation loss or error of the exact optimum lies; NaN if
+        unknown."""
         weights = np.array([fit.validation.weight for fit in self.fits])
         sides = []
         for side in (0, 1):
@@ -57,12 +59,12 @@ class Standing:
 
     @property
     def gap(self) -> float:
-        """The largest relative gap of its fits; NaN where one has none."""
+        """Return the largest relative gap of its fits; NaN where one has none."""
         return float(np.max([fit.gap for fit in self.fits]))
 
     @property
     def status(self) -> str:
-        """That of the fit of which the least is proved."""
+        """Return the status of the fit of which the least is proved."""
         order = ["does not hold", "MISSED tol", "no certificate", "holds, no gap", "gap measured"]
         found = {fit.status for fit in self.fits}
         return next((status for status in order if status in found), "proved")
@@ -94,15 +96,19 @@ def _end(fit: Fit, by: str, side: int) -> float:
 
 
 def winner(scores: Sequence[float]) -> int:
-    """The smallest; of several the first, which is the simplest where the values have an order."""
+    """Choose the smallest; of several the first, which is the simplest where the values have an
+    order."""
     known = np.where(np.isfinite(scores), scores, np.inf)
     if not np.isfinite(known).any():
-        raise ValueError("No value has a finite validation loss: the models give no finite scores.")
+        raise ParameterError(
+            "values", "No value has a finite validation loss: the models give no finite scores."
+        )
     return int(np.argmin(known))
 
 
 def rivals(intervals: Sequence[tuple[float, float]], best: int, allowed: float = 0.0) -> list[int]:
-    """Those whose exact optimum may be better than that of the winner, by more than is allowed.
+    """Find those whose exact optimum may be better than that of the winner, by more than is
+    allowed.
 
     A value without an interval is a rival too, and without one of the winner all are.
     """
@@ -111,7 +117,8 @@ def rivals(intervals: Sequence[tuple[float, float]], best: int, allowed: float =
 
 
 def regret(intervals: Sequence[tuple[float, float]], best: int) -> float:
-    """By how much another exact optimum can be better at most; NaN where that is not known."""
+    """Bound by how much another exact optimum can be better at most; NaN where that is not
+    known."""
     lows = [low for v, (low, _) in enumerate(intervals) if v != best]
     return float(np.max([0.0, *(intervals[best][1] - np.array(lows))]))
 
@@ -123,7 +130,8 @@ def parts_to_settle(
     by: str,
     allowed: float,
 ) -> dict[int, float]:
-    """For the winner and its rivals, to which part their gaps should shrink to tell them apart.
+    """Choose for the winner and its rivals, to which part their gaps should shrink to tell them
+    apart.
 
     An interval for a loss is about as wide as the root of the gap. The number of rows that are
     certainly right or wrong follows no such rule, nor does what has no interval.

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import Dense, add, as_design, dot
@@ -82,9 +83,9 @@ class ResidualDescent:
         self.data, self.target, self.chosen = data, target, chosen
         self.roots = np.sqrt(data.weights)
         picked = data.X[:, chosen]
-        if data.sparse:
-            picked = picked.multiply(self.roots[:, None]).tocsc()
-            self.columns: Any = as_design(picked, by="columns")
+        if sparse.issparse(picked):
+            weighted = picked.multiply(self.roots[:, None]).tocsc()
+            self.columns: Any = as_design(weighted, by="columns")
         else:
             rows = np.asarray(picked, dtype=np.float64).T * self.roots
             self.columns = Dense(np.ascontiguousarray(rows))
@@ -97,11 +98,11 @@ class ResidualDescent:
 
     @property
     def beta(self) -> FloatArray:
-        """The coefficients of the centred and scaled columns."""
+        """Return the coefficients of the centred and scaled columns."""
         return self.state.b * self.scale
 
     def solve(self, tol: float, deadline: float) -> bool:
-        """Sweeps until no fit moves by more than the root of tol; whether that was reached."""
+        """Sweep until no fit moves by more than the root of tol; tell whether that was reached."""
         small, self.state = 0.1 * np.sqrt(tol), self._afresh(self.beta)
         for _ in range(MAX_SWEEPS // DEPTH):
             states = [self._copy()]
@@ -116,7 +117,8 @@ class ResidualDescent:
         return False
 
     def _afresh(self, beta: FloatArray) -> CoordinateDescent:
-        """β with its residual computed anew, so that the rounding of many sweeps is forgotten."""
+        """Return β with its residual computed anew, so that the rounding of many sweeps is
+        forgotten."""
         residual = self.target - self.data.combination(self.chosen, beta)
         return CoordinateDescent(beta / self.scale, self.roots * residual, np.zeros(1))
 

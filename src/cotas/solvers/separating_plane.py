@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -102,7 +102,7 @@ def _attempts(n_features: int) -> list[Attempt]:
 
 
 def widest_margin(X: Matrix, signs: FloatArray, bias: float, known: Separator) -> WidestMargin:
-    """The separator with the largest minᵢ zᵢ·u / ‖u‖, for data that are known to be separable.
+    """Find the separator with the largest minᵢ zᵢ·u / ‖u‖, for data that are known to be separable.
 
     Least distance programming: the point of the convex hull of the rows that is nearest to the
     origin is Σ αᵢzᵢ, and it is the best u (Lawson and Hanson 1974, chapter 23).
@@ -134,7 +134,8 @@ def _folded(X: Matrix, signs: FloatArray, bias: float) -> Matrix:
 
 def _column_scale(rows: Matrix) -> FloatArray:
     """Return a power of two for each column, so that dividing by it rounds nothing."""
-    largest = abs(rows).max(axis=0)
+    sizes: Any = abs(rows)
+    largest = sizes.max(axis=0)
     largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
     return np.where(largest > 0, np.exp2(np.round(np.log2(np.where(largest > 0, largest, 1)))), 1)
 
@@ -175,7 +176,7 @@ def _program_of(rows: Matrix) -> tuple[FloatArray, FloatArray]:
     one = np.concatenate([np.ones(n), np.zeros(2 * d)])[None, :]
     if sparse.issparse(rows):
         eye = sparse.eye_array(d)
-        constraints = sparse.vstack([sparse.hstack([rows.T, eye, -eye]), one], format="csc")
+        constraints: Any = sparse.vstack([sparse.hstack([rows.T, eye, -eye]), one], format="csc")
     else:
         constraints = np.vstack([np.hstack([rows.T, np.eye(d), -np.eye(d)]), one])
     cost = 1.0 - one[0]
@@ -189,7 +190,7 @@ def _program_of(rows: Matrix) -> tuple[FloatArray, FloatArray]:
 
 
 def _squared_hinge(rows: Matrix, _: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Newton's method on min over u of Σ max(0, 1 − zᵢ·u)².
+    """Run Newton's method on min over u of Σ max(0, 1 − zᵢ·u)².
 
     A separator makes it zero. Otherwise the gradient Σ max(0, 1 − zᵢ·u) zᵢ vanishes at the
     minimum, and what is left of the losses is an α. A step solves least squares on the rows with
@@ -219,7 +220,8 @@ def _squared_hinge(rows: Matrix, _: FloatArray) -> tuple[FloatArray, FloatArray]
 def _least_squares_step(
     rows: Matrix, loss: FloatArray, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
-    """The v with zᵢ·v nearest to the losses where there are any, and what it leaves of them."""
+    """Find the v with zᵢ·v nearest to the losses where there are any, and what it leaves of
+    them."""
     active = np.flatnonzero(loss)
     chosen = rows[active]
     step = lsmr(chosen, loss[active], atol=tolerance, btol=tolerance, conlim=0, maxiter=2000)[0]
@@ -243,7 +245,8 @@ def _best_length(slack: FloatArray, along: FloatArray) -> float:
 
 
 def _separator(u: FloatArray, bias: float) -> Separator:
-    """With the largest entry 1, so that features of any scale give a u of an ordinary size."""
+    """Scale the separator to largest entry 1, so that features of any scale give a u of an ordinary
+    size."""
     u = np.append(u[:-1], bias * u[-1])
     u /= np.abs(u).max()
     return Separator(u[:-1], float(u[-1]))
@@ -285,7 +288,7 @@ def _polished(rows: Matrix, alpha: FloatArray) -> FloatArray:
 
 
 def _nearest_point(rows: Matrix, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The point Σ αᵢzᵢ of the convex hull nearest to the origin, as α and as a unit vector u.
+    """Find the point Σ αᵢzᵢ of the convex hull nearest to the origin, as α and as a unit vector u.
 
     Solved on a working set of rows, at first those of a given α, to which the rows with the
     smallest zᵢ·u are added until none lies below the margin of the set. The best α and the best

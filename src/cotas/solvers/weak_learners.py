@@ -21,6 +21,7 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.design.blocks import times, times_transposed
 from cotas.loops import loop
+from cotas.refusals import ParameterError
 from cotas.solvers.binning import Bins, Scale
 from cotas.solvers.bordered_gram import bordered_gram
 from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
@@ -88,7 +89,7 @@ def half_log_odds(mean: AnyArray) -> FloatArray:
 
 @loop
 def look_up(leaf: IntArray, value: FloatArray, out: FloatArray) -> None:
-    """outᵢ = value of the leaf of row i."""
+    """Write outᵢ = value of the leaf of row i."""
     for i in range(len(leaf)):
         out[i] = value[leaf[i]]
 
@@ -105,7 +106,7 @@ class BinnedTrees:
         self.pairs: AnyArray | None = None  # of targets and weights, where they are asked for
 
     def edge(self, s: FloatArray) -> Fitted:
-        """For a stump the best of its class; a deeper tree is grown greedily by squared error."""
+        """Find the best stump of its class; a deeper tree is grown greedily by squared error."""
         if self.by_edge:
             tree, leaf, sums = self._grow_edge(s)
         else:
@@ -132,7 +133,7 @@ class BinnedTrees:
         return self._with(tree, leaf, half_log_odds(_means(sums)))
 
     def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
-        """For a stump the best of its class; a deeper tree is grown greedily by Gini."""
+        """Find the best stump of its class; a deeper tree is grown greedily by Gini."""
         least = LEAST_SHARE * float(w.sum())
         criterion = MostVotes(least) if self.by_edge else ClassGini(least)
         tree, leaf, weights = grow_class_tree(self.grower, criterion, classes, w, n_classes)
@@ -227,21 +228,22 @@ class ExactStumpLearner:
     def least_squares(
         self, wz: FloatArray, w: FloatArray, largest: float = math.inf, equal: bool = False
     ) -> Fitted:
-        raise ValueError(EXACT_ONLY_CLASSIFIES)
+        raise ParameterError("search", EXACT_ONLY_CLASSIFIES)
 
     def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted:
-        raise ValueError(EXACT_ONLY_CLASSIFIES)
+        raise ParameterError("search", EXACT_ONLY_CLASSIFIES)
 
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
-        raise ValueError(EXACT_ONLY_CLASSIFIES)
+        raise ParameterError("search", EXACT_ONLY_CLASSIFIES)
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
-        raise ValueError(EXACT_ONLY_CLASSIFIES)
+        raise ParameterError("search", EXACT_ONLY_CLASSIFIES)
 
     def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
-        raise ValueError(
+        raise ParameterError(
+            "search",
             "Stump(search='exact') is a search among stumps of ±1, and multiclass='samme' asks for "
-            "one that names classes. Take search='histogram', or multiclass='ovr'."
+            "one that names classes. Take search='histogram', or multiclass='ovr'.",
         )
 
 
@@ -289,16 +291,18 @@ class LinearRegression:
         return Fitted(LinearScore(c * linear.coef, c * linear.intercept, False), c * f)
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
-        raise ValueError(
+        raise ParameterError(
+            "weak_learner",
             "A linear regression estimates no probability: RealAdaBoost needs a stump, a tree or "
-            "a classifier with predict_proba."
+            "a classifier with predict_proba.",
         )
 
     def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
-        raise ValueError(
+        raise ParameterError(
+            "weak_learner",
             "A linear regression of ±1 tells two classes apart, and multiclass='samme' asks for a "
             "learner that names one of several. Take a stump, a tree or a classifier, or "
-            "multiclass='ovr'."
+            "multiclass='ovr'.",
         )
 
     def _fit(self, wz: FloatArray, w: FloatArray, sign: bool) -> Fitted:
@@ -328,7 +332,8 @@ class LinearRegression:
         return np.asarray(inverse * np.append(np.asarray(X.T @ dual), dual.sum()))
 
     def _by_columns(self, wz: FloatArray, w: FloatArray) -> FloatArray:
-        """The shortest solution by the normal equations: d² numbers where the rows are many."""
+        """Compute the shortest solution by the normal equations: d² numbers where the rows are
+        many."""
         right = np.append(times_transposed(self.X, wz), wz.sum())
         return _solve(bordered_gram(self.X, w, 1.0), right)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import resources
 
+from cotas.refusals import ParameterError
 from cotas.words import LANGUAGES, current
 
 INDENT = "  "
@@ -40,7 +41,9 @@ class Line:
         """
         lang = current() if lang is None else lang
         if lang not in LANGUAGES:
-            raise ValueError(f"lang must be 'en' (English) or 'es' (Spanish), not {lang!r}.")
+            raise ParameterError(
+                "lang", f"lang must be 'en' (English) or 'es' (Spanish), not {lang!r}."
+            )
         return self.english if lang == "en" else self.spanish
 
     def indented(self, lang: str | None = None) -> str:
@@ -74,7 +77,7 @@ class Printed:
 
     @property
     def author(self) -> str:
-        """Who wrote the document, or its title where it names nobody."""
+        """Name who wrote the document, or its title where it names nobody."""
         return AUTHORS[self.document]
 
     def __getitem__(self, number: str) -> Line:
@@ -87,7 +90,7 @@ class Printed:
 
     @property
     def last(self) -> Line:
-        """Where the algorithm ends."""
+        """Return where the algorithm ends."""
         return self.lines[-1]
 
     def text(self, lang: str | None = None) -> str:

@@ -29,12 +29,13 @@ class Step:
 
     @property
     def line(self) -> Line:
-        """The last line that was executed: the update, or the test that found none to make."""
+        """Return the last line that was executed: the update, or the test that found none to
+        make."""
         return self.lines[-1]
 
     @property
     def model(self) -> Any:
-        """The estimator as it stands after the step."""
+        """Return the estimator as it stands after the step."""
         return self.build()
 
     def text(self, lang: str | None = None) -> str:
@@ -101,7 +102,7 @@ class OnlineStep(Step):
 
     @property
     def loss(self) -> float:
-        """The hinge loss of the example before the step."""
+        """Return the hinge loss of the example before the step."""
         return max(0.0, 1.0 - self.margin)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from cotas.arrays import Matrix
 from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.gentleboost import GentleBoost
 from cotas.kernel.pegasos import KernelPegasos
@@ -17,8 +16,10 @@ from cotas.kernel.svm import KernelSVM
 from cotas.linear.passive_aggressive import PassiveAggressive
 from cotas.linear.pegasos import Pegasos
 from cotas.linear.perceptron import AveragedPerceptron, Perceptron
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.regression.least_squares import LeastSquares
 from cotas.regression.ridge import Ridge
+from cotas.source import MatrixLike
 from cotas.stops import Stop
 from cotas.tracing import printed
 from cotas.tracing.boosting import trace_rounds
@@ -55,7 +56,7 @@ TRACED: dict[type, Callable[..., tuple[Any, Printed, Replay]]] = {
 
 
 def notes(model: Any, page: Printed) -> tuple[str, ...]:
-    """What has to be known to compute the numbers of the steps from the lines of the page."""
+    """Say what has to be known to compute the numbers of the steps from the lines of the page."""
     kinds: tuple[tuple[tuple[Printed, ...], Callable[[Any, Printed], Iterator[str]]], ...] = (
         ((printed.PASSIVE_AGGRESSIVE,), _of_passive_aggressive),
         (SVM, _of_svm),
@@ -152,7 +153,8 @@ class Trace:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the numbers of the steps are not those of the page, in the language of the moment.
+        """Say where the numbers of the steps are not those of the page, in the language of the
+        moment.
 
         A bias that the page does not have, a letter that stands for something else: with them and
         the lines of the page every number of a step can be computed by hand.
@@ -164,7 +166,7 @@ class Trace:
         return f"<Trace of {self.model!r}: {where}>"
 
 
-def trace(estimator: Any, X: Matrix, y: Any, sample_weight: Any = None) -> Trace:
+def trace(estimator: Any, X: MatrixLike, y: Any, sample_weight: Any = None) -> Trace:
     """Fit a copy of the estimator, and return the run that led to it, step by step.
 
     Each step has the numbers of its update, the lines of the printed algorithm that made it, in
@@ -202,11 +204,14 @@ solver="gradient" or "stochastic"
     how = TRACED.get(type(estimator))
     if how is None:
         known = ", ".join(kind.__name__ for kind in TRACED)
-        raise TypeError(f"trace shows the steps of {known}, and not of {type(estimator).__name__}.")
+        raise ParameterTypeError(
+            "estimator", f"trace shows the steps of {known}, and not of {type(estimator).__name__}."
+        )
     if estimator.max_time is not None:
-        raise ValueError(
+        raise ParameterError(
+            "max_time",
             "A run that a clock ends cannot be made again: set max_time=None and limit it by "
-            "max_iter or n_estimators."
+            "max_iter or n_estimators.",
         )
     estimator = clone(estimator)
     if estimator.get_params(deep=False).get("random_state", 0) is None:

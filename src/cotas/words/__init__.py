@@ -132,7 +132,7 @@ def knows(text: str, values: Mapping[str, str]) -> bool:
 
 
 def again(text: str) -> str:
-    """A text in the language of the moment; what is no text of the catalogue stays as it is."""
+    """Say a text in the language of the moment; what is no text of the catalogue stays as it is."""
     return text.again() if isinstance(text, Said) else text
 
 
@@ -184,13 +184,15 @@ class Spoken(Generic[T]):
 
 
 def spoken(text: str) -> str:
-    """A text in the language of the moment; a plain one has no values, and was not said before."""
+    """Return a text in the language of the moment; a plain one has no values, and was not said
+    before."""
     return say(text) if type(text) is str else again(text)
 
 
 @lru_cache(maxsize=256)
 def _alone(text: str, language: str) -> Said:
-    """A text without values in the language of the moment, of which most are said in every fit."""
+    """Return a text without values in the language of the moment, of which most are said in every
+    fit."""
     return Said(text, {})
 
 

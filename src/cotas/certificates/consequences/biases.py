@@ -23,7 +23,7 @@ from cotas.certificates.core.rounding import exact_sum, gamma, up
 def best_biases(
     lowest: FloatArray, highest: FloatArray, positive: BoolArray, weights: FloatArray | None = None
 ) -> tuple[float, float]:
-    """Between which every best bias lies, tᵢ being somewhere between lowestᵢ and highestᵢ.
+    """Enclose every best bias, tᵢ being somewhere between lowestᵢ and highestᵢ.
 
     Equal weights are counted, which is exact. Sums of others are known up to γₙ, and each end is
     the outermost corner that they do not exclude. A class without weight leaves one end open.
@@ -47,7 +47,7 @@ def best_biases(
 
 
 def _position(corners: FloatArray, weights: FloatArray, positive: BoolArray, side: int) -> int:
-    """Which corner in rising order ends the best biases: the lower end (−1) or the upper one (1).
+    """Choose the corner, in rising order, that ends the best biases: below (−1) or above (1).
 
     They begin where the weights up to a corner reach W, and end where they exceed it.
     """
@@ -64,7 +64,7 @@ def _position(corners: FloatArray, weights: FloatArray, positive: BoolArray, sid
 def outer(
     values: FloatArray, room: FloatArray, ends: tuple[Any, Any] | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """values − room and values + room, each rounded outwards; with what is added at either end."""
+    """Compute values − room and values + room, rounded outwards, with what is added at each end."""
     low, high = np.nextafter(values - room, -math.inf), np.nextafter(values + room, math.inf)
     if ends is None:
         return low, high

@@ -13,8 +13,15 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.consequences.biases import outer
-from cotas.certificates.core.gram import BLOCK, ROUNDINGS, Gram, chunked_times, pieces_of
-from cotas.certificates.core.kernels import block, positive
+from cotas.certificates.core.gram import (
+    BLOCK,
+    ROUNDINGS,
+    Gram,
+    block,
+    chunked_times,
+    pieces_of,
+    positive,
+)
 from cotas.certificates.core.rounding import TINY, U, gamma
 from cotas.certificates.kernel import KernelDualPoint, KernelRegion
 from cotas.certificates.sweep import as_rows
@@ -28,7 +35,7 @@ def optimal_scores(
     regions: Sequence[KernelRegion],
     each: Each = map,
 ) -> tuple[FloatArray, FloatArray]:
-    """The least and the greatest score that an optimum can give to each row, for each machine.
+    """Enclose the scores that an optimum can give to each row, for each machine.
 
     `coefs` are β of the support vectors `vectors`, a column for each machine.
     """
@@ -42,7 +49,7 @@ def optimal_scores(
 
 
 def expansion(left: Gram, right: Gram, W: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Σ wⱼ k(a, bⱼ) of each row a on the left, for each column w of W, and how far it may be off.
+    """Compute Σ wⱼ k(a, bⱼ) for each row a and each column w of W, and how far it may be off.
 
     The kernel of both is positive semi-definite by its formula.
     """
@@ -68,7 +75,7 @@ def expansion(left: Gram, right: Gram, W: FloatArray) -> tuple[FloatArray, Float
 def scores_from_witnesses(
     points: Sequence[KernelDualPoint], data: tuple[Matrix, AnyArray], X: Matrix
 ) -> tuple[FloatArray, FloatArray] | None:
-    """The same from the witnesses and the data of the fit, whatever library fitted the model."""
+    """Compute the same from the witnesses and the data of the fit, whatever library fitted it."""
     spec, rows = points[0].kernel.spec(), as_rows(data[0])
     regions = [point.survey(rows, data[1])[2] for point in points]
     known = [region for region in regions if region is not None]

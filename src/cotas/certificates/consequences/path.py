@@ -46,6 +46,7 @@ from cotas.certificates.sweep import (
 )
 from cotas.certificates.verification import SAME, same
 from cotas.losses import Hinge
+from cotas.refusals import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +72,12 @@ class ValidationBound:
 
     @property
     def error(self) -> float:
-        """No optimum at any λ of the whole range has a validation error below this."""
+        """Return the validation error below which no optimum at any λ of the whole range lies."""
         return float(self.lower.min())
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says nothing: an error is never below zero."""
+        """Tell whether it says nothing: an error is never below zero."""
         return self.error <= 0.0
 
 
@@ -115,12 +116,12 @@ class Outlook:
 
     @cached_property
     def _dots(self) -> list[tuple[float, float]]:
-        """‖θ‖², θ·v and ‖v‖², each with how far it may be off."""
+        """Compute ‖θ‖², θ·v and ‖v‖², each with how far it may be off."""
         return [dot(self.theta, self.theta), dot(self.theta, self.v), dot(self.v, self.v)]
 
     @cached_property
     def _sizes(self) -> tuple[float, float, float]:
-        """‖θ‖, ‖v‖ and the longest training row, rounded up."""
+        """Compute ‖θ‖, ‖v‖ and the longest training row, rounded up."""
         longest = float(self.train.lengths.max(initial=0.0))
         return norm_up(self.theta), norm_up(self.v), longest
 
@@ -144,7 +145,7 @@ class Outlook:
         return np.nextafter(low + ends[0], -math.inf), np.nextafter(high + ends[1], math.inf)
 
     def _square_radius(self, u: float, c: float) -> float:
-        """ρ²(u), rounded up; infinite where it overflows."""
+        """Compute ρ²(u), rounded up; infinite where it overflows."""
         (square, off), (product, cross), (v_square, v_off) = self._dots
         reach = above(math.sqrt(2.0 * u), 2)
         bias = up(1.0 + up(reach * self._sizes[2]))
@@ -167,7 +168,7 @@ class Outlook:
     def _without_bias(
         self, rows: _Rows, least: float, most: float, c: float, radius: float
     ) -> tuple[FloatArray, FloatArray]:
-        """θ*·x for each row: between the smaller and the larger m·x of the two ends, ± ρ‖x‖."""
+        """Enclose θ*·x of each row: between the m·x of the two ends, and ± ρ‖x‖."""
         theta, v, _ = self._sizes
         # The products are off by γ times the lengths of both factors, and so is their sum.
         off = above(gamma(len(self.theta) + 2 * MORE) * (theta + most * v), 3)
@@ -280,7 +281,7 @@ def _wrong(low: FloatArray, high: FloatArray, codes: IntArray) -> BoolArray:
 def counts_of_errors(
     coef: FloatArray, intercept: FloatArray, X: Matrix, codes: IntArray
 ) -> tuple[int, int]:
-    """Between which a linear model's number of wrong rows lies, whatever rounding does to a score.
+    """Bound a linear model's number of wrong rows, whatever rounding does to a score.
 
     A row and a number for each class, or those of the second of two.
     """
@@ -299,7 +300,7 @@ def bound_between(
     enough: int,
     room: float = 0.0,
 ) -> tuple[int, int]:
-    """At least so many validation rows are wrong for every λ of the interval, and its pieces.
+    """Count validation rows that are wrong for every λ of the interval, at least, and its pieces.
 
     The piece with the smallest count is halved until there are `pieces`, or until all of them
     prove `enough`.
@@ -347,13 +348,13 @@ def bound_validation_error(
     """
     y_val, classes = np.asarray(y_val), np.asarray(classes)
     if not np.isin(y_val, classes).all():
-        raise ValueError("y_val holds labels that are not among the classes.")
+        raise ParameterError("y_val", "y_val holds labels that are not among the classes.")
     codes = np.searchsorted(classes, y_val)
     n_rows = len(y_val)
     fits = [_points(group) for group in certificates]
     lams = np.array([points[0].problem.lam for points in fits])
     if len(lams) < 2 or not (np.diff(lams) < 0).all():
-        raise ValueError("A path takes two values of λ or more, falling.")
+        raise ParameterError("lams", "A path takes two values of λ or more, falling.")
     _refuse_others(fits, classes)
     goals = np.broadcast_to(n_rows if enough is None else enough, len(lams) - 1)
     found, before = [], outlooks(certificates[0], X, y, X_val)

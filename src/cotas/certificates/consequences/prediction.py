@@ -91,7 +91,7 @@ def around(rows: Matrix, thetas: FloatArray, radii: FloatArray) -> tuple[FloatAr
 
 
 def optimum_region(certificate: Certificate, X: Matrix, y: AnyArray) -> Region | None:
-    """The region that a duality certificate proves, from the data it is about; None if none."""
+    """Return the region that a duality certificate proves, from its data; None if none."""
     return optimum_regions([certificate], X, y)[0]
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +98,7 @@ class Sharp(NamedTuple):
 
     @property
     def most(self) -> float:
-        """|Σ aᵢ|, rounded up."""
+        """Compute |Σ aᵢ|, rounded up."""
         found = abs(self.value + self.tail)
         if not math.isfinite(found + self.off):
             return math.inf
@@ -145,7 +146,7 @@ class Pulled(NamedTuple):
 
     @classmethod
     def of(cls, pull: Pull) -> Pulled:
-        """That of one block."""
+        """Pull one block: compute its Xᵀc."""
         return cls(pull.u, pull.off, norm_up(pull.u / pull.unit))
 
     def __add__(self, other: Any) -> Pulled:
@@ -153,7 +154,7 @@ class Pulled(NamedTuple):
         return Pulled(self.u + other.u, off, mass, max(self.additions, other.additions) + 1)
 
     def whole(self, unit: FloatArray, expected: int, more: float = 0.0) -> Pull:
-        """Xᵀc, off by so much `more`; so many additions its rows were charged with already."""
+        """Compute Xᵀc, off by `more`; so many additions have been charged to its rows already."""
         added = above(gamma(self.additions + 2) * self.mass, 2)
         off = up(up(self.off + (added if self.additions > expected else 0.0)) + more)
         sound = np.isfinite(self.u.sum() + off)
@@ -189,12 +190,12 @@ class Claims:
 
     @property
     def additions(self) -> int:
-        """So many of them a number goes through, at most, when blocks are added two by two."""
+        """Count the additions a number goes through, at most, as blocks are added two by two."""
         return 2 * self.n.bit_length()
 
     @property
     def roundings(self) -> int:
-        """Of a sum over rows, at most, however they are divided: so all divisions prove the same.
+        """Count the roundings of a sum over rows, at most, however the rows are divided.
 
         Rows are added up some at a time, then these sums two by two, then those of the blocks.
         """
@@ -231,7 +232,7 @@ class Whole:
         return self.y, self.s
 
     def frame(self, claims: Claims) -> tuple[Frame, FloatArray]:
-        """As the rows are measured already; targets that are labels are not moved."""
+        """Return how the rows are measured already; targets that are labels are not moved."""
         return self.rows.frame, np.zeros(len(claims.biases))
 
     def map_reduce(self, function: Callable[[Any], Any]) -> Any:
@@ -340,42 +341,37 @@ class Pulls(Reader):
         return whole
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """Some rows, the same ones however they are divided into blocks, and Σ of the targets."""
-
-    claims: Claims
-
-    @np.errstate(all="ignore")
-    def __call__(self, block: Any) -> Tally:
-        y, s = self.claims.read(block)
-        n, d = self.claims.n, self.claims.d
-        step, (rows, width) = max(1, n // choices.SAMPLE), block.X.shape
-        sound = y.shape == (rows, len(self.claims.biases)) and width == d
-        if not sound or (s is not None and np.shape(s) != (rows,)):
-            raise Objection("shape")
-        is_sparse = hasattr(block.X, "tocsr")
-        X = block.X.tocsr() if is_sparse else block.X
-        some = X[-block.start % step :: step]
-        if is_sparse:  # of too many columns none is measured
-            few = -(-n // step) * d < choices.LARGEST_SAMPLE
-            some = some.toarray() if few else np.zeros((0, d))
-        used = np.ones(rows, bool) if s is None else s > 0
-        return Tally(
-            rows=rows,
-            X=[np.asarray(some, np.float64)],
-            sparse=Least(is_sparse),  # beside dense rows sparse ones are moved too
-            y=Array(y[used].sum(axis=0)),
-            used=int(np.count_nonzero(used)),
-        )
+@np.errstate(all="ignore")
+def sampled(claims: Claims, block: Any) -> Tally:
+    """Return some rows, the same ones in whatever blocks they come, and Σ of the targets."""
+    y, s = claims.read(block)
+    n, d = claims.n, claims.d
+    step, (rows, width) = max(1, n // choices.SAMPLE), block.X.shape
+    sound = y.shape == (rows, len(claims.biases)) and width == d
+    if not sound or (s is not None and np.shape(s) != (rows,)):
+        raise Objection("shape")
+    is_sparse = hasattr(block.X, "tocsr")
+    X = block.X.tocsr() if is_sparse else block.X
+    some = X[-block.start % step :: step]
+    if is_sparse:  # of too many columns none is measured
+        few = -(-n // step) * d < choices.LARGEST_SAMPLE
+        some = some.toarray() if few else np.zeros((0, d))
+    used = np.ones(rows, bool) if s is None else s > 0
+    return Tally(
+        rows=rows,
+        X=[np.asarray(some, np.float64)],
+        sparse=Least(is_sparse),  # beside dense rows sparse ones are moved too
+        y=Array(y[used].sum(axis=0)),
+        used=int(np.count_nonzero(used)),
+    )
 
 
 def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
-    """How to measure columns and targets, from rows of all blocks; any choice gives valid bounds.
+    """Choose how columns and targets are measured, from rows of all blocks; any choice is valid.
 
     It is the choice that is made of the same rows in memory.
     """
-    found = counted(source.map_reduce(Sampled(claims)), claims.n)
+    found = counted(source.map_reduce(partial(sampled, claims)), claims.n)
     middles = np.zeros(len(claims.biases))
     if claims.risk.free_bias and claims.risk.loss.moves:
         middles = found["y"].value / max(1, found["used"])
@@ -446,7 +442,7 @@ class _Passes:
         return counted(self.source.map_reduce(Pulls(*given)), self.claims.n)
 
     def _signs(self, k: int) -> tuple[float, float]:
-        """Σ of the positive entries of c, and of the negative ones, before any is shrunk."""
+        """Sum the positive entries of c, and the negative ones, before any is shrunk."""
         return self.first[f"more {k}"], self.first[f"less {k}"]
 
     def _rest(self, k: int) -> float:
@@ -464,7 +460,7 @@ class _Passes:
         return min(1.0, float(self.claims.risk.regularizer.reach(self.pull(k), theta, share)))
 
     def pull(self, k: int) -> Pull:
-        """Xᵀc, and how far it may be off: also by the additions of the blocks."""
+        """Compute Xᵀc, and how far it may be off: also by the additions of the blocks."""
         found: Pulled = self.second[f"pull {k}"]
         return found.whole(self.reader[0].unit, self.claims.additions)
 
@@ -483,7 +479,7 @@ class _Passes:
         return a * one + b * two, above(off, 6)
 
     def bounds(self, k: int) -> Found:
-        """Of one model, with Xᵀc and t."""
+        """Compute both bounds of one model, with Xᵀc and t."""
         claims, claim, first = self.claims, self.claims.claim(k), self.first
         risk = claims.risk
         value = objective(claim, float(first[f"losses {k}"]), self.low)

@@ -28,7 +28,7 @@ class Objection(ValueError):
 def moved_apart(
     lower: float, upper: float, charge: float, room: float = 0.0, own: float = math.inf
 ) -> tuple[float, float, tuple[float, float]]:
-    """Both bounds of an objective ≥ 0 a little outwards, and how far; `own`: the upper's charge."""
+    """Move both bounds of an objective ≥ 0 outwards; return how far. `own`: the upper's charge."""
     if not (math.isfinite(lower) and math.isfinite(upper) and charge < math.inf):
         return lower, upper, (0.0, 0.0)
     lower, upper = float(lower), float(upper)
@@ -70,7 +70,7 @@ class Bounds:
 
     @property
     def gap(self) -> float:
-        """upper − lower, rounded up."""
+        """Return upper − lower, rounded up."""
         return max(0.0, math.nextafter(self.upper - self.lower, math.inf))
 
 
@@ -85,7 +85,7 @@ class Pull(_Pull):
 
     @cached_property
     def square(self) -> float:
-        """‖u‖², rounded up: ‖û + unit·e‖² ≤ ‖û‖² + 2‖û·unit‖off + (max unit·off)²."""
+        """Compute ‖u‖², rounded up: ‖û + unit·e‖² ≤ ‖û‖² + 2‖û·unit‖off + (max unit·off)²."""
         u, unit, off = self
         size, mixed = norm_up(u), norm_up(u * unit)
         widest = above(float(unit.max(initial=0.0)) * off, 3)

@@ -38,8 +38,7 @@ APART, FELT, NEAR = 1e-10, 1 / 16, 64.0
 @np.errstate(all="ignore")
 def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
     """Return what columns are moved by, and their units, by a look at some rows."""
-    measured = max(SAMPLE // 4, min(SAMPLE, WIDEST_SAMPLE // max(1, X.shape[1])))
-    some, shift = X[:: max(1, X.shape[0] // measured)].astype(np.float64, copy=False), None
+    some, shift = some_rows(X), None
     if hasattr(X, "indptr"):  # to be moved, sparse rows would have to store zeros
         size = sparse_sizes(some if some.shape[0] * X.shape[1] < LARGEST_SAMPLE else some[:0])
     else:
@@ -53,6 +52,13 @@ def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
     return shift, np.ldexp(1.0, powers)
 
 
+def some_rows(X: Any) -> Any:
+    """Return the rows that are looked at, in double precision."""
+    measured = max(SAMPLE // 4, min(SAMPLE, WIDEST_SAMPLE // max(1, X.shape[1])))
+    return X[:: max(1, X.shape[0] // measured)].astype(np.float64, copy=False)
+
+
+@np.errstate(all="ignore")
 def shift_of(columns: FloatArray) -> FloatArray | None:
     """Return what columns are moved by; none if all are near zero."""
     first = columns[:, 0]
@@ -64,7 +70,7 @@ def shift_of(columns: FloatArray) -> FloatArray | None:
 
 
 def in_columns(rows: Any) -> FloatArray:
-    """The columns of a few rows, each in one piece: along them NumPy takes a third of the time."""
+    """Copy the columns of a few rows, each in one piece: NumPy reads these three times as fast."""
     return np.ascontiguousarray(rows.T, dtype=np.float64)
 
 
@@ -127,7 +133,8 @@ def settle(c: FloatArray) -> bool:
 
 
 def on_a_grid(c: FloatArray) -> FloatArray:
-    """Multiples of a number, so that what is left of their sum can be taken from one of them."""
+    """Round to multiples of a number, so that what their sum lacks can be taken from one of
+    them."""
     mass = float(np.abs(c).sum())
     if not mass < math.inf:
         return c
@@ -156,7 +163,7 @@ def multiples(
 
 
 def balance(wanted: FloatArray, given: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What gives each class its mass, Σ sp = Σ se (Altschuler, Weed and Rigollet 2017), roughly.
+    """Compute the factors that give each class its mass (Altschuler, Weed and Rigollet 2017).
 
     Classes with too much are scaled down by the first, and what a row then lacks goes to those
     that lack mass, in the parts of the second; they are zero where none does.
@@ -175,7 +182,7 @@ def probabilities(z: FloatArray) -> FloatArray:
 
 
 def shares(loss: Any, more: float, less: float, high: float) -> tuple[float, float, float]:
-    """What makes c have a sum near zero, of which the positive entries are `more`, others −`less`.
+    """Compute the factors that make c sum to nearly zero: positive entries `more`, others −`less`.
 
     A factor for the positive entries, one for the negative ones, and what is taken from c/s before.
     """
@@ -190,7 +197,8 @@ def shares(loss: Any, more: float, less: float, high: float) -> tuple[float, flo
 
 
 def worth(best: Any, how: str, enough: float, some: bool, turns: int, d: int) -> bool:
-    """Whether another curvature may prove more: from some rows only, in a basis turned so often."""
+    """Estimate from some rows, in a basis turned so often, whether a new curvature may prove
+    more."""
     if best.most <= enough or (turns and d > TURNED):
         return False
     return not turns or (best.blur > enough and (some or how == "turned"))
@@ -200,7 +208,7 @@ def worth(best: Any, how: str, enough: float, some: bool, turns: int, d: int) ->
 
 
 def blur(regularizer: Any, theta: FloatArray, pull: Any, t: float, low: float) -> float:
-    """About what rounding Xᵀc is worth, to the model and to the one that tc itself gives."""
+    """Estimate what rounding Xᵀc is worth, to the model and to the one that tc itself gives."""
     scaled, lam = theta * pull.unit, getattr(regularizer, "lam", 0.0)
     felt = pull.off * math.sqrt(scaled @ scaled) / low
     if lam > 0:  # θ of tc is t Xᵀc/λS
@@ -228,13 +236,13 @@ def sensed(loss: Any, y: FloatArray, z: FloatArray, off: FloatArray) -> FloatArr
 
 
 def charge(felt: float, best: float, value: float) -> float:
-    """What rounding has cost bounds, to first order, from what scores and sums have felt of it."""
+    """Estimate to first order what the rounding of scores and sums has cost the bounds."""
     felt = 2.0 * felt if math.isfinite(felt) else max(0.0, value - best)
     return felt + 64 * U * value + 2.0**20 * TINY
 
 
 def squared_charge(upper: float, least: float, blur: float, room: float) -> float:
-    """That of least squares, whose value is known from below too; sums differ by `room` of it."""
+    """Estimate what rounding cost least squares, a value known from below; sums vary by `room`."""
     return 2 * (upper - least) + room * upper + min(blur, least)
 
 

@@ -2,7 +2,7 @@
 
 Also the Gaussian kernel with a matrix, which is that of the rows that the matrix makes of rows.
 
-`Entries` of the parts give those of the whole, row by row, as `kernels.py` says.
+`Entries` of the parts give those of the whole, row by row, as `gram.py` says.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.kernels import raised as _up
+from cotas.certificates.core.gram import raised as _up
 from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
 
-from cotas.certificates.core.kernels import (  # isort: skip
+from cotas.certificates.core.gram import (  # isort: skip
     OTHERS, Entries, Side, evaluate, falling, linear, positive, squared_lengths,
 )  # fmt: skip
 
 
 def _positive(spec: Any) -> bool:
-    """Whether the formula makes every Gram matrix positive semi-definite; refuses what is none."""
+    """Tell whether the formula makes all Gram matrices positive semi-definite; refuse others."""
     match spec:
         case ("custom", function) if callable(function):  # of two blocks of rows: on trust
             return False
@@ -88,7 +88,7 @@ OTHERS.update(dict.fromkeys(NAMES, (_positive, _evaluate)))
 
 
 def _levelled(A: Any) -> Any:
-    """Each row times a power of two, so that its largest entry is near one: no square overflows."""
+    """Multiply each row by the power of two that brings its largest entry near one."""
     if not hasattr(A, "multiply"):
         return np.ldexp(A, -np.frexp(np.abs(A).max(axis=1, initial=0.0))[1][:, None])
     tops = np.frexp(np.asarray(abs(A).max(axis=1).toarray()).ravel())[1]
@@ -173,7 +173,7 @@ def side_of_exp(side: Side, most: float) -> Side:
 
 
 def _normalized(whole: Entries, *own: Entries) -> Entries:
-    """k/√(k(x, x)·k(x′, x′)), zero where φ is; k(x, x) must be known to two digits."""
+    """Compute k/√(k(x, x)·k(x′, x′)), zero where φ is; k(x, x) must be known to two digits."""
     values = [np.where((one.K == 0) & (one.left[1] == 0), 1.0, one.K) for one in own]
     off = max(float(np.max(e.left[1] / v, initial=0.0)) for e, v in zip(own, values, strict=True))
     off = _up(off + 8 * U) if off <= 0.01 else math.inf
@@ -185,6 +185,6 @@ def _normalized(whole: Entries, *own: Entries) -> Entries:
 
 
 def _into(operation: Any, a: Any, b: Any) -> Any:
-    """Into one of the two arrays: a new one costs more than the operation."""
+    """Write into one of the two arrays: a new one costs more than the operation."""
     out = a if isinstance(a, np.ndarray) else b if isinstance(b, np.ndarray) else None
     return operation(a, b, out=out)

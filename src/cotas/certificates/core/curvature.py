@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +69,7 @@ class WeightedL2(L2):
         return above(super().conjugate(divided, t, share), 4)
 
     def radius(self, level: float) -> float:
-        """That of σθ, over the least σ."""
+        """Return the radius of σθ, over the least σ."""
         least = 1.0 if self.sigma is None else float(self.sigma.min(initial=math.inf))
         return above(ratio(super().radius(level), least))
 
@@ -129,7 +130,7 @@ def doubt_of(r: FloatArray, off: FloatArray) -> FloatArray:
 def residual_sums(
     s: FloatArray, r: FloatArray, off: FloatArray, lengths: FloatArray
 ) -> ResidualSums:
-    """Of some rows, whose lengths are those of `Rows`."""
+    """Sum the residuals of some rows, whose lengths are those of `Rows`."""
     value, slack = total(s * r)
     felt = total_up(s * doubt_of(r, off) * np.hypot(lengths, 1.0))
     near = np.square(np.maximum(np.abs(r) * (1 - 4 * U) - off, 0.0))
@@ -181,7 +182,7 @@ class SquaredRisk:
     def bounds(
         self, models: Sequence[Claim], close: float, near: Sequence[float] | None = None
     ) -> list[SquaredFound]:
-        """Of each model; X is read twice for all. A gap of `close`·P is near enough.
+        """Bound each model; X is read twice for all. A gap of `close`·P is near enough.
 
         So is a P of `near`, if given for each: no P is below zero.
         """
@@ -261,6 +262,8 @@ class SquaredRisk:
             if self.rows.d > self.largest:
                 break
             if not choices.worth(best, how, enough, some, turns, self.rows.d):
+                break
+            if (some, turns) != self.ways[0] and self.flat:
                 break
             H, mu = self.curvature(some, turns)
             found = fall(H, mu, *self._seen(slope, H)) if mu > 0 else Fall()
@@ -352,9 +355,28 @@ class SquaredRisk:
         off = (wide + H.spill) * doubt + H.spill * r + rounding + self.loose * sizes
         return g, above(off, len(T) + 20)
 
+    @cached_property
+    def flat(self) -> bool:
+        """Whether what a few rows do not bend at all, no row does: then nothing proves more.
+
+        A guess, from one combination of these directions.
+        """
+        H, rows = self.curvature(*self.ways[0])[0], self.rows
+        values, vectors = np.linalg.eigh(H.matrix)
+        null = vectors[:, values <= H.rounding() + H.off]
+        along = H.scale * (null @ np.sqrt(np.arange(1.0, null.shape[1] + 1)))
+        theta, bias = along[: rows.d] / rows.unit, along[rows.d :].sum()
+        most = max(rows.blocks(lambda span, A: float(np.abs(A @ theta + bias).max())))
+        return bool(null.size and most <= gamma(8 * len(along)) * norm_up(along))
+
     def _within(self, slope: Slope) -> tuple[float, Fall]:
-        """Compute ρ, and how far P falls at most on the way to a model within ρ."""
-        H = self.curvature(False, 0)[0] if self.rows.d <= self.largest else None
+        """Compute ρ, and how far P falls at most on the way to a model within ρ.
+
+        A curvature helps where the slope is more than what rounding leaves of none.
+        """
+        H = None
+        if norm_up(slope.g) > slope.off and self.rows.d <= self.largest:
+            H = self.curvature(False, 0)[0]
         scale = np.ones(len(slope.g)) if H is None else H.scale
         length, off = norm_up(slope.model / scale), above(slope.off * float(scale.max()))
         rho = above(WITHIN * max(length, slope.reach))

@@ -25,7 +25,7 @@ def is_definite(A: FloatArray) -> bool:
 
 
 def proved_shift(K: FloatArray) -> float:
-    """ε with K + εI positive semi-definite, K being symmetric; infinite if K is too far from it."""
+    """Find ε with K + εI positive semi-definite, for a symmetric K; infinite if it is too far."""
     n = len(K)
     error = above(2.0 * gamma(n + 4) * above(float(np.abs(np.diag(K)).sum()), n), 4) + TINY
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -71,11 +71,11 @@ class Hinge(Margin):
     """max(0, 1 − m), φ*(−a) = −a"""
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
-        """At the lower end of the margins."""
+        """Evaluate the loss at the lower end of the margins."""
         return np.asarray(np.maximum(0.0, 1.0 - (y * z - off)))
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
-        """Near the corner a slope between both sides, so that a rounding of z hardly matters."""
+        """Compute the slope, between both sides near the corner: a rounding of z hardly matters."""
         return np.asarray(-y * np.minimum(np.maximum((1.0 - y * z) / 2e-6 + 0.5, 0.0), 1.0))
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
@@ -106,7 +106,7 @@ class L2:
         return half_square(self.lam, norm_up(theta))
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
-        """Ω*(−tu·share) = ‖tu·share‖²/2λ, rounded up."""
+        """Compute Ω*(−tu·share) = ‖tu·share‖²/2λ, rounded up."""
         factor = above(t * share, 1)
         return above(ratio(above(factor * factor) * pull.square, below(2.0 * self.lam, 0)), 6)
 
@@ -157,7 +157,7 @@ class Claim(NamedTuple):
         risk.regularizer.refuse(theta)
 
     def moved(self, w: Weights) -> tuple[Claim, float]:
-        """Targets less a number near them, where the bias is free to follow.
+        """Return targets less a number near them, where the bias is free to follow.
 
         They are rounded by U|y| ≤ U(|z| + |y − z|), which `scores` and `ulps` leave room for.
         """
@@ -220,7 +220,7 @@ def feasible(loss: Any, y: FloatArray, c: Any, s: FloatArray, free_bias: bool) -
 
 
 def penalty_of(claim: Claim) -> float:
-    """Ω(θ) and the penalty of the bias, rounded up."""
+    """Compute Ω(θ) and the penalty of the bias, rounded up."""
     regularizer = claim.risk.regularizer
     penalty = float(regularizer.value(claim.theta))
     if claim.risk.bias_scale:
@@ -235,7 +235,7 @@ def blurred(z: FloatArray, off: FloatArray) -> FloatArray:
 
 
 def objective(claim: Claim, losses: float, low: float) -> float:
-    """P(θ, b), rounded up, from a sum of the losses and a lower bound of that of the weights."""
+    """Compute P(θ, b), rounded up, from a sum of losses and a lower bound of the weights' sum."""
     mean = above(above(losses, claim.risk.loss.ulps + 2) / low, 1)
     value = up(mean + penalty_of(claim))
     if not math.isfinite(value):
@@ -264,13 +264,10 @@ def lower(
     rest = max(total_up(c), total_up(-c)) if risk.bias_scale else 0.0
     slip = risk.regularizer.loose(claim, rows, w, pull, level)
 
-    def gain(t: float) -> tuple[float, float]:
-        return gain_of(loss, y, c, s, t)
-
     def rough(t: float) -> float:
         return float(np.add.reduce(loss.gain(y, c, s, t)[0]))
 
-    least = float(np.abs(c).min(initial=math.inf))
+    least, gain = float(np.abs(c).min(initial=math.inf)), partial(gain_of, loss, y, c, s)
     return best_multiple(claim, w, pull, gain, rough, rest, slip, least)
 
 
@@ -280,7 +277,8 @@ def gain_of(
     """Compute − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) of some rows, and how far it is off."""
     values, sizes = loss.gain(y, c, s, t)
     value, off = total(values)
-    return value, up(off + above(gamma(loss.ulps + 4) * total_up(sizes), 2))
+    size = above(gamma(loss.ulps + 4) * float(np.add.reduce(sizes)), len(sizes) + 2)
+    return value, up(off + size)
 
 
 def best_multiple(
@@ -293,7 +291,7 @@ def best_multiple(
     slip: float,
     least: float,
 ) -> tuple[float, float, float]:
-    """D(tc) at a good t, from what `gain` says of − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ) and how far that is off.
+    """Compute D(tc) at a good t, from what `gain` says of − Σ sᵢ ℓᵢ*(tcᵢ/sᵢ), and its error.
 
     `rough` is about that, |Σ cᵢ| ≤ `rest`, and `least` is the smallest |cᵢ| but zero. What a bias
     and coefficients without a penalty take away is at most t·`slip`.

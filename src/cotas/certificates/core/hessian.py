@@ -77,7 +77,7 @@ def block_in_units(rows: Any, A: Any, free_bias: bool, T: FloatArray | None) -> 
 
 
 def worth_storing(A: Any) -> bool:
-    """Whether the products of the entries that are stored are added up sooner than those of all."""
+    """Tell whether products of the stored entries are added up sooner than those of all."""
     n, d = A.shape
     return bool(n * d * d > BEGINNING + EACH * A.nnz * (A.nnz / n))
 
@@ -126,7 +126,7 @@ def hessian(
     T: FloatArray | None,
     known: tuple[FloatArray, int] | None = None,
 ) -> Hessian:
-    """H from all the rows, or from about four for each column; `known` are their squares."""
+    """Compute H from all the rows, or about four for each column; `known` are their squares."""
     spans, count = rows.spans, 4 * rows.d // SAMPLE + 2
     if some and rows.n > SAMPLE * count:
         starts = np.linspace(0, rows.n - SAMPLE, count).astype(int).tolist()

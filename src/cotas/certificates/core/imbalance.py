@@ -43,7 +43,7 @@ def beyond(loss: Margin, extent: Extent, high: float, level: float) -> float:
 
 
 def bias_bound(risk: Risk, extent: Extent, high: float, level: float) -> float:
-    """B: |b| of a model with P ≤ level is no larger, in the coordinates of the moved rows."""
+    """Compute B: no |b| of a model with P ≤ level is larger, in coordinates of the moved rows."""
     loss, reach = risk.loss, above(extent.longest * risk.regularizer.radius(level))
     if isinstance(loss, Margin):
         return up(reach + beyond(loss, extent, high, level))

@@ -15,7 +15,7 @@ from cotas.certificates.core.rounding import TINY, FloatArray, U, exact_products
 
 
 def linear_times(gram: Any, W: FloatArray, wanted: Any) -> tuple[FloatArray, FloatArray] | None:
-    """KW for the rows wanted, those of W that are not zero being the only ones that are added."""
+    """Compute KW for the rows wanted, adding up only the rows of W that are not zero."""
     if not isinstance(gram.X, np.ndarray) or gram.shift:
         return None
     support, d = np.flatnonzero(W.any(axis=1)), gram.X.shape[1]

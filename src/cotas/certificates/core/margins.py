@@ -101,7 +101,7 @@ class HardMargin(Hinge):
     steepest, reach, at_zero, rescaled = math.inf, math.inf, math.inf, True
 
     def objective(self, claim: Claim, margins: FloatArray) -> float:
-        """P of θ/m, rounded up: all its margins are at least 1, m being the smallest of these."""
+        """Compute P of θ/m, rounded up: its margins are at least 1, m being the smallest of θ's."""
         if not isinstance(claim.risk.regularizer, L2):
             raise Objection("parameters")  # other Ω do not shrink with the square of a margin
         smallest = float(margins.min())

@@ -43,7 +43,7 @@ class Squared:
         return c
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
-        """ℓ*(v) = ½v² + vy"""
+        """Compute ℓ*(v) = ½v² + vy"""
         linear, square = t * c * y, 0.5 * (t * c) * (t * c / s)
         return -linear - square, np.abs(linear) + square
 
@@ -90,7 +90,7 @@ class EpsilonInsensitive(Squared):
     centred: ClassVar[bool] = False
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
-        """The farther end less ε, the rounding of the residual counted before ε is taken away."""
+        """Compute the farther end less ε; the residual's rounding is counted before that."""
         return np.asarray(np.maximum(0.0, (np.abs(y - z) + off) * (1 + 4 * U) - self.epsilon))
 
     def slope(self, y: FloatArray, z: FloatArray) -> FloatArray:
@@ -100,7 +100,7 @@ class EpsilonInsensitive(Squared):
         return np.clip(c, -s, s)
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:
-        """ℓ*(v) = vy + ε|v|"""
+        """Compute ℓ*(v) = vy + ε|v|"""
         linear, bent = t * c * y, self.epsilon * t * np.abs(c)
         return -linear - bent, np.abs(linear) + bent
 

@@ -38,7 +38,7 @@ def down(x: float) -> float:
 
 @cache
 def gamma(k: int) -> float:
-    """γₖ = ku/(1 − ku), rounded up: the relative error of k operations one after the other."""
+    """Compute γₖ = ku/(1 − ku), rounded up: the relative error of k operations in a row."""
     if not k * U < 0.5:
         raise ValueError(f"{k} operations leave no digit.")
     return up(up(k * U) / down(1.0 - up(k * U)))
@@ -61,12 +61,12 @@ def below(x: float, operations: int = 1) -> float:
 
 
 def ratio(a: float, b: float) -> float:
-    """a/b of two numbers of which b may have been rounded down to zero: then it is infinite."""
+    """Compute a/b, where b may have been rounded down to zero: then it is infinite."""
     return a / b if b > 0 else math.inf
 
 
 def leading_sums(a: FloatArray) -> Iterator[float]:
-    """Few numbers with the sum of up to `PIECE`, exactly.
+    """Return few numbers with exactly the sum of up to `PIECE` others.
 
     With n·|a| < σ, a power of two, (σ + a) − σ is a multiple of uσ, and so is every sum of such,
     none above σ: they are exact in any order. What is left of a, exactly too, is at most uσ, and
@@ -130,7 +130,7 @@ def norm_up(a: FloatArray) -> float:
 
 
 def exact_products(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """aᵢbᵢ as the sum of two numbers each, exact but for over- and underflow (Dekker, Veltkamp)."""
+    """Write aᵢbᵢ as a sum of two numbers, exact but for under- and overflow (Dekker, Veltkamp)."""
 
     def split(x: FloatArray) -> tuple[FloatArray, FloatArray]:
         big = x * 134217729.0  # 2²⁷ + 1
@@ -143,7 +143,7 @@ def exact_products(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def dot(a: FloatArray, b: FloatArray, more: Iterable[float] = ()) -> tuple[float, float]:
-    """Σ aᵢbᵢ and the numbers of `more`, exact and then rounded once; and how far it is off."""
+    """Compute Σ aᵢbᵢ + Σ `more`, exact and then rounded once, and how far it is off."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         product, rest = exact_products(np.asarray(a, dtype=np.float64), np.asarray(b, np.float64))
     if not np.isfinite(rest).all():  # nor is what is left of a product that is no number

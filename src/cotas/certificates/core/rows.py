@@ -30,7 +30,7 @@ BLOCK_BYTES, BLOCK_ROWS = 1 << 20, 1024
 
 
 def pairwise(parts: Iterable[Any]) -> tuple[Any, int]:
-    """Σ of arrays, added up two by two, and the number of additions that each went through."""
+    """Sum arrays, added up two by two, and the number of additions that each went through."""
     stack: list[Any] = []
     count = 0
     for count, part in enumerate(parts, start=1):
@@ -95,7 +95,7 @@ class Rows:
 
     @property
     def lengths(self) -> FloatArray:
-        """‖(x − m)/unit‖ of each row, rounded up; computed once."""
+        """Compute ‖(x − m)/unit‖ of each row, rounded up; computed once."""
         if self._lengths is None:
             list(self.blocks(lambda span, rows: None))
         assert self._lengths is not None
@@ -125,7 +125,7 @@ class Rows:
     def scores(
         self, thetas: FloatArray, biases: Sequence[Sequence[float]], use: Any = None
     ) -> tuple[FloatArray, FloatArray, tuple[Any, int]]:
-        """Xθ + b for each column of θ, and how far each score may be off; b is a sum of numbers.
+        """Compute Xθ + b for each column of θ, b a sum of numbers, and how far each may be off.
 
         Also the sum of what `use` makes of each block and its scores, while they are at hand.
         """
@@ -152,7 +152,7 @@ class Rows:
         return total(biases) if self.shift is None else dot(self.shift, theta, biases)
 
     def combine(self, rows: Any, factors: FloatArray) -> FloatArray:
-        """Xᵀc of one block; rows with no factor at all are not read."""
+        """Compute Xᵀc of one block; rows with no factor at all are not read."""
         used = np.asarray(factors.any(axis=1)).nonzero()[0]
         if 4 * len(used) < len(factors):
             rows, factors = rows[used], factors[used]
@@ -160,7 +160,7 @@ class Rows:
 
     @np.errstate(all="ignore")
     def pull(self, c: FloatArray, whole: tuple[FloatArray, int] | None = None) -> list[Pull]:
-        """Xᵀc for each column of c, and how far each may be off: infinitely far where too large.
+        """Compute Xᵀc for each column of c, and how far it may be off: infinitely where too large.
 
         `whole` is the sum of all `combine`, if there is one already.
         """

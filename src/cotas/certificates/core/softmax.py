@@ -94,7 +94,7 @@ def slip_of(penalty: Any, k: int, level: float, m: Masses) -> float:
 
 
 def felt_of(k: int, d: int, reached: float) -> float:
-    """What the roundings of p and of c are worth in Xᵀc: γ of their sizes, |p − e| ≤ p + e."""
+    """Bound what the roundings of p and c are worth in Xᵀc: γ of their sizes, |p − e| ≤ p + e."""
     return above(gamma(k + 8) * reached, d + 4)
 
 
@@ -123,7 +123,7 @@ class ClassReader(Reader):
         return rows, truth, s
 
     def probabilities(self, block: Any, rows: Rows, z: FloatArray | None) -> FloatArray:
-        """Of each row, one for each class; z are the scores of the model, if they are known."""
+        """Compute the probabilities of each row and class; z are the scores, if they are known."""
         given = getattr(block, "p", None)
         if given is not None:
             return np.asarray(given)
@@ -189,7 +189,7 @@ class ClassPulls(ClassReader):
 def softmax_bounds(
     source: Any, claims: Claims, reference: tuple[FloatArray, FloatArray] | None = None
 ) -> Bounds:
-    """Both bounds of one model whose columns are those of the claims; the blocks are read twice.
+    """Compute both bounds of one model, its columns being the claims'; blocks are read twice.
 
     A third time where the penalty allows multiples below one only. The targets are ±1, a column
     for each class. The dual point are the probabilities of the model, or of a reference.
@@ -235,7 +235,7 @@ def softmax_bounds(
 
 
 def _pull(claims: Claims, unit: FloatArray, second: Tally) -> tuple[Pull, float]:
-    """Xᵀc of all classes, one after the other as θ, and Σₖ|δₖ| at most."""
+    """Compute Xᵀc of all classes, one after the other as θ, and Σₖ|δₖ| at most."""
     k, found, rest = len(claims.biases), list[Pull](), 0.0
     for j in range(k):
         felt = felt_of(k, claims.d, float(second[f"reached {j}"]))

@@ -27,7 +27,7 @@ def made_of(kind: Any, parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> A
 
 @lru_cache(maxsize=8)
 def _empty(kind: Any, turned: bool) -> Any:
-    """A sparse matrix of zeros, or its transpose, which takes longer to make than to copy."""
+    """Make a sparse matrix of zeros, or its transpose, which takes longer to make than to copy."""
     return kind((1, 1)).T if turned else kind((1, 1))
 
 
@@ -41,7 +41,7 @@ def flipped(rows: Any) -> Any:
 
 
 def some_of(X: Any, span: slice) -> Any:
-    """Consecutive rows of a CSR matrix in double precision."""
+    """Return consecutive rows of a CSR matrix in double precision."""
     begin, end = X.indptr[span.start], X.indptr[span.stop]
     data = X.data[begin:end].astype(np.float64, copy=False)
     pointers = X.indptr[span.start : span.stop + 1] - begin
@@ -75,7 +75,7 @@ class SparseRows(Rows):
 
     @cached_property
     def _safe_units(self) -> FloatArray | None:
-        """1/unit², where neither these nor the squares of entries leave the range of numbers."""
+        """Compute 1/unit² where neither this nor squares of entries over- or underflow."""
         safe = ((self.unit >= SMALLEST_UNIT) & (self.unit <= LARGEST_UNIT)).all()
         return 1.0 / np.square(self.unit) if safe else None
 
@@ -91,7 +91,7 @@ class SparseRows(Rows):
         return np.array([turned @ column for column in np.ascontiguousarray(factors.T)]).T
 
     def _squares(self, rows: Any) -> FloatArray:
-        """Σ (x/unit)²; where a square may leave the range of numbers, of what was divided."""
+        """Compute Σ (x/unit)²; of what was divided where a square may over- or underflow."""
         if self._safe_units is not None:
             sums = row_squares(rows, None if self.plain else self._safe_units)
             if np.isfinite(sums).all():

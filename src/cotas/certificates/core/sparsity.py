@@ -50,7 +50,7 @@ class Sparse:
             raise Objection("sign")
 
     def weighted(self, theta: FloatArray) -> FloatArray:
-        """wθ, one rounding each."""
+        """Compute wθ, one rounding each."""
         return theta if self.weights is None else theta * self.weights
 
     def free(self) -> IntArray:
@@ -65,7 +65,7 @@ class Sparse:
         return u._replace(u=u.u[on], unit=u.unit[on]) if isinstance(u, Pull) else u[on]
 
     def sizes(self, pull: Pull) -> FloatArray:
-        """|uⱼ|/wⱼ, or −uⱼ/wⱼ, rounded up where that is above zero and there is a penalty."""
+        """Compute |uⱼ|/wⱼ, or −uⱼ/wⱼ, rounded up where positive and penalized."""
         w, pull = self.penalized(self.weights), self.penalized(pull)
         sizes = sizes_of(pull, self.positive)
         return np.asarray(sizes if w is None else sizes / w * (1 + 4 * U))
@@ -124,7 +124,7 @@ class ElasticNet(Sparse):
         return up(first + half_square(self.lam2, norm_up(sizes)))
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
-        """Ω*(−tu·share), rounded up: Σ (|uⱼ|/wⱼ − λ₁)₊²/2λ₂."""
+        """Compute Ω*(−tu·share), rounded up: Σ (|uⱼ|/wⱼ − λ₁)₊²/2λ₂."""
         factor = above(t * share, 1)
         if self.lam2 <= 0:
             inside = above(factor * self.largest(pull)) <= self.lam1
@@ -134,7 +134,8 @@ class ElasticNet(Sparse):
         return above(ratio(above(size * size, 4), below(2 * self.lam2, 0)), 4)
 
     def reach(self, pull: Pull, theta: FloatArray, share: float) -> float:
-        """The largest multiple inside the domain; with λ₂, a good one: what λ₂β leaves of u."""
+        """Compute the largest multiple inside the domain; with λ₂ a good one: what λ₂β leaves of
+        u."""
         left = pull._replace(u=pull.u + self.lam2 / share * self.weighted(self.weighted(theta)))
         top = above(share * self.largest(left))
         return max(0.0, self.lam1 / top * (1 - 16 * U))
@@ -168,7 +169,7 @@ class Ball(Sparse):
             raise Objection("ball", length=exact_sum(sizes.tolist()), delta=self.delta)
 
     def value(self, theta: FloatArray) -> float:
-        """Zero inside."""
+        """Return zero, which Ω is inside the ball."""
         return 0.0
 
     def conjugate(self, pull: Pull, t: float, share: float) -> float:
@@ -186,7 +187,7 @@ class Ball(Sparse):
 
 @np.errstate(all="ignore")
 def column_lengths(rows: Any, s: FloatArray, low: float) -> tuple[FloatArray, FloatArray]:
-    """√(Σ sᵢ(xᵢⱼ − aⱼ)²/S) for a centre a of each column, rounded up, and |a| from the shift.
+    """Compute √(Σ sᵢ(xᵢⱼ − aⱼ)²/S) for a centre a of each column, rounded up, and |a|.
 
     S ≥ `low`. Sparse columns are measured from zero.
     """

@@ -83,7 +83,7 @@ class BlockSquaredRisk(SquaredRisk):
             self._known[False, 0] = self._all_rows()
 
     def all_bounds(self, close: float, near: Sequence[float]) -> list[SquaredFound]:
-        """Of each model."""
+        """Compute both bounds of each model."""
         return [
             SquaredFound(found) if isinstance(found, Objection) else found
             for found in (

@@ -35,8 +35,7 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least
 from cotas.certificates.presentation import ends as bounds_in_words
-from cotas.certificates.sweep import EPS, Sketch, as_sketches
-from cotas.certificates.targets import ROUNDED
+from cotas.certificates.sweep import EPS, ROUNDED, Sketch, as_sketches
 from cotas.certificates.theorems.combinations import (
     Combined,
     ExampleWeights,
@@ -81,7 +80,7 @@ class DualSums(NamedTuple):
 
     @property
     def unbalanced(self) -> float:
-        """How much a function of size one in all cells can make of Σ gG, at most."""
+        """Bound how much a function of size one in all cells can make of Σ gG, at most."""
         if self.rest is not None:
             return self.rest
         return up(max(-self.least, self.most, 0.0) + above(gamma(4) * self.size))
@@ -151,7 +150,7 @@ class AdditiveFit(Combined):
     def losses(
         self, y: FloatArray, r: FloatArray, slack: FloatArray, weights: ExampleWeights
     ) -> Tally:
-        """The losses and the sizes of the targets, as sums over rows; not all need be accurate."""
+        """Sum the losses and the sizes of the targets over rows; not all need be accurate."""
         w, used = weights.w, weights.w > 0
         size = y * y if self.loss == "squared" else np.abs(y)
         return {
@@ -172,7 +171,7 @@ class AdditiveFit(Combined):
         return ends
 
     def sketch(self, sums: Tally, shape: tuple[int, int]) -> Sketch:
-        """That of the data."""
+        """Return the sketch of the data."""
         return as_sketches(sums["sum sketch"], shape, [sums["max furthest"]])[0]
 
     def in_certificate(
@@ -217,7 +216,7 @@ class AdditiveFit(Combined):
         return 0.5 * r * r if self.loss == "squared" else np.abs(r)
 
     def _total(self, w: FloatArray, r: FloatArray, uniform: bool) -> float:
-        """Σ wᵢℓ(rᵢ) in few passes, and without the threads of a BLAS, which wait for each other."""
+        """Compute Σ wᵢℓ(rᵢ) in few passes, and without the threads of a BLAS, which wait."""
         if self.loss == "absolute":
             return float(np.einsum("i,i->", w, np.abs(r)))
         return float(0.5 * (np.einsum("i,i->", r, r) if uniform else np.einsum("i,i,i->", w, r, r)))
@@ -225,7 +224,7 @@ class AdditiveFit(Combined):
     def residuals(
         self, sweep: LongSweep, weights: ExampleWeights, each: Each
     ) -> tuple[FloatArray, FloatArray, Tally]:
-        """y − F of each row as computed, how far it may be off, and the loss after each round."""
+        """Compute y − F of each row, how far it may be off, and the loss after each round."""
         if not np.isfinite(sweep.y).all():
             raise Objection("y holds what is not a finite number.")
         n = sweep.X.shape[0]
@@ -255,7 +254,7 @@ class AdditiveFit(Combined):
     # ---- the lower bound -----------------------------------------------------------------------
 
     def radius(self) -> float | None:
-        """Σ|c|·½|right − left| of stumps, rounded up; None for functions of another kind."""
+        """Compute Σ|c|·½|right − left| of stumps, rounded up; None for other functions."""
         combination = self.combinations[0]
         learners, c = combination.learners, np.abs(combination.coefficients)
         if not (isinstance(learners, PlainTrees) and learners.feature.shape[1] == 1):
@@ -278,7 +277,7 @@ class AdditiveFit(Combined):
         return who, OWN_WEIGHT
 
     def _balanced(self, z: FloatArray, w: FloatArray, cells: IntArray) -> FloatArray:
-        """The slope of the loss at z less the best constant of each cell: Σ wu is about zero there.
+        """Compute the slope at z less the best constant of each cell: Σ wu is about zero there.
 
         For |r|, −1 below the weighted median and 1 above it, and in between what is left.
         """
@@ -297,7 +296,7 @@ class AdditiveFit(Combined):
         self, sums: DualSums, largest: float, weights: ExampleWeights,
         radius: float = 0.0, edge: float = 0.0,
     ) -> float:  # fmt: skip
-        """What every function of the class has at least, where b or G is at most `largest`."""
+        """Bound from below every function of the class, where b or G is at most `largest`."""
         bias = up(above(largest * sums.unbalanced, 2))
         reach = up(above(radius * up(edge + above(2 * U * sums.size)), 2))
         lost = above(sums.n * TINY * (4.0 + largest + radius), 4)

@@ -74,7 +74,7 @@ class InBlocks(Combined):
         self.pairs()
 
     def pairs(self) -> tuple[tuple[Any, float], ...]:
-        """Label and factor of each class that has one."""
+        """Return label and factor of each class that has one."""
         return class_factors(self.labels, self.factors)
 
 
@@ -104,7 +104,7 @@ def all_weights(found: BlockTally) -> ExampleWeights:
 
 
 def in_few_digits(found: Certificate, unit: float) -> Certificate:
-    """The same with figures that are small differences of sums rounded to a millionth of a unit.
+    """Return the same, with figures that are small differences of sums rounded to a millionth.
 
     They are still true, and no longer depend on how the rows are divided into blocks.
     """
@@ -197,7 +197,7 @@ def losses_of_block(witness: BlockAdditive, block: Block) -> BlockTally:
 def duals_of_block(
     witness: BlockAdditive, middles: Sequence[float], edges: bool, block: Block
 ) -> BlockTally:
-    """Of u = y less its mean, and of u = r less its mean, what the bounds are made of."""
+    """Sum, for u = y less its mean and for u = r less its mean, what the bounds are made of."""
     weights, y, r, _, tally = _residuals(witness, block)
     found = whole(weights, tally | {"max furthest": np.abs(y).max()})
     for name, v, middle in zip(("of y", "of r"), (y, r), middles, strict=True):
@@ -216,7 +216,7 @@ def _residuals(witness: BlockAdditive, block: Block) -> Any:
 
 
 def in_blocks(witness: Any, factors: tuple[tuple[Any, float], ...]) -> Any:
-    """The same witness for rows in blocks; classes may have weights besides those of the rows."""
+    """Return the same witness for rows in blocks; classes may have weights besides the rows'."""
     kind = BlockSurrogate if isinstance(witness, SurrogateBound) else BlockAdditive
     given = {f.name: getattr(witness, f.name) for f in fields(witness)}
     if factors:

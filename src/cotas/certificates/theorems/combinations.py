@@ -78,7 +78,7 @@ class RoundWeights:
         self._seen, self._bits = 0, np.zeros(len(w), dtype=np.uint8)
 
     def one(self, added: FloatArray) -> None:
-        """One round, by the ±c that it adds to F of the right class."""
+        """Weigh by one round: by the ±c that it adds to F of the right class."""
         # The sign of a zero tells it too, where c is zero.
         wrong = np.signbit(added) ^ np.signbit(self.c[self.m + self._seen])
         self._bits |= np.left_shift(wrong.view(np.uint8), np.uint8(self._seen))
@@ -88,7 +88,7 @@ class RoundWeights:
             self._seen, self._bits[:] = 0, 0
 
     def eight(self, wrong: IntArray) -> None:
-        """Up to eight rounds, by a bit for each that says whether f is wrong."""
+        """Weigh by up to eight rounds: by a bit for each that says whether f is wrong."""
         c = self.c[self.m : self.m + 8]
         told, rounds = PATTERNS[:, : len(c)], slice(self.m, self.m + len(c))
         alike = np.bincount(wrong, self.w, len(told))
@@ -100,7 +100,7 @@ class RoundWeights:
         self.w *= factors.prod(axis=1).take(wrong)
 
     def tally(self) -> Tally:
-        """Of these rows, to be added to those of others."""
+        """Sum over these rows, to be added to those of others."""
         return {"sum weights": self.sums, "sum wrong": self.wrong}
 
 
@@ -134,7 +134,7 @@ class Combined(Parametric):
 
     @property
     def positives(self) -> list[Any]:
-        """The labels that count as +1; none where numbers are predicted."""
+        """Return the labels that count as +1; none where numbers are predicted."""
         return []
 
     @property
@@ -235,7 +235,7 @@ class Labelled(Combined):
 
     @property
     def subject(self) -> str:
-        """The class that is told from the rest; with several classes at once, none."""
+        """Return the class that is told from the rest; with several classes at once, none."""
         return against_the_rest(self.positives[0]) if len(self.positives) == 1 else ""
 
     def refuse_unsound(self) -> None:
@@ -261,7 +261,7 @@ class Labelled(Combined):
             yield Terms(cf[None], 0.0, float(np.abs(some).sum()), 1.0, True, eight)
 
     def lead(self, rows: Matrix, signs: FloatArray, weights: RoundWeights | None = None) -> Lead:
-        """By how much the right class is ahead of each other one, F being computed here.
+        """Compute by how much the right class is ahead of each other one, F being computed here.
 
         The weights of the rounds are followed, if there are any.
         """
@@ -296,7 +296,7 @@ def _are_signs(f: Learners) -> TypeGuard[PlainTrees]:
 
 
 def _terms_of_trees(trees: Sequence[PlainTrees], c: FloatArray, rows: Matrix) -> Iterator[Terms]:
-    """The same for trees with the same tests, of which a row is in one leaf for all classes."""
+    """Compute the same for trees with the same tests, where a row has one leaf for all classes."""
     for f in trees:
         f.refuse_unsound(rows.shape[1])
     values = np.stack([numbers(f.value, "the leaves of the trees", 2) for f in trees])
@@ -316,7 +316,7 @@ def _alike(learners: Sequence[Any]) -> bool:
 
 
 def _votes(values: FloatArray) -> AnyArray:
-    """Whether all are ±1 (last index), and of several classes (first index) exactly one has +1."""
+    """Tell whether all are ±1 (last index), and exactly one of several classes (first) is +1."""
     one = len(values) == 1 or ((values > 0).sum(axis=0) == 1).all(axis=-1)
     return np.asarray((np.abs(values) == 1.0).all(axis=(0, -1)) & one)
 
@@ -363,7 +363,7 @@ class ExampleWeights:
         )
 
     def share(self, count: int, weight: float, n: int) -> float:
-        """The share that so many of n examples have, of no more than this weight, rounded up."""
+        """Return the share that so many of n examples have, none heavier than this, rounded up."""
         if not count:
             return 0.0
         return min(1.0, up(count / n) if self.uniform else self.quotient(0.0, float(weight))[1])
@@ -397,7 +397,7 @@ class LongSweep:
         refuse_other_labels(self.X, self.y)
 
     def tally(self, read: Read, each: Each = map) -> Tally:
-        """What `read` finds in all the blocks together, and the sums for a sketch of the data.
+        """Collect what `read` finds in all blocks, and the sums for a sketch of the data.
 
         It is given the place of some rows, the rows in double precision, and ±1 for each class.
         """

@@ -36,7 +36,8 @@ class KernelPerceptronLedger(PerceptronLedger):
     def _survey(
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
     ) -> MistakeSurvey:
-        """The same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ and ‖θ‖² = βᵀKβ."""
+        """Survey the same in feature space: ‖z‖² = k(x, x) + bias², θ·φ(xᵢ) = (Kβ)ᵢ, ‖θ‖² =
+        βᵀKβ."""
         first, positives = ledgers[0], [ledger.positive for ledger in ledgers]
         sweep = sweep_of(ledgers, X, y, np.zeros((np.shape(X)[1], 1)))
         used, given = used_by(first), first.weights
@@ -88,7 +89,7 @@ class KernelPerceptronLedger(PerceptronLedger):
 
 
 def _other_beta(ledger: KernelPerceptronLedger, signed: FloatArray) -> str:
-    """Whether β is another than the ledger says; θ₀ is its sum, rounded once at each mistake."""
+    """Tell whether β is not the ledger's; θ₀ is its sum, rounded once at each mistake."""
     beta = ledger.updates * signed
     slack = above(gamma(len(beta) + ledger.mistakes + MORE) * total_up(np.abs(beta)), 2)
     same = np.array_equal(beta, ledger.coef)

@@ -156,7 +156,8 @@ class Allowed(NamedTuple):
         about: dict[str, Any],
         **whose: Any,
     ) -> Certificate:
-        """The mistakes made beside these; where the bound is infinite, as many as are possible.
+        """Return the mistakes made beside these; where the bound is infinite, all that are
+        possible.
 
         `said` are the statements without a bound and with one, which are `about` these values, and
         what is objected to more mistakes.
@@ -295,16 +296,16 @@ class Ledger(Together):
 
     @property
     def direction(self) -> FloatArray:
-        """The vector u of the bound."""
+        """Return the vector u of the bound."""
         return np.append(self.coef, self.intercept) if self.separator is None else self.separator
 
     @property
     def origin(self) -> FloatArray:
-        """Where the run began."""
+        """Return where the run began."""
         return np.zeros(len(self.coef) + 1) if self.start is None else self.start
 
     def passes(self, used: int) -> int:
-        """How often an example was presented at the most: an epoch begun counts as a whole one."""
+        """Count how often an example was presented at most: an epoch begun counts as one."""
         if not whole(self.presentations):
             return 1
         return max(1, -(-self.presentations // max(1, used)))
@@ -369,7 +370,7 @@ def used_by(ledger: Ledger) -> AnyArray:
 
 
 def or_nothing(lowest: FloatArray) -> FloatArray:
-    """Lower bounds; where a number overflowed on the way there is none."""
+    """Return lower bounds; where a number overflowed on the way there is none."""
     return np.where(np.isfinite(lowest), lowest, -math.inf)
 
 
@@ -427,7 +428,7 @@ def novikoff(
     radius: float, size: float, off: float, least: float, sought: float, shortfall: float,
     terms: float, aligned: float = 0.0, length: float = 0.0,
 ) -> Allowed:  # fmt: skip
-    """What Theorem 3.1 allows, or its extension to data that are not separable if that is less.
+    """Compute what Theorem 3.1 allows, or its extension to inseparable data if that is less.
 
     u is of the length `size`, its smallest margin is `least`, up to `off`, and `shortfall` is what
     margins lack to the one sought, the root of so many `terms`: a larger γ that some fall short of
@@ -457,19 +458,19 @@ def novikoff(
 
 
 def least_step(radius: float, lam: float, lightest: float) -> float:
-    """min(1/R², s/λ) of the lightest example: what each mistake adds to the ledger at least."""
+    """Compute min(1/R², s/λ) of the lightest example: what each mistake adds at least."""
     least = below(lightest / lam)
     return min(least, below(1.0 / above(radius * radius), 2)) if radius > 0 else least
 
 
 def aggressive(away: float, losses: float, lam: float, least: float) -> float:
-    """(‖u − θ⁰‖² + (2/λ)ΣH) over the least step, rounded up: the mistakes that PA-I allows."""
+    """Bound the mistakes of PA-I: (‖u − θ⁰‖² + (2/λ)ΣH) over the least step, rounded up."""
     allowed = above((away * away + 2.0 * losses / lam) / least, 6) if least > 0 else math.inf
     return math.inf if math.isnan(allowed) else allowed
 
 
 def _quantiles(values: FloatArray, shares: FloatArray) -> FloatArray:
-    """As `np.quantile`, which takes ten times as long for a few numbers."""
+    """Compute quantiles as `np.quantile` does, which takes ten times as long for a few numbers."""
     ordered, place = np.sort(values), (len(values) - 1) * shares
     before = place.astype(np.int64)
     low, high = ordered[before], ordered[np.minimum(before + 1, len(values) - 1)]
@@ -478,7 +479,7 @@ def _quantiles(values: FloatArray, shares: FloatArray) -> FloatArray:
 
 
 def best_margin(margins: FloatArray, passes: float) -> float:
-    """A γ with a small (R + D(γ))/γ, estimated on a thousand margins; every γ > 0 is valid."""
+    """Find a γ with a small (R + D(γ))/γ, estimated on a thousand margins; every γ > 0 is valid."""
     some = margins[:: max(1, len(margins) // 1000)]
     some = some[np.isfinite(some)]
     candidates = _quantiles(some, QUANTILES) if len(some) else some

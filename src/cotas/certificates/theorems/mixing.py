@@ -116,7 +116,7 @@ class MixtureMargins:
         return _BlockRows(used, weights, lengths, lowest, off, runs)
 
     def found(self, step: int, block: Block) -> Sums:
-        """The first pass: the rows of each run, the longest, the least margins, some of them."""
+        """Make the first pass: the rows of each run, the longest, the least margins, a sample."""
         found = self.rows(block)
         which, counts = np.unique(found.runs, return_counts=True)
         some = (block.start + found.used) % step == 0
@@ -132,7 +132,7 @@ class MixtureMargins:
 
     @np.errstate(all="ignore")
     def lacking(self, sought: FloatArray, shares: FloatArray, squared: bool, block: Block) -> Sums:
-        """The second pass: Σ μᵢh of each class, h being what a margin lacks, squared, or sH."""
+        """Make the second pass: Σ μᵢh of each class, h a margin's lack, squared, or sH."""
         found = self.rows(block)
         missing = np.maximum(0.0, np.nextafter(sought - found.lowest, math.inf))
         cost = missing * (missing if squared else found.weights[:, None])
@@ -163,7 +163,7 @@ class Survey(NamedTuple):
 
     @property
     def most(self) -> float:
-        """Σ μᵢnᵢ, the mistakes that a round can bring to M at most."""
+        """Compute Σ μᵢnᵢ, the mistakes that a round can bring to M at most."""
         return above(total_up(self.shares * self.n), 2)
 
 
@@ -203,7 +203,8 @@ class MixtureLedger(Together):
     def check_all(
         cls, ledgers: Sequence[Self], X: Any, y: Any = None, each: Each = map
     ) -> list[Certificate]:
-        """The certificates of several classes of one fit; the blocks are read twice for all."""
+        """Return the certificates of several classes of one fit, from two passes over the
+        blocks."""
         one, source = ledgers[0], as_source(X, y)
         one._refuse(source, ledgers)
         weights = class_factors(one.labels, one.factors)

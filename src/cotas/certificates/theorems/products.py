@@ -38,7 +38,7 @@ class Block:
     products: FloatArray
 
     def combine(self, factors: FloatArray) -> FloatArray:
-        """Σ factorᵢ xᵢ for each column of factors; rows with no factor at all are not read."""
+        """Compute Σ factorᵢ xᵢ for each column of factors; rows without a factor are not read."""
         touched, rows = moved_rows(factors), self.rows
         if 4 * len(touched) < len(factors):
             rows, factors = rows[touched], factors[touched]
@@ -59,7 +59,7 @@ class Sweep:
         refuse_other_features(self.X.shape[1], directions.shape[0])
 
     def tally(self, read: Callable[[Block], Tally], each: Each = map) -> Tally:
-        """What `read` finds in all the blocks together; `each` may read blocks in threads."""
+        """Collect what `read` finds in all blocks; `each` may read them in threads."""
         total: Tally = {}
         for part in each(lambda span: read(self._block(span)), self._spans()):
             for name, value in part.items():
@@ -80,12 +80,12 @@ class Sweep:
 
 
 def moved_rows(factors: FloatArray) -> AnyArray:
-    """The rows of which a factor is not zero; of one column NumPy would look at each row alone."""
+    """Return the rows of which a factor is not zero."""
     return np.flatnonzero(factors[:, 0] if factors.shape[1] == 1 else factors.any(axis=1))
 
 
 def _times(rows: Matrix, directions: FloatArray) -> FloatArray:
-    """rows · directions, one after another: the bits of one class depend on no other."""
+    """Compute rows · directions, one after another: the bits of one class depend on no other."""
     found = np.empty((rows.shape[0], directions.shape[1]))
     for k, direction in enumerate(np.ascontiguousarray(directions.T)):
         found[:, k] = rows @ direction

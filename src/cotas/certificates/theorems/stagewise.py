@@ -15,17 +15,19 @@ from cotas.certificates.core.rounding import above, below
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_most, ends
 from cotas.certificates.sweep import refuse_other_features
-from cotas.certificates.theorems.replay import Replayed, replay
 from cotas.certificates.theorems.stagewise_bounds import (
     LENGTH,
     SPARSITY,
     TELLING,
     THEOREMS,
+    Replayed,
     Setting,
     best,
     omegas,
+    replay,
 )  # fmt: skip
 from cotas.certificates.theorems.unit_columns import UnitColumns, columns_in_blocks
+from cotas.refusals import ParameterError
 from cotas.source import Source
 from cotas.words import say
 
@@ -107,7 +109,7 @@ class Proof:
     def items(self, k: int) -> list[Item]:
         """Return every item of the theorem at iteration k."""
         if not 0 <= k <= self.last:
-            raise ValueError(f"k must lie between 0 and {self.last}, the iterations made.")
+            raise ParameterError("k", f"k must lie between 0 and {self.last}, the iterations made.")
         table = (self.bounds, self.measured, self.holds, self.vacuous)
         rows = zip(self.names, *(rows[:, k].tolist() for rows in table), strict=True)
         i = int(self.iterations[k])
@@ -137,7 +139,7 @@ class StagewiseCertificate(Certificate):
         return cls(**{f.name: getattr(found, f.name) for f in fields(found)}, proof=proof)
 
     def at(self, k: int) -> list[Item]:
-        """For each item of the theorem at iteration k: the bound, what was measured, the verdict.
+        """Return for each item of the theorem at iteration k the bound, the measured, the verdict.
 
         k = 0 is the start, β = 0; the last is `n_iter_`.
         """
@@ -264,7 +266,7 @@ class StagewiseRun(Parametric):
         return StagewiseCertificate.of(found, proof)
 
     def _by_the_theorem(self, first: Item, k: int, last: float) -> _Shown:
-        """The training error, of the last iteration or of the best one, against its bound."""
+        """Compare the training error, of the last or of the best iteration, with its bound."""
         lower, text = last, "After {k} iterations the training error is {beyond}; {allowed}."
         if self.algorithm == "FS":
             lower, text = (
@@ -290,7 +292,7 @@ def _of_the_ball(lower: float, upper: float) -> str:
 
 
 def _ball(data: UnitColumns, trace: Replayed, delta: float, apart: float) -> tuple[float, float]:
-    """L_n of the model, at most, and the least in the ball, at least.
+    """Bound L_n of the model from above, and the least in the ball from below.
 
     2nL_n(β*) ≥ ‖r‖² − 2δω_δ = ‖y‖² − β·c⁰ + β·c − 2δ‖c‖_∞ for every β* with ‖β*‖₁ ≤ δ.
     """

@@ -132,7 +132,7 @@ class SurrogateBound(Labelled):
 
     @np.errstate(all="ignore")
     def sums(self, found: Margins, weights: ExampleWeights, thetas: Sequence[float] = ()) -> Tally:
-        """What the bound is made of, as sums over examples; of "votes" the costs at each θ."""
+        """Compute what the bound is made of, as sums over examples; for "votes" the costs at θ."""
         w, operations = weights.w, OPERATIONS + len(self.combinations)
         wrong = (found.least <= 0) & (w > 0)  # one whose sign rounding leaves open is a mistake
         costs = {theta: exp_up(found.least, theta) for theta in thetas} or {1.0: found.costs}
@@ -149,7 +149,7 @@ class SurrogateBound(Labelled):
         }
 
     def _edge(self, sweep: LongSweep, final: FloatArray, each: Each) -> float:
-        """The largest edge of a stump at the last weights, at most; infinite if it is not known."""
+        """Bound the largest edge of a stump at the last weights; infinite if it is not known."""
         mass = total_down(final)
         learners = self.combinations[0].learners
         if self.stumps is None or not mass > 0 or not self.stumps.contains(learners):
@@ -240,7 +240,7 @@ class SurrogateBound(Labelled):
         return figures
 
     def _round_figures(self, found: Tally, weights: ExampleWeights) -> dict[str, float]:
-        """Corollary 1 and the product of the rounds, each at most what is told.
+        """Compute Corollary 1 and the product of the rounds, each at most what is told.
 
         The weights of round m are products of m factors, so their sums are off by a share ρ.
         """

@@ -26,8 +26,8 @@ from cotas.certificates.blocks import Columns, Watched
 from cotas.certificates.core.definite import is_definite
 from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total_up, up
 from cotas.certificates.core.rows import pairwise
-from cotas.certificates.sweep import as_rows, sketches_of
-from cotas.certificates.targets import targets_of
+from cotas.certificates.sweep import as_rows, sketches_of, targets_of
+from cotas.refusals import ParameterError
 from cotas.source import Block, Source, Sums
 
 # Up to so many rows or columns λ_pmin is bounded.
@@ -80,7 +80,9 @@ def look(X: Matrix, y: FloatArray, w: FloatArray) -> Seen:
 def with_weight(X: Matrix, y: FloatArray, w: FloatArray) -> tuple[Matrix, FloatArray, FloatArray]:
     """Return the rows that have a weight, with their y and their weights."""
     if w.shape != y.shape or not (np.isfinite(w) & (w >= 0)).all():
-        raise ValueError("The weights are not one finite number, zero or more, for each row.")
+        raise ParameterError(
+            "sample_weight", "The weights are not one finite number, zero or more, for each row."
+        )
     return (X, y, w) if w.all() else (X[w > 0], y[w > 0], w[w > 0])
 
 
@@ -117,7 +119,7 @@ class Products:
         return np.column_stack([edge[:, 0], np.vstack([inner, edge[:-1, 1]]), edge[:, 1]])
 
     def over(self, X: Matrix, y: FloatArray, w: FloatArray, each: Each = map) -> FloatArray:
-        """The same of many rows, of which a few are added up at a time, then these two by two."""
+        """Sum over many rows, of which a few are added up at a time, then these two by two."""
         spans = [slice(a, a + ROWS) for a in range(0, len(y), ROWS)]
         found = pairwise(each(lambda span: self(X[span], y[span], w[span]), spans))[0]
         return np.asarray(found)
@@ -143,10 +145,12 @@ class UnitColumns:
         return products.over(self.X, self.y, self.w, self.each)
 
     def _measure(self, seen: Seen | None, p: int, centred: bool) -> None:
-        """Lengths and products of the columns, as `_sum` finds them, and how far they are off."""
+        """Compute lengths and products of the columns, as `_sum` finds them, and their errors."""
         self.n = math.fsum(seen.weights) if seen is not None else 0.0
         if seen is None or not 0.0 < self.n < math.inf:
-            raise ValueError("The weights of the rows sum to nothing, or to too much.")
+            raise ParameterError(
+                "sample_weight", "The weights of the rows sum to nothing, or to too much."
+            )
         self.rows, self.p, self.centred = seen.rows, p, centred
         shifts, flat, dense = self._shifts(seen, centred)
         self.products = Products(shifts, dense, self.by_gram)
@@ -173,7 +177,7 @@ class UnitColumns:
         self.length = above(math.sqrt(max(0.0, self.square * (1 + self.off))), 4)  # ‖y‖
 
     def _shifts(self, seen: Seen, centred: bool) -> tuple[FloatArray, AnyArray, bool]:
-        """t, which columns are constant, or zero where nothing is centred, and whether D is dense.
+        """Compute t; which columns are constant, zero where nothing is centred; if D is dense.
 
         A sparse column can be shifted if it has no zeros: then every entry is stored.
         """
@@ -201,7 +205,7 @@ class UnitColumns:
         return np.asarray(found * self.varies[chosen])
 
     def correlations(self, states: FloatArray) -> FloatArray:
-        """Xᵀr for each state of a run: β where XᵀX is at hand, and r where it is not."""
+        """Compute Xᵀr for each state of a run: β where XᵀX is at hand, and r where it is not."""
         if self.by_gram:
             return self.c0[:, None] - self.G @ states
         spans = [slice(a, a + ROWS) for a in range(0, self.rows, ROWS)]
@@ -245,7 +249,7 @@ class UnitColumns:
         return total_up([drop, above((norm_up(c) + error * math.sqrt(self.p)) ** 2 / mu, 8)])
 
     def _kernel(self) -> FloatArray:
-        """XXᵀ, by blocks of columns, and what makes it regular where the columns are centred."""
+        """Compute XXᵀ, by blocks of columns, and what makes it regular where they are centred."""
         roots = np.sqrt(self.w)[:, None]
         found = roots @ roots.T * (self.centred / self.n)
         width = max(1, (1 << 22) // (8 * self.rows))
@@ -273,7 +277,7 @@ class UnitColumns:
 
 
 def _shortened(x: float) -> float:
-    """x to 24 digits of its binary form, rounded down: the same on every machine, nearly always."""
+    """Round x down to 24 digits of its binary form: the same on every machine, nearly always."""
     part, exponent = math.frexp(max(x, 0.0))
     return math.ldexp(math.floor(part * 2**24), exponent - 24)
 

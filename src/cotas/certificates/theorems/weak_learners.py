@@ -13,6 +13,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_up, up
 from cotas.certificates.verification import same
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 # Numbers of columns: more at a time than a megabyte are paid for page by page, each time anew.
@@ -47,7 +48,7 @@ class Learners:
         raise NotImplementedError
 
     def enclosed(self, rows: Matrix) -> Iterator[Value]:
-        """f₁, f₂, … on these rows, one after the other, with what rounding may have done."""
+        """Evaluate f₁, f₂, … on these rows, one by one, with what rounding may have done."""
         raise NotImplementedError
 
     def values(self, rows: Matrix) -> Iterator[FloatArray]:
@@ -89,7 +90,7 @@ class PlainTrees(Learners):
         return isinstance(other, PlainTrees) and same(self, replace(other, value=self.value))
 
     def leaves(self, rows: Matrix, names: AnyArray | None = None) -> Iterator[AnyArray]:
-        """In which leaf of each tree the rows end: its number, or its name if there are names."""
+        """Find the leaf of each tree in which the rows end: its number, or its name if named."""
         self.refuse_unsound(rows.shape[1])
         trees, nodes = self.feature.shape
         if names is None:
@@ -108,7 +109,7 @@ class PlainTrees(Learners):
             yield _names_of_leaves(left, called)
 
     def _columns(self, rows: Matrix) -> dict[int, TestedColumn]:
-        """Those that are tested; all are made together, since each line of memory has several."""
+        """Copy the columns that are tested, all together: a line of memory has several."""
         used = np.unique(self.feature[self.feature >= 0])
         block = (rows.tocsc() if sparse.issparse(rows) else rows)[:, used]
         block = block.toarray() if sparse.issparse(block) else block
@@ -125,7 +126,7 @@ class PlainTrees(Learners):
         if not whole or any(np.shape(a) != (trees, nodes) for a in tests) or kinds != (*"iif",):
             raise Objection("The arrays of the trees do not fit together.")
         if self.feature.max(initial=-1) >= d:
-            raise ValueError(f"X has {d} features, and the trees test more.")
+            raise ParameterError("X", f"X has {d} features, and the trees test more.")
 
 
 def _names_of_leaves(left: BoolArray, names: AnyArray) -> AnyArray:
@@ -171,7 +172,7 @@ class TestedColumn:
             self._rank = {t: k for k, t in enumerate(limits.tolist())}
 
     def at_most(self, threshold: float, missing: bool, out: BoolArray) -> None:
-        """Which values are no larger than the threshold, or missing if those belong to them."""
+        """Tell which values are at most the threshold, or missing where those belong to them."""
         if self._below is None:
             np.less_equal(self.x, threshold, out=out)
         else:
@@ -180,7 +181,7 @@ class TestedColumn:
             out |= self.absent
 
     def among(self, group: AnyArray, known: FloatArray) -> AnyArray:
-        """Which values belong to a group of the known categories; its last entry is for others."""
+        """Tell which values are in a group of known categories; its last entry is for others."""
         if self._codes is None:
             place = np.searchsorted(known, self.x)
             same = known[np.minimum(place, len(known) - 1)] == self.x
@@ -202,7 +203,8 @@ class PlainLinear(Learners):
     def enclosed(self, rows: Matrix) -> Iterator[Value]:
         theta = numbers(self.coef, "the coefficients of the learners", 2)
         bias = numbers(self.intercept, "the intercepts of the learners")
-        d, widest = rows.shape[1], abs(rows).max(axis=1)
+        sizes: Any = abs(rows)
+        d, widest = rows.shape[1], sizes.max(axis=1)
         widest = widest.toarray().ravel() if sparse.issparse(widest) else widest
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.asarray(rows @ theta.T).T + bias[:, None]
@@ -300,7 +302,7 @@ class StumpClass:
         return all((known == used).all() for known, used in found)
 
     def with_those_of(self, learners: Learners) -> StumpClass:
-        """The class with the thresholds of these trees, which rounds on other data may have."""
+        """Return the class with the thresholds of these trees, which other data may have given."""
         if self.thresholds is None or not isinstance(learners, PlainTrees):
             return self
         plain = (learners.group < 0) & np.isfinite(learners.threshold) & (learners.feature >= 0)
@@ -332,7 +334,7 @@ class StumpClass:
         return rows[shared], cells
 
     def _in_parts(self, X: Matrix, enough: int) -> tuple[Matrix, list[IntArray]]:
-        """X for reading columns, and its features, as many at a time as have numbers enough."""
+        """Return X for reading columns, and features as many at a time as have enough numbers."""
         source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
         n, d = source.shape
         self._refuse_unsound(d)
@@ -340,7 +342,7 @@ class StumpClass:
         return source, [np.arange(j, min(j + width, d)) for j in range(0, d, width)]
 
     def _codes(self, x: FloatArray, features: IntArray) -> tuple[IntArray, int]:
-        """A number for each bin or category, and a larger one, told apart, for what is missing."""
+        """Return a number for each bin or category, and a larger one for what is missing."""
         if self.thresholds is None:
             codes = ranks(x)
         else:
@@ -354,7 +356,7 @@ class StumpClass:
         return [np.asarray((self.thresholds or ())[j], dtype=np.float64) for j in features]
 
     def largest_edge(self, X: Matrix, g: FloatArray, each: Any = map) -> float:
-        """max over the class of Σ gᵢ f(xᵢ), rounded up; `each` may look at features in threads."""
+        """Compute max over the class of Σ gᵢ f(xᵢ), rounded up; `each` may read it in threads."""
         source, parts = self._in_parts(X, READ_AT_A_TIME)
 
         def edge(features: IntArray) -> float:
@@ -366,7 +368,7 @@ class StumpClass:
         return _edge_up(max(abs(g.sum()), *edges), len(g), total_up(np.abs(g)))
 
     def bin_sums(self, X: Matrix, g: FloatArray) -> FloatArray:
-        """Σ gᵢ over each bin of each feature in turn, as sums that those of other rows add to.
+        """Sum gᵢ over each bin of each feature in turn, as sums that those of other rows add to.
 
         A category that is not among those known counts with Σ|gᵢ|.
         """
@@ -381,7 +383,7 @@ class StumpClass:
         return _edge_up(max(abs(whole), *edges), n, size)
 
     def _sums(self, x: FloatArray, features: IntArray, g: FloatArray) -> FloatArray:
-        """Σ gᵢ over each bin and over what is missing, of each of these features in turn."""
+        """Sum gᵢ over each bin and over what is missing, of each of these features in turn."""
         absent, cuts = np.isnan(x), self._cuts(features)
         last = np.array([len(c) for c in cuts])[:, None]
         place = places(cuts, x)
@@ -393,7 +395,7 @@ class StumpClass:
         return sums[np.arange(sums.shape[1]) < last + 2]
 
     def _edges_of_sums(self, sums: FloatArray, features: Any) -> FloatArray:
-        """The largest edge of each feature from the sums over its bins, the missing values last."""
+        """Compute the largest edge of each feature from the sums of its bins, missing ones last."""
         left = np.cumsum(sums[:, :-1], axis=1)
         # Both leaves are free to be ±1, and so is the side of the missing values.
         ordered = np.abs(left[:, -1:] - 2 * left).max(axis=1)
@@ -405,7 +407,7 @@ class StumpClass:
         named = np.asarray(self.categorical)
         cuts = self.thresholds
         if named.shape != (d,) or (cuts is not None and len(cuts) != d):
-            raise ValueError(f"X has {d} features; the stumps are of {len(named)}.")
+            raise ParameterError("X", f"X has {d} features; the stumps are of {len(named)}.")
         if named.dtype != np.bool_ or not _rise(cuts or ()):
             raise Objection("The thresholds of the stumps are not in increasing order.")
 
@@ -423,12 +425,12 @@ def _rise(parts: Sequence[FloatArray]) -> bool:
 
 
 def _edge_up(edge: float, n: int, size: float) -> float:
-    """An edge of sums of at most n numbers g, then over at most n bins; three of them make it."""
+    """Round up an edge: sums of at most n numbers g, then over at most n bins; three make it."""
     return up(above(float(edge)) + above(3 * gamma(2 * n + 8) * size))
 
 
 def shared_cells(cells: IntArray) -> tuple[BoolArray, IntArray]:
-    """Which rows share their cell with another one, and the cells of these, numbered from zero.
+    """Find which rows share their cell with another, and these cells, numbered from zero.
 
     >>> shared_cells(np.array([7, 5, 7, 9]))
     (array([ True, False,  True, False]), array([0, 0]))
@@ -439,7 +441,7 @@ def shared_cells(cells: IntArray) -> tuple[BoolArray, IntArray]:
 
 
 def places(cuts: Sequence[FloatArray], x: FloatArray) -> IntArray:
-    """#{k: cuts[j][k] < x[j, i]}, as np.searchsorted, in half its time where x is in no order.
+    """Compute #{k: cuts[j][k] < x[j, i]}, twice as fast as np.searchsorted for x in no order.
 
     All values of a block, which stays in the cache, take each halving together.
 
@@ -457,7 +459,7 @@ def places(cuts: Sequence[FloatArray], x: FloatArray) -> IntArray:
 
 
 def _place(cuts: Sequence[FloatArray], x: FloatArray, k: IntArray) -> None:
-    """The places of a block, by halving."""
+    """Find the places of a block, by halving."""
     lengths = np.array([len(c) for c in cuts], dtype=np.int64)
     widest = 1 << int(lengths.max(initial=0)).bit_length()
     padded = np.full((len(cuts), widest), np.inf)
@@ -493,7 +495,7 @@ def sums_by_code(codes: IntArray, g: FloatArray, n_codes: int) -> FloatArray:
 
 
 def _columns(X: Matrix, features: Sequence[int] | IntArray) -> FloatArray:
-    """Neighbouring columns of X, as rows."""
+    """Return neighbouring columns of X, as rows."""
     block = X[:, features[0] : features[-1] + 1]
     block = block.toarray() if sparse.issparse(block) else block
     return np.ascontiguousarray(block.T, dtype=np.float64)
