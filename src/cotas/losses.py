@@ -24,7 +24,7 @@ class Loss(Protocol):
     def name(self) -> str: ...
 
     def value(self, z: FloatArray) -> FloatArray:
-        """ℓ(z)"""
+        """Compute ℓ(z)"""
         ...
 
     def slope(self, z: FloatArray) -> FloatArray:
@@ -36,7 +36,7 @@ class ConvexLoss(Loss, Protocol):
     """A loss with a convex conjugate, hence with a dual problem."""
 
     def conjugate(self, a: FloatArray) -> FloatArray:
-        """ℓ*(a)"""
+        """Compute ℓ*(a)"""
         ...
 
 

@@ -49,7 +49,7 @@ class RegularizedRisk:
 
     @property
     def gain_is_linear(self) -> bool:
-        """Whether − Σ sᵢ ℓ*(−αᵢ/sᵢ) = Σ αᵢ, as it is for the hinge loss."""
+        """Tell whether − Σ sᵢ ℓ*(−αᵢ/sᵢ) = Σ αᵢ, as it is for the hinge loss."""
         return self.loss.name == "hinge"
 
     def dual_cost(self, combination: FloatArray) -> float:
@@ -74,7 +74,7 @@ AS_GOOD_AS_ZERO = 1e-9
 
 
 def relative_gap(gap: float, objective: float, zero_objective: float | None = None) -> float:
-    """gap / objective, the share of it by which the best can be lower.
+    """Compute gap / objective, the share of it by which the best can be lower.
 
     Where the best may be zero, the objective counts as no less than 1e-9 times that of the zero
     model, and no less than 1e-280, near which double precision ends. No gap at all is a relative

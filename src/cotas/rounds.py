@@ -30,7 +30,7 @@ class Rounds(NamedTuple):
 
     @classmethod
     def none(cls, n_features: int) -> Rounds:
-        """Before the first round."""
+        """Return the state before the first round."""
         return cls(np.zeros((0, n_features)), np.zeros(0), np.zeros(0))
 
     def followed_by(self, theta: FloatArray, theta0: float, nu: float) -> Rounds:

@@ -61,11 +61,12 @@ class ProgressBar:
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is one: figures beside it may take a while to compute."""
+        """Tell whether there is one: figures beside it may take a while to compute."""
         return self._bar is not None
 
     def step(self, **figures: Any) -> None:
-        """One unit further, with figures to show beside the bar; without any the last ones stay."""
+        """Move one unit further, with figures to show beside the bar; without any the last ones
+        stay."""
         if self._bar is not None:
             if figures:
                 written = {k: f"{v:.1e}" if isinstance(v, float) else v for k, v in figures.items()}
@@ -161,7 +162,7 @@ class Monitor:
 
 
 def as_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
-    """None, one function, or several."""
+    """Return callbacks as a list: given as None, one function, or several."""
     if callbacks is None:
         return []
     return [callbacks] if callable(callbacks) else list(callbacks)
@@ -178,7 +179,7 @@ def tell_all(callbacks: Iterable[Callback], report: Any) -> bool:
 
 @cache
 def _libraries() -> list[Any]:
-    """Looking for the BLAS in memory takes a millisecond; it does not move."""
+    """Find the BLAS in memory, once: that takes a millisecond."""
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
@@ -213,7 +214,7 @@ _USERS = _Users()
 
 @contextmanager
 def one_thread_in_blas() -> Iterator[None]:
-    """Our own threads share the cores out; a BLAS with threads of its own gets in their way.
+    """Hold BLAS at one thread: our own share the cores, and its threads get in their way.
 
     The blocks of the checker are too small for it, and it then spends its time waiting, above
     all when another process wants the cores too. The last digits of its products depend on how
@@ -260,7 +261,8 @@ def thread_count(n_jobs: int | None, tasks: int | None = None, entries: int = WO
 
 @contextmanager
 def _in_threads(threads: int) -> Iterator[Each]:
-    """A map that keeps the order, in so many threads, with at most two parts for each under way.
+    """Make a map that keeps the order, in so many threads, with at most two parts for each under
+    way.
 
     BLAS has one thread in any case: the last digits of its products depend on how many it has.
     """
@@ -275,7 +277,8 @@ def _in_threads(threads: int) -> Iterator[Each]:
 def rows_in_threads(
     X: Matrix, n_jobs: int | None, worth: int | None = None
 ) -> AbstractContextManager[Each]:
-    """What goes over parts of X: several threads if it has entries worth them, else `map`."""
+    """Return what goes over parts of X: several threads if it has entries worth them, else
+    `map`."""
     few = entries_of(X) < (worth or WORTH_A_THREAD)
     return _in_threads(1 if few else thread_count(n_jobs))
 
@@ -289,7 +292,7 @@ def blocks_in_threads(n_jobs: int | None) -> AbstractContextManager[Each]:
 def aside(
     function: Callable[[Any], T], data: Any, n_jobs: int | None, entries: int
 ) -> Iterator[Future[T]]:
-    """What a function finds in reading so many entries once, in a thread of its own if worth it."""
+    """Call a function that reads so many entries once, in a thread of its own if worth it."""
     if entries >= WORTH_A_PASS and thread_count(n_jobs) > 1:
         with ThreadPoolExecutor(1) as pool:
             yield pool.submit(function, data)
@@ -301,7 +304,7 @@ def aside(
 
 @contextmanager
 def taking_turns(n_jobs: int | None, entries: int = WORTH_A_PASS) -> Iterator[tuple[Each, int]]:
-    """A map for many short tasks, and how many threads take turns at it, this one among them.
+    """Make a map for many short tasks, and how many threads take turns at it, this one among them.
 
     All of them together read so many entries.
     """
@@ -311,7 +314,7 @@ def taking_turns(n_jobs: int | None, entries: int = WORTH_A_PASS) -> Iterator[tu
 
 
 def _shared_with(pool: ThreadPoolExecutor, helpers: int) -> Each:
-    """A `map` whose items are taken in turn by this thread and by so many threads of the pool.
+    """Make a `map` whose items are taken in turn by this thread and by so many threads of the pool.
 
     A round of boosting shares work that takes a fraction of a millisecond. This thread therefore
     begins at once, and does all of it if no other wakes up in time.

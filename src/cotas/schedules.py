@@ -28,7 +28,7 @@ class Constant:
 
     @property
     def is_robbins_monro(self) -> bool:
-        """Whether Σ η = ∞ and Σ η² < ∞."""
+        """Tell whether Σ η = ∞ and Σ η² < ∞."""
         return False
 
 
@@ -84,7 +84,7 @@ class PowerLaw:
 
     @property
     def is_robbins_monro(self) -> bool:
-        """Whether Σ η = ∞ and Σ η² < ∞."""
+        """Tell whether Σ η = ∞ and Σ η² < ∞."""
         return True
 
 

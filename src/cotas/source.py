@@ -42,7 +42,7 @@ class Block(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are; never zero."""
+        """Tell how many rows there are; never zero."""
         return int(self.X.shape[0])
 
     def shares(self) -> FloatArray:
@@ -50,7 +50,7 @@ class Block(NamedTuple):
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def spans(self, size: int = 1 << 21) -> list[slice]:
-        """Parts that stay in the cache in double precision, by the shape of X alone."""
+        """Return parts that stay in the cache in double precision, by the shape of X alone."""
         n, d = self.X.shape
         entries = self.X.nnz / max(1, n) if sparse.issparse(self.X) else d
         rows = int(np.clip(size // (8 * max(1.0, entries)), 1, n))
@@ -58,7 +58,7 @@ class Block(NamedTuple):
 
 
 def rows_of(block: Block) -> str:
-    """In words, which rows of the source a block holds, counted from zero."""
+    """Say in words which rows of the source a block holds, counted from zero."""
     n = max((1, *getattr(block.X, "shape", ())[:1]))
     return f"rows {block.start} to {block.start + n - 1} of the source"
 
@@ -101,7 +101,8 @@ def in_pairs(parts: Iterable[T]) -> T:
 
 
 def in_groups(parts: Sequence[T], add: Callable[[Sequence[T]], T]) -> T:
-    """The same sum, `add` making that of up to four parts at once: fewer steps than of two by two.
+    """Compute the same sum, `add` making that of up to four parts at once: fewer steps than of two
+    by two.
 
     >>> in_groups("abcdefg", lambda some: f"({'+'.join(some)})")
     '((a+b+c+d)+(e+f+g))'
@@ -131,23 +132,26 @@ class Source(ABC):
 
     @abstractmethod
     def map_reduce(self, function: Callable[[Block], T], each: Each = map) -> T:
-        """Σ of what a pure function that can be pickled returns for each block, as `in_pairs` adds.
+        """Sum what a pure function that can be pickled returns for each block, as `in_pairs` adds.
 
         `each` may call it in threads of this process; a source that works elsewhere leaves it.
         """
 
     def of_first(self, function: Callable[[Block], T]) -> T:
-        """What a function that can be pickled returns for the first block, there where it lies."""
+        """Return what a function that can be pickled returns for the first block, there where it
+        lies."""
         for block in self.blocks():
             return function(block)
         raise ValueError("The source has no blocks.")
 
     def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
-        """What a function returns for each row, in the order in which the rows were given."""
+        """Collect what a function returns for each row, in the order in which the rows were
+        given."""
         return np.concatenate(self.map_reduce(Listed(function), each))
 
     def coded(self, code: Callable[[Block], Block]) -> Source:
-        """The source seen through a function that makes few bytes of a block, for many passes.
+        """Return the source seen through a function that makes few bytes of a block, for many
+        passes.
 
         The function is pure and can be pickled. Here it is called in each pass; a source may keep
         what it returns.
@@ -166,7 +170,8 @@ class Listed:
 
 
 def as_given(values: Any) -> Any:
-    """An array that holds what was given: masks are kept, and what a list holds is not rounded.
+    """Return an array that holds what was given: masks are kept, and what a list holds is not
+    rounded.
 
     Whoever reads the blocks refuses what cannot be used.
     """
@@ -182,7 +187,8 @@ def as_given(values: Any) -> Any:
 
 
 def as_stored(X: Any) -> Any:
-    """The same entries of a sparse matrix, without what its flags say of how they are stored.
+    """Return the same entries of a sparse matrix, without what its flags say of how they are
+    stored.
 
     Whoever asks for the flags then has them computed. Anyone can set them, or change the arrays
     after they were computed, and what is proved would be about other data than those that others
@@ -204,7 +210,8 @@ def as_stored(X: Any) -> Any:
 
 
 def rows_as_given(X: Any) -> Any:
-    """A CSR matrix; entries that are stored in parts stay so, since their sum may be no double."""
+    """Read a CSR matrix; entries that are stored in parts stay so, since their sum may be no
+    double."""
     X = as_stored(X)
     if X.format != "coo" or X.has_canonical_format:
         return X.tocsr()
@@ -270,7 +277,7 @@ class Shaped(Protocol):
 
     @property
     def shape(self) -> Any:
-        """How many rows and columns."""
+        """Tell how many rows and columns."""
 
 
 # What users hand over as X; an estimator reads it before anything else.
@@ -292,7 +299,7 @@ def reader_of(X: Any) -> Any:
 
 
 def source_of(X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
-    """X as a source of row blocks, or None if it is none and nothing that one is made of."""
+    """Return X as a source of row blocks, or None if it is none and nothing that one is made of."""
     if not comes_in_blocks(X):
         return None
     if not isinstance(X, Source):

@@ -113,7 +113,7 @@ def with_clock(monkeypatch, run):
 
     with monkeypatch.context() as patched:
         patched.setattr(time, "perf_counter", lambda: now[0])
-        for data in (lasso_data.InMemory, lasso_data.FromProducts):
+        for data in (lasso_data.InMemory, lasso_data.OfAllRows):
             patched.setattr(data, "prove", proved(data.prove))
         for kind in (cotas.LinearSVM, cotas.LogisticRegression):
             patched.setattr(kind, "fit", fitted(kind.fit))

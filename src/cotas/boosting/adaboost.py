@@ -144,13 +144,15 @@ class AdaBoost(ExponentialBooster):
 
     @property
     def estimator_weights_(self) -> FloatArray | list[FloatArray]:
-        """cₘ of each round; a list with several classes that are trained one against the rest."""
+        """Return cₘ of each round; a list with several classes that are trained one against the
+        rest."""
         found = super().estimator_weights_
         return found[0] if self._votes() and isinstance(found, list) else found
 
     @property
     def estimators_(self) -> list[Any]:
-        """fₘ of each round, with `predict`; a list for each of several classes, but for SAMME."""
+        """Return fₘ of each round, with `predict`; a list for each of several classes, but for
+        SAMME."""
         found = super().estimators_
         if not self._votes():
             return found

@@ -144,7 +144,8 @@ class AnyBoost(BoostedClassifier, Booster):
         return find_cost(self.cost).value(np.maximum(y * F, -LARGEST_F))
 
     def _radius(self) -> float | None:
-        """Of the hull that the certificate speaks of; None for the model's own Σ|w|."""
+        """Return the radius of the hull that the certificate speaks of; None for the model's own
+        Σ|w|."""
         return None
 
     def _prove(

@@ -51,27 +51,27 @@ class Boosted(Certified, BaseEstimator):
 
     @property
     def n_rounds_(self) -> int:
-        """How many rounds the model has; with several classes, the most that one has."""
+        """Tell how many rounds the model has; with several classes, the most that one has."""
         check_is_fitted(self, "ensembles_")
         return max(len(ensemble) for ensemble in self.ensembles_)
 
     @property
     def estimator_weights_(self) -> FloatArray | list[FloatArray]:
-        """cₘ of each round; a list with several classes."""
+        """Return cₘ of each round; a list with several classes."""
         check_is_fitted(self, "ensembles_")
         found = [ensemble.coefficients for ensemble in self.ensembles_]
         return found[0] if len(found) == 1 else found
 
     @property
     def estimators_(self) -> list[Any]:
-        """fₘ of each round, with `predict`; a list for each of several classes."""
+        """Return fₘ of each round, with `predict`; a list for each of several classes."""
         check_is_fitted(self, "ensembles_")
         found = [ensemble.estimators() for ensemble in self.ensembles_]
         return found[0] if len(found) == 1 else found
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """How much each feature took part in the gain of the trees; they sum to one."""
+        """Tell how much each feature took part in the gain of the trees; they sum to one."""
         check_is_fitted(self, "ensembles_")
         parts = [ensemble.importances(self.n_features_in_) for ensemble in self.ensembles_]
         total = np.mean(parts, axis=0)
@@ -118,7 +118,7 @@ class Boosted(Certified, BaseEstimator):
         return {j: names for j, names in each if names is not None}
 
     def _measured_certificates(self) -> list[Certificate]:
-        """About the ensembles as they are now."""
+        """Return the certificates of the ensembles as they are now."""
         now = [ensemble.combination() for ensemble in self.ensembles_]
         return [_objected(c, k, now, CHANGED) for k, c in enumerate(self._certificates)]
 
@@ -129,7 +129,8 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
     # ---- prediction --------------------------------------------------------------------------
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
-        """F(x) for each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+        """Compute F(x) for each row: shape (n_samples,), or (n_samples, n_classes) with more than
+        two.
 
         Parameters
         ----------
@@ -210,7 +211,8 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
 def _objected(
     certificate: Certificate, k: int, now: list[Combination], objection: str
 ) -> Certificate:
-    """The certificate of the k-th machine, which no longer holds if the model is not that one."""
+    """Return the certificate of the k-th machine, which no longer holds if the model is not that
+    one."""
     witness = certificate.witness
     if not isinstance(witness, Combined):
         return certificate

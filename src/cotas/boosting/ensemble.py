@@ -46,7 +46,7 @@ class Ensemble:
 
     @property
     def coefficients(self) -> FloatArray:
-        """What is left of each step at the end."""
+        """Return what is left of each step at the end."""
         later = np.append(np.cumprod(self.shrinks[::-1])[::-1][1:], 1.0)
         return np.asarray(self.steps * later)
 
@@ -92,7 +92,8 @@ class Ensemble:
         return Ensemble(functions, self.steps[:k], self.shrinks[:k], self.categories)
 
     def importances(self, n_features: int) -> FloatArray:
-        """Each feature's share; by gain for trees, by |coefficient|·importance for others."""
+        """Return each feature's share; by gain for trees, by |coefficient|·importance for
+        others."""
         if isinstance(self.functions, Trees):
             return importances(self.functions, self.coefficients, n_features)
         total = np.zeros(n_features)
@@ -186,7 +187,7 @@ def collect(
 
 
 def votes_of(ensembles: Sequence[Ensemble], X: Matrix) -> FloatArray:
-    """F_k of each class, where each round names one class: 2·(what it is given) − Σ c.
+    """Compute F_k of each class, where each round names one class: 2·(what it is given) − Σ c.
 
     The same as `values` of each ensemble, with every function evaluated once for all of them.
     """

@@ -46,7 +46,8 @@ class FirstLook:
 
 
 def numbers(block: Block) -> Sums:
-    """The mean of the targets and their squares about it, the smallest and minus the largest."""
+    """Return the mean of the targets and their squares about it, the smallest and minus the
+    largest."""
     y = np.asarray(block.y, dtype=np.float64)
     if y.ndim != 1:
         raise ValueError(f"y must be a vector of numbers, and its shape is {y.shape}.")
@@ -155,7 +156,7 @@ class BlockExamples:
 
     @property
     def n_entries(self) -> int:
-        """How many numbers X has."""
+        """Tell how many numbers X has."""
         return self.source.n_rows * self.source.n_features
 
     def positives(self) -> AnyArray:
@@ -181,7 +182,8 @@ class BlockExamples:
 def read_blocks(
     source: Source, learner: Any, each: Each, *, targets: bool, class_weight: Any = None
 ) -> BlockExamples:
-    """One pass: the classes or the mean of y, and some rows that the bins are chosen from."""
+    """Read in one pass the classes or the mean of y, and some rows that the bins are chosen
+    from."""
     bound = bound_to(source, each, targets=targets)
     categorical = check_tests(learner, source.n_features)
     look = LookAtColumns.at(source.n_rows, categorical, bound.of_first(is_sparse))
@@ -206,7 +208,7 @@ def read_blocks(
 
 
 def seen_once(source: Source, read: Any) -> Watched:
-    """The source for the proof, which notices if its blocks are no longer those of the fit."""
+    """Make the source for the proof, which notices if its blocks are no longer those of the fit."""
     watched = Watched(source, read)
     watched.sketches()
     return watched

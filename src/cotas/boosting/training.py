@@ -38,9 +38,10 @@ from cotas.fitting.parameters import (
     check_jobs,
     check_positive,
     check_time,
+    check_validation,
 )
-from cotas.fitting.pursuit import Pursuit, end_of_turn, finished, foremost_of
-from cotas.fitting.validation import Patience, check_validation, hold_out
+from cotas.fitting.pursuit import Patience, Pursuit, end_of_turn, finished, foremost_of
+from cotas.fitting.validation import hold_out
 from cotas.running import Monitor, blocks_in_threads, taking_turns
 from cotas.solvers.boosted_regression import Error, Residuals
 from cotas.solvers.boosting import NothingLeft, Round, Steps
@@ -105,12 +106,12 @@ class BoostingRun:
 
     @property
     def first(self) -> int:
-        """The number of the next round."""
+        """Return the number of the next round."""
         return 1 if self.before is None else len(self.before[0]) + 1
 
     @property
     def n_functions(self) -> int:
-        """How many functions a round adds: one, or one for each class."""
+        """Tell how many functions a round adds: one, or one for each class."""
         return 1 if self.F.ndim == 1 else int(self.F.shape[1])
 
     def exponential(self, each: Each) -> ExponentialWeights:
@@ -237,7 +238,8 @@ class Booster(Boosted):
     # ---- how a fit goes ----------------------------------------------------------------------
 
     def _coded_for(self, learner: Any, X: Any, resumes: bool) -> tuple[Any, list[int]]:
-        """X with numbers for its categories, whose names the model keeps, and which columns."""
+        """Return X with numbers for its categories, whose names the model keeps, and which
+        columns."""
         found = self._known_categories() if resumes else categories_of(X)
         if found and not isinstance(learner, Stump | Tree):
             raise ValueError(
@@ -359,7 +361,7 @@ class Booster(Boosted):
         return rounds if held_out is None else rounds[: patience.best_look], reason
 
     def _record(self, records: list[list[Round]], machines: list[BoostingRun]) -> None:
-        """Error, −⟨∇H, f⟩ and loss of each round; lists with several classes."""
+        """Record error, −⟨∇H, f⟩ and loss of each round; lists with several classes."""
         for name, kept_as in RECORDED.items():
             kept = getattr(self, kept_as, None)
             found = [np.array([getattr(r, name) for r in rounds]) for rounds in records]

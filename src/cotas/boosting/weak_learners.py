@@ -120,7 +120,7 @@ class PreparedLearner:
 
 
 def resolve(weak_learner: Any) -> Any:
-    """From what the user gave to a learner."""
+    """Make a learner of what the user gave."""
     named = {None: Stump, "stump": Stump, "tree": Tree, "linear": LinearLearner}
     if weak_learner is None or isinstance(weak_learner, str):
         if weak_learner not in named:
@@ -156,7 +156,8 @@ def prepare(
     random_state: Any,
     named: Sequence[int] = (),
 ) -> PreparedLearner:
-    """Bin, sort or keep the data, whatever the learner needs; columns `named` are categories."""
+    """Bin, sort or keep the data, whatever the learner needs; columns `named` are
+    categories."""
     if isinstance(learner, LinearLearner):
         return PreparedLearner(LinearRegression(X))
     if not isinstance(learner, Stump | Tree):

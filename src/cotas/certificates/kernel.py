@@ -2,8 +2,8 @@
 
     f(x) = Σ βᵢ k(xᵢ, x) + θ₀,    P(θ, θ₀) = Σ sᵢ H(yᵢ f(xᵢ)) + (λ/2) βᵀKβ
 
-`core/kernels.py` evaluates k, `core/gram.py` multiplies by K and bounds both sides. Here stand the
-witnesses and the words. Where the formula does not show that K is positive semi-definite, K is
+`core/gram.py` evaluates k, multiplies by K and bounds both sides. Here stand the witnesses and the
+words. Where the formula does not show that K is positive semi-definite, K is
 examined on up to `LARGEST_EXAMINED` rows, which takes the n² numbers at once.
 """
 
@@ -24,8 +24,7 @@ from cotas.certificates.core import composites, lines  # noqa: F401  (which add 
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.definite import proved_shift
 from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
-from cotas.certificates.core.gram import Gram, SquaredLength, bounds
-from cotas.certificates.core.kernels import positive
+from cotas.certificates.core.gram import Gram, SquaredLength, bounds, positive
 from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.core.rounding import TINY, U, above, total, up
 from cotas.certificates.ledger import Parametric, Together
@@ -68,7 +67,7 @@ class KernelFunction(Protocol):
     """All that the checker knows of a kernel."""
 
     def spec(self) -> Any:
-        """Return the kernel as plain data, which `core/kernels.py` evaluates."""
+        """Return the kernel as plain data, which `core/gram.py` evaluates."""
         ...
 
 
@@ -203,7 +202,7 @@ class KernelSurvey:
         """Refuse what is no point of the problem; move the dual points into the feasible set."""
         points = self.points
         refuse_other_rows(self.n, *(point.multipliers for point in points))
-        self.risks = [_risk(point.problem) for point in points]
+        self.risks, shares = [_risk(point.problem) for point in points], _shares(points)
         self.weights = [Weights.of(point.weights, self.n) for point in points]
         self.betas = np.array([p.coef for p in points], np.float64).T
         self.biases = np.array([float(p.intercept) for p in points])
@@ -212,7 +211,7 @@ class KernelSurvey:
         for model in models:
             Claim(*model).refuse(self.n, self.n)
         s, self.room = np.array([w.s for w in self.weights]).T, np.zeros((self.n, 1))
-        self.given = -self.targets * s * _shares(points).T
+        self.given = -self.targets * s * shares.T
         moved = [
             feasible(risk.loss, y, c, w, risk.free_bias)
             for risk, y, c, w in zip(self.risks, self.targets.T, self.given.T, s.T, strict=True)

@@ -71,7 +71,7 @@ def leave_at_once() -> None:
 
 
 def main() -> None:
-    """The entry point of `cotas` and of `python -m cotas`."""
+    """Run the entry point of `cotas` and of `python -m cotas`."""
     missing = [name for name in ("typer", "rich", "polars") if find_spec(name) is None]
     if missing:
         sys.stderr.write(

@@ -159,7 +159,8 @@ setattr(typer.core, "_", say)  # noqa: B010
 
 
 def language_of(arguments: Sequence[str]) -> str:
-    """The language that the arguments of a call ask for, wherever they do, or the environment."""
+    """Find the language that the arguments of a call ask for, wherever they do, or the
+    environment."""
     asked = environ.get(SETTING) or "en"
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         if word == "--lang":
@@ -289,7 +290,8 @@ class Commands(SpokenGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Programs that asked for JSON get it even when the call could not be understood."""
+        """Run a command; programs that asked for JSON get it even when the call could not be
+        understood."""
         try:
             return super().invoke(ctx)
         except Exception as error:
@@ -303,7 +305,8 @@ class Commands(SpokenGroup):
             raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """An error for a name that there is not names the command that may have been meant."""
+        """Find a command; the error for a name that there is not names the command that may have
+        been meant."""
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:

@@ -220,7 +220,8 @@ def _trees(name: str) -> Family:
 
 
 def _boosted(depth: int, rate: float) -> dict[str, Any]:
-    """Boosted trees with as many rounds as early stopping finds; smaller steps have more."""
+    """Propose boosted trees with as many rounds as early stopping finds; smaller steps have
+    more."""
     return {
         "weak_learner": cotas.Tree(depth),
         "learning_rate": rate,
@@ -236,7 +237,7 @@ def _from_the_middle(values: tuple[Any, ...]) -> list[Any]:
 
 
 def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) -> list[Subsample]:
-    """Folds of the training rows, cut several times where there are few; the order is random.
+    """Cut the training rows into folds, several times where there are few; the order is random.
 
     Each class is in each fold as often as it is in all, as far as it has rows; `groups` stay whole.
     """

@@ -58,7 +58,8 @@ FEWEST_PAGES = 64
 def open_prepared(
     files: list[Path], target: str | None, preparation: Any, seed: int, bar: bool | None, **how: Any
 ) -> Pages:
-    """The pages of a table as they are for every command: prepared, and many enough to split."""
+    """Open the pages of a table as they are for every command: prepared, and many enough to
+    split."""
     kinds = {kind_of(file) for file in files}
     prepared = None if kinds == {"libsvm"} else preparation
     reading = Reading(target, preparation=prepared, **how)
@@ -122,7 +123,7 @@ class PagedFit:
     remarks: list[Remark]
 
     def errors(self, task: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Of the rows trained on, and of those set aside."""
+        """Return the errors of the rows trained on, and of those set aside."""
         for name, pages in (("training", self.training), ("hold_out", self.held_out)):
             if pages is not None:
                 yield name, _errors(self.model, pages, task)
@@ -169,7 +170,8 @@ def fit_from_pages(
 
 
 def _split(session: Session, pages: Pages, share: float) -> tuple[Pages, Pages | None]:
-    """The pages to train on, and those set aside; all to train on where there are few rows."""
+    """Divide the pages into those to train on, and those set aside; all to train on where there are
+    few rows."""
     if share and pages.n_rows < FEWEST_TO_SPLIT:
         words = "With {rows} rows all are trained on, and none are held out."
         session.remark(say(words, rows=pages.n_rows))
@@ -203,7 +205,7 @@ def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) ->
 def _learned(
     session: Session, files: list[Path], target: str | None, settings: Settings, columns: Columns
 ) -> Learned:
-    """One pass to learn how to prepare the columns, and one to write the pages, if there are none.
+    """Learn in one pass how to prepare the columns, and write the pages in one if there are none.
 
     A LibSVM file holds numbers alone, and is not prepared.
     """
@@ -287,7 +289,7 @@ def _save(
 
 
 def _report(session: Session, name: str, found: PagedFit, settings: Settings) -> None:
-    """The result in a few lines, or as a document: as it is said of a table in memory."""
+    """Report the result in a few lines, or as a document: as it is said of a table in memory."""
     out = settings.out
     pages, model, quality = found.learned.pages, found.model, found.quality
     errors, learned = dict(found.errors(settings.task)), found.learned

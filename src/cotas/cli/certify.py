@@ -87,7 +87,7 @@ def _show(session: Session, found: Proofs, tol: float | None, estimator: Any) ->
 
 
 def _from_pages(saved: Saved, data: str, text: TextOptions) -> Proofs:
-    """Of a model that was trained from pages: they are made of the same table once more."""
+    """Certify a model that was trained from pages: they are made of the same table once more."""
     recipe, stored = saved.recipe, saved.model.certificate_
     assert recipe is not None
     how: dict[str, Any] = {"text": text_of(text)}
@@ -110,7 +110,7 @@ def _from_pages(saved: Saved, data: str, text: TextOptions) -> Proofs:
 
 
 def _with_known_words(text: TextOptions, saved: Saved, data: str) -> TextOptions:
-    """The words for a missing value that the model was trained with, where files are read."""
+    """Add the words for a missing value that the model was trained with, where files are read."""
     if saved.recipe is None or data.startswith("builtin:"):
         return text
     return text.knowing(saved.recipe.missing, saved.recipe.not_missing)
@@ -125,7 +125,7 @@ class Proofs:
 
 
 def _as_it_was_read(saved: Saved, data: str) -> dict[str, Any]:
-    """Categories are read as text, and a LibSVM file is counted, as they were for the fit."""
+    """Read categories as text, and count a LibSVM file, as for the fit."""
     recipe = saved.recipe
     if recipe is None or data.startswith("builtin:"):
         return {}

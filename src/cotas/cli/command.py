@@ -79,7 +79,7 @@ def code_of(error: BaseException) -> int:
 
 @contextmanager
 def guarded(session: Session) -> Iterator[None]:
-    """No traceback reaches the user, except with --debug."""
+    """Let no traceback reach the user, except with --debug."""
     try:
         yield
         session.close()
@@ -176,7 +176,7 @@ def _was_typed(context: Any, name: str) -> bool:
 
 @contextmanager
 def _options_blamed(names: Collection[str]) -> Iterator[None]:
-    """A parameter that the library refuses is wrong use of the option of that name."""
+    """Blame the option of that name for a parameter that the library refuses."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -188,7 +188,7 @@ def _options_blamed(names: Collection[str]) -> Iterator[None]:
 
 @contextmanager
 def _warnings_said(session: Session) -> Iterator[None]:
-    """What is warned of on the way is a note of the command, in one line."""
+    """Make what is warned of on the way a note of the command, in one line."""
 
     def note(message: Any, *_: Any) -> None:
         session.note(f"{say('Warning')}: {' '.join(str(message).split())}")

@@ -61,7 +61,8 @@ BUILTIN = {
 def open_table(
     name: str, target: str | None, columns: Columns | None = None, **options: Any
 ) -> Table:
-    """The table of a file or a built-in one, with its target and without what is to be dropped.
+    """Open the table of a file or a built-in one, with its target and without what is to be
+    dropped.
 
     Words that repeat in a file are coded.
     """

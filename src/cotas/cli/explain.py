@@ -140,7 +140,8 @@ _NUMBERS = {
 
 
 def weights_of(saved: Saved) -> dict[Any, list[tuple[str, float, float]]]:
-    """For each class or target: column, coefficient in its units, and per standard deviation."""
+    """Return for each class or target: column, coefficient in its units, and per standard
+    deviation."""
     estimator, model = saved.estimator, saved.model
     if not hasattr(estimator, "coef_") or getattr(estimator, "features_", None) is not None:
         return {}
@@ -252,7 +253,8 @@ def _called(saved: Saved, names: list[str]) -> list[str]:
 
 
 def _ready(saved: Saved) -> tuple[Any, list[str], bool]:
-    """The estimator to write, the names of its columns, and whether they must be prepared."""
+    """Return the estimator to write, the names of its columns, and whether they must be
+    prepared."""
     model, names = saved.model, saved.names
     if not isinstance(model, PreparedModel):
         return model, names, False

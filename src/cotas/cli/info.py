@@ -339,7 +339,8 @@ def _large_tables() -> Iterator[Any]:
 
 
 def _fit_quietly(name: str, X: Any, y: Any) -> None:
-    """As it is built by default; what is boosted, two rounds with trees and categories too."""
+    """Fit it as it is built by default; what is boosted for two rounds, with trees and categories
+    too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = build(name, y, 0, {})[0]

@@ -123,7 +123,7 @@ def build(
 
 
 def _made_of_parts(name: str, given: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """gamma, sigma and degree make a kernel, RBF or polynomial; depth makes a tree."""
+    """Make of gamma, sigma or degree a kernel, RBF or polynomial, and of depth a tree."""
     values = dict(given)
     if "weak_learner" in known and "weak_learner" not in values and "depth" in values:
         values["weak_learner"] = cotas.Tree(values.pop("depth"))

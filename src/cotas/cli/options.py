@@ -112,7 +112,8 @@ class TextOptions:
         }
 
     def knowing(self, missing: Iterable[str], not_missing: Iterable[str]) -> Self:
-        """The same, with the words that a model was trained with, where nothing else is said."""
+        """Return the same, with the words that a model was trained with, where nothing else is
+        said."""
         more = [word for word in missing if word not in (self.not_missing or ())]
         less = [word for word in not_missing if word not in (self.missing or ())]
         return replace(

@@ -40,7 +40,7 @@ SHOWN_CLASSES = 20
 
 
 def show_calibration(session: Session, quality: Quality) -> None:
-    """How often what was said with a probability was so."""
+    """Show how often what was said with a probability was so."""
     rows = calibration_rows(quality)
     if rows:
         session.say("", about_calibration(quality))
@@ -48,7 +48,7 @@ def show_calibration(session: Session, quality: Quality) -> None:
 
 
 def show_classes(session: Session, quality: Quality) -> None:
-    """A row for each class: what its rows were taken for, how many were found, how surely."""
+    """Show a row for each class: what its rows were taken for, how many were found, how surely."""
     if quality.confusion is None:
         return
     small = len(quality.classes) <= MOST_CLASSES
@@ -90,7 +90,8 @@ def proof(certificate: Certificate, estimator: Any) -> str:
 
 
 def proofs(whole: Certificate, estimator: Any) -> list[str]:
-    """A line for each certificate; where there are several, they begin with what they are about.
+    """Write a line for each certificate; where there are several, they begin with what they are
+    about.
 
     Of many, those that prove least; of a blend what each of its models proves at least.
     """
@@ -133,7 +134,7 @@ def tol_of(certificate: Certificate, estimator: Any) -> float | None:
 
 
 def short_of(part: Certificate, tol: float | None) -> Iterator[str]:
-    """In words, what a part proves less than a relative gap of tol."""
+    """Say in words what a part proves less than a relative gap of tol."""
     if tol is None or part.kind not in OPTIMIZATION:
         words = say("this model proves no gap to the best one.")
         yield in_one([part.title, words], ": ") if part.title else words
@@ -246,7 +247,8 @@ def told(
     quality: Quality | None,
     bound: Certificate | None,
 ) -> list[str]:
-    """Lines on a fit, from memory or from pages: the data, the model, its proofs and its errors."""
+    """Write lines on a fit, from memory or from pages: the data, the model, its proofs and its
+    errors."""
     rows = errors["training"]["rows"]
     spent = say("{rows} rows in {seconds:.2g} s", rows=rows, seconds=seconds)
     lines = [

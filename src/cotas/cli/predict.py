@@ -192,7 +192,7 @@ def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) ->
 
 
 def _as_numbers(saved: Saved, table: Table) -> Table:
-    """Text tables come as text; a model without a preparation needs numbers."""
+    """Make numbers of a text table for a model without a preparation."""
     if isinstance(saved.model, PreparedModel) or not table.has_names:
         return table
     pl = polars()
@@ -208,7 +208,7 @@ def _scores(model: Any, X: Any) -> Any:
 
 
 def _add(found: dict[str, Any], name: str, values: Any, saved: Saved) -> None:
-    """One column, or one for each class."""
+    """Add one column, or one for each class."""
     if values is None:
         return
     if values.ndim == 1:
@@ -245,7 +245,7 @@ def _truth(saved: Saved, table: Table) -> AnyArray | None:
 
 
 def _refuse_unknown_ending(out: Path | None) -> None:
-    """A file must be what its name says."""
+    """Check that a file is what its name says."""
     if out is not None and out.suffix not in ("", ".csv", ".txt", ".gz", *_IN_COLUMNS):
         raise UsageError(
             "--out cannot be {suffix}; it may be .csv, .csv.gz, .parquet, .arrow or .feather.",
@@ -263,7 +263,7 @@ class Answers:
 
     @property
     def frame(self) -> Any:
-        """All columns side by side."""
+        """Join all columns side by side."""
         return self.found if self.given is None else self.given.cells.hstack(self.found)
 
     def like(self, first: Answers) -> Any:
@@ -276,7 +276,8 @@ class Answers:
         return own.select(names)
 
     def own_lines(self, block: Block, names: list[str]) -> list[bytes] | None:
-        """The rows of a text table as they are written, if they are as those of the block."""
+        """Return the rows of a text table as they are written, if they are as those of the
+        block."""
         if self.given is None or self.given.block is None or self.frame.columns != names:
             return None
         same = self.given.block.dialect.separator == block.dialect.separator
@@ -314,7 +315,7 @@ def in_csv(answers: Iterator[Answers], safe: bool) -> Iterator[bytes]:
 
 
 def write(answers: Iterator[Answers], out: Path | None, safe: bool = True) -> None:
-    """The answers one after the other into one file, which is there whole or not at all."""
+    """Write the answers one after the other into one file, which is there whole or not at all."""
     if out is None or str(out) == "-":
         with writing(STANDARD_OUTPUT):
             _write_csv(answers, sys.stdout.buffer, safe)
@@ -374,7 +375,7 @@ def without_formulas(frame: Any) -> Any:
 
 
 def _to_columns(frames: Iterator[Any], file: Any, kind: str) -> None:
-    """Parquet and Arrow, written as the frames come."""
+    """Write Parquet or Arrow as the frames come."""
     from polars.io.plugins import register_io_source
 
     first = next(frames)

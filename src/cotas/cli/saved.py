@@ -37,7 +37,7 @@ class PredictionTally:
 
     @property
     def trained(self) -> TrainedOn | None:
-        """How many of the rows were trained on, if the model tells."""
+        """Tell how many of the rows were trained on, if the model tells."""
         alone = self._with_target
         return alone if alone is not None and alone.count else self._all
 
@@ -49,7 +49,7 @@ class PredictionTally:
             self._with_target.add(X if there is None or there.all() else X[there])
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain types."""
+        """Return a dictionary of plain types."""
         return {
             "rows": self.rows,
             "certified": self.certified if self.certifies else None,
@@ -62,7 +62,7 @@ class PredictionTally:
 
     @property
     def error(self) -> float | None:
-        """The share of wrong rows, or the root mean square; None without the truth."""
+        """Return the share of wrong rows, or the root mean square; None without the truth."""
         if self.not_compared or not self.judged:
             return None
         if self.classifies:
@@ -70,7 +70,8 @@ class PredictionTally:
         return float(np.sqrt(self.squares / self.judged))
 
     def prepared(self, saved: Saved, table: Table) -> Any:
-        """What the model takes; cells that are not what it expects are kept for the notes."""
+        """Prepare what the model takes; cells that are not what it expects are kept for the
+        notes."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ColumnWarning)
             X = saved.input_of(table)
@@ -87,7 +88,7 @@ class PredictionTally:
             self.squares += float(((predictions - truth.astype(np.float64)) ** 2).sum())
 
     def notes(self) -> list[str]:
-        """In words."""
+        """Say the notes in words."""
         lines = [f"{say('Note')}: {words}" for words in self.odd]
         if self.certifies and self.rows:
             words = "Certified: {count} of {rows} predictions."
@@ -145,17 +146,17 @@ class Saved:
 
     @property
     def estimator(self) -> Any:
-        """The estimator itself, without what prepares its data."""
+        """Return the estimator itself, without what prepares its data."""
         return self.model.estimator_ if isinstance(self.model, PreparedModel) else self.model
 
     @property
     def task(self) -> str:
-        """What it is for."""
+        """Return what it is for."""
         return "classification" if is_classifier(self.model) else "regression"
 
     @property
     def names(self) -> list[str]:
-        """The columns that `estimator` takes; x0, x1, … where they have no names."""
+        """Return the columns that `estimator` takes; x0, x1, … where they have no names."""
         if isinstance(self.model, PreparedModel):
             return [str(name) for name in self.model.preparation_.get_feature_names_out()]
         numbered = [f"x{j}" for j in range(self.model.n_features_in_)]
@@ -163,7 +164,7 @@ class Saved:
 
     @property
     def tells_probabilities(self) -> bool:
-        """Whether it has probabilities of classes."""
+        """Tell whether it has probabilities of classes."""
         if isinstance(self.model, PreparedModel):
             return self.model.tells_probabilities
         return hasattr(self.model, "predict_proba")
@@ -181,7 +182,8 @@ class Saved:
         return TrainedOn(self.data, np.asarray(self.recipe.rows), self.recipe.n_rows)
 
     def input_of(self, table: Table, rows: AnyArray | None = None) -> Any:
-        """The features of all or some rows as `estimator` takes them, prepared once for all."""
+        """Return the features of all or some rows as `estimator` takes them, prepared once for
+        all."""
         table = table if rows is None else table.take(rows)
         if isinstance(self.model, PreparedModel):
             return self.model.prepare(table)
@@ -248,12 +250,12 @@ class TrainedOn:
 
     @property
     def told(self) -> bool:
-        """Whether it can be told how many there are."""
+        """Tell whether it can be told how many there are."""
         return not self._sparse or self._batches < 2 or self._count not in self._sizes
 
     @property
     def count(self) -> int | None:
-        """How many there are; None if these are other rows, or it cannot be told."""
+        """Count how many there are; None if these are other rows, or it cannot be told."""
         if self._count not in self._sizes or not self.told:
             return None
         if not self._sparse:
@@ -347,7 +349,7 @@ def _checked(model: Any, path: Path) -> Any:
 
 
 def refuse_foreign(saved: Saved, command: str) -> None:
-    """For commands that need what only our files carry."""
+    """Refuse a foreign model: the command needs what only our files carry."""
     if not saved.ours:
         raise UsageError(
             "cotas {command} needs a model of cotas; {path} is another's.",

@@ -100,7 +100,8 @@ def standard_streams() -> Iterator[None]:
 
 
 def _as(kind: type[io.TextIOWrapper], stream: Any) -> Any:
-    """The stream as that kind, if it stands on bytes; None, where it is closed, stays None."""
+    """Return the stream as that kind, if it stands on bytes; None, where it is closed, stays
+    None."""
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     return kind(
@@ -148,37 +149,38 @@ class Session:
     _content: dict[str, Any] = field(default_factory=dict)
 
     def say(self, *lines: str) -> None:
-        """Lines of the result."""
+        """Print lines of the result."""
         if not self.quiet:
             self.result(*lines)
 
     def alarm(self, *lines: str) -> None:
-        """Lines of the result that nobody should miss."""
+        """Print lines of the result that nobody should miss."""
         if not self.quiet:
             self.result(*lines, style="bold red")
 
     def result(self, *lines: str, style: str | None = None) -> None:
-        """Lines that are shown even with --quiet."""
+        """Print lines that are shown even with --quiet."""
         for line in lines if not self.json else ():
             self.out.print(line, markup=False, style=style)
 
     def note(self, *lines: str) -> None:
-        """Something beside the result, such as a warning."""
+        """Print something beside the result, such as a warning."""
         if not self.quiet:
             for line in lines:
                 self.err.print(line, markup=False)
 
     def remark(self, *remarks: Remark | str) -> None:
-        """What was decided for the reader, about a table or a model, each as a note."""
+        """Note what was decided for the reader, about a table or a model, each as a note."""
         self.note(*(f"{say('Note')}: {remark}" for remark in remarks))
 
     def passing(self, line: str) -> None:
-        """What is going on, for someone who watches: the next one takes its place."""
+        """Show what is going on, for someone who watches: the next one takes its place."""
         if self.shows_progress:
             self.err.print(line, markup=False, end="\r", overflow="ellipsis", no_wrap=True)
 
     def table(self, names: list[str], rows: list[list[str]], title: str | None = None) -> None:
-        """Rows under their names, the first column to the left and the others to the right."""
+        """Print rows under their names, the first column to the left and the others to the
+        right."""
         if self.json or self.quiet:
             return
         from rich.table import Table
@@ -192,11 +194,11 @@ class Session:
         _console(file=self.out.file, width=10_000, markup=False).print(table, soft_wrap=False)
 
     def document(self, content: dict[str, Any]) -> None:
-        """What the JSON document is to hold; it is printed when the command ends."""
+        """Keep what the JSON document is to hold; it is printed when the command ends."""
         self._content |= content
 
     def failed(self, message: str, code: int) -> None:
-        """One line on what went wrong."""
+        """Print one line on what went wrong."""
         self.err.print(f"cotas {self.command}: {message}", markup=False)
         self.document({"error": message, "exit_code": code})
 
@@ -210,12 +212,13 @@ class Session:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether someone watches."""
+        """Tell whether someone watches."""
         return not (self.quiet or self.json) and self.err.is_terminal
 
 
 def _console(**options: Any) -> Console:
-    """Lines go out as they are: not broken, not coloured, with no word taken for an emoji."""
+    """Make a console that prints lines as they are: not broken, not coloured, with no word taken
+    for an emoji."""
     from rich.console import Console  # which `cotas --help` does without
 
     return Console(highlight=False, soft_wrap=True, emoji=False, **options)
@@ -237,7 +240,8 @@ def plain(value: Any) -> Any:
 
 
 def command_line(folders: bool = False) -> str:
-    """What was typed, ready to be typed again where the files are: their folders are nobody's.
+    """Return what was typed, ready to be typed again where the files are: their folders are
+    nobody's.
 
     With `folders` as it was typed, for whoever typed it.
     """
@@ -291,7 +295,7 @@ class Watcher:
 
     @property
     def callback(self) -> Callable[[Any], None]:
-        """What an estimator calls; a plain function, so that it can be cloned with it."""
+        """Return what an estimator calls; a plain function, so that it can be cloned with it."""
         return lambda report: self.hear(report)
 
     def listen_to(self, made: Any, max_time: float | None = None) -> Any:
@@ -308,7 +312,7 @@ class Watcher:
         return made
 
     def hear(self, report: Any) -> None:
-        """One report of a fit."""
+        """Hear one report of a fit."""
         seconds = time.perf_counter() - self._began
         gap = _gap_of(report)
         if gap is not None:

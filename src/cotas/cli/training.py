@@ -136,7 +136,8 @@ def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, li
 def grouped(
     table: Table, y: AnyArray, settings: Settings
 ) -> tuple[Table, AnyArray | None, list[Remark]]:
-    """What must stay on one side: the groups of a column, which is then no feature, or copies."""
+    """Find what must stay on one side: the groups of a column, which is then no feature, or
+    copies."""
     if settings.group is None:
         found, said = copies(table, y, settings.task)
         if settings.equal_rows == "independent" and found is not None:
@@ -161,7 +162,8 @@ def grouped(
 def bound_on_future_rows(
     wrong: BoolArray, rows: SplitTable, settings: Settings, tried: int = 1
 ) -> Certificate | None:
-    """The bound that mistakes on the rows held out prove; None where rows belong together."""
+    """Compute the bound that mistakes on the rows held out prove; None where rows belong
+    together."""
     notes = (CLASS_BY_CLASS, *[DECLARED] * (settings.equal_rows == "independent"))
     return bound_of(wrong, rows.groups, settings.confidence, tried, notes)
 
@@ -271,7 +273,7 @@ def in_lines(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
 
 @contextmanager
 def blaming(given: dict[str, Any], without: Callable[[], Any], before: str = "") -> Iterator[None]:
-    """An error is wrong use of the parameters that were given if there is none `without` them."""
+    """Call an error wrong use of the parameters that were given if there is none `without` them."""
     try:
         yield
     except (TypeError, ValueError) as error:

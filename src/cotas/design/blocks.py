@@ -11,7 +11,7 @@ BLOCK_BYTES = 1 << 22
 
 
 def row_spans(X: Matrix, entries: float | None = None) -> list[slice]:
-    """Cuts the rows into blocks of a few megabytes, with so many entries in each row."""
+    """Cut the rows into blocks of a few megabytes, with so many entries in each row."""
     if entries is None:
         entries = X.nnz / X.shape[0] if sparse.issparse(X) else X.shape[1]
     rows = max(1, min(int(BLOCK_BYTES // (8 * max(1, entries))), X.shape[0]))
@@ -24,7 +24,8 @@ def row_block(X: Matrix, span: slice) -> Matrix:
 
 
 def moved(rows: Matrix, shift: FloatArray) -> Matrix:
-    """Rows less the shift; sparse rows get the entries of the columns that are moved, no others."""
+    """Return rows less the shift; sparse rows get the entries of the columns that are moved, no
+    others."""
     if not sparse.issparse(rows):
         return rows - shift
     n, far = rows.shape[0], np.flatnonzero(shift)
@@ -33,7 +34,7 @@ def moved(rows: Matrix, shift: FloatArray) -> Matrix:
 
 
 def times(X: Matrix, theta: FloatArray) -> FloatArray:
-    """X·θ for a vector, or for each column of a matrix."""
+    """Compute X·θ for a vector, or for each column of a matrix."""
     if X.dtype == np.float64:
         return np.asarray(X @ theta)
     out = np.empty((X.shape[0], *theta.shape[1:]))
@@ -43,7 +44,7 @@ def times(X: Matrix, theta: FloatArray) -> FloatArray:
 
 
 def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
-    """Xᵀ·factors for a vector, or for each column of a matrix."""
+    """Compute Xᵀ·factors for a vector, or for each column of a matrix."""
     if X.dtype == np.float64:
         return np.asarray(X.T @ factors)
     total = np.zeros((X.shape[1], *factors.shape[1:]))
@@ -53,7 +54,7 @@ def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
 
 
 def _to_multiply(X: Matrix, span: slice) -> Matrix:
-    """Some rows in double precision for one product; of sparse rows the indices are shared."""
+    """Copy some rows in double precision for one product; of sparse rows the indices are shared."""
     if not sparse.issparse(X) or X.format != "csr":
         return row_block(X, span)
     begin, end = X.indptr[span.start], X.indptr[span.stop]

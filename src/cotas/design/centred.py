@@ -65,7 +65,8 @@ class CentredColumns:
         return bool((used == used[0]).all())
 
     def rounding(self) -> FloatArray:
-        """How long rounding alone can make a column that is constant, and so zero once centred."""
+        """Bound how long rounding alone can make a column that is constant, and so zero once
+        centred."""
         return np.asarray(self.n * 2.0**-52 * np.abs(self.mean))
 
     def centred(self, y: FloatArray) -> FloatArray:
@@ -89,7 +90,8 @@ class CentredColumns:
         return np.asarray(np.sqrt(np.maximum(total, 0.0)) / self.scale)
 
     def _sparse_squares(self, X: Sparse) -> FloatArray:
-        """Σ sᵢ(xᵢⱼ − mⱼ)² over the stored entries, plus mⱼ² for the weight of the others."""
+        """Compute Σ sᵢ(xᵢⱼ − mⱼ)² over the stored entries, plus mⱼ² for the weight of the
+        others."""
         column = np.repeat(np.arange(self.p), np.diff(X.indptr))
         weights = self.weights[X.indices]
         deviation = weights * (X.data - self.mean[column]) ** 2
@@ -105,11 +107,13 @@ class CentredColumns:
             found -= np.multiply.outer(self.mean, np.add.reduce(weighted))
         return np.asarray((found.T / self.scale).T) if self.standardize else found
 
-    def start(self, target: FloatArray, square: float) -> FloatArray:
-        """Return the correlations with y itself, zero where they are nothing but rounding."""
+    def start(self, y: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+        """Compute y centred, ⟨y, y⟩, and the correlations with y, zero where they are rounding."""
+        target = self.centred(y)
+        square = float(self.weights @ target**2)
         c = self.correlations(target)
         noise = self.rounding() / self.scale * np.sqrt(square)
-        return np.asarray(np.where(np.abs(c) <= noise, 0.0, c))
+        return target, square, np.where(np.abs(c) <= noise, 0.0, c)
 
     def combination(self, chosen: IntArray, beta: FloatArray) -> FloatArray:
         """Compute Σ x̃ⱼ βⱼ over the chosen columns."""
@@ -150,7 +154,7 @@ class CentredColumns:
         return found - np.multiply.outer(self.mean[some], self.mean[others])
 
     def _dense_gram(self, some: IntArray, others: IntArray) -> FloatArray:
-        """Centred block by block: the difference of two large moments would lose the digits."""
+        """Compute the Gram matrix centred block by block: large moments would cancel."""
         spans = row_spans(self.X, len(others))
         parts = [spans[k :: self.threads] for k in range(min(self.threads, len(spans)))]
         found = sum(self.each(lambda part: self._gram_of_rows(some, others, part), parts))
@@ -161,7 +165,8 @@ class CentredColumns:
         return bool((self.weights == self.weights[0]).all())
 
     def _gram_of_rows(self, some: IntArray, others: IntArray, spans: list[slice]) -> FloatArray:
-        """Of some of the rows; the weights, where they are all the same, are left out."""
+        """Compute the Gram matrix of some rows; the weights, where they are all the same, are left
+        out."""
         found = np.zeros((len(some), len(others)))
         whole, even = len(some) == len(others) == self.p, self._even
         for span in spans:

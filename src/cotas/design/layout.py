@@ -15,7 +15,8 @@ Design: TypeAlias = Dense | Csr | Csc | StandardizedDense | StandardizedCsr
 
 
 def canonical(X: Sparse) -> Sparse:
-    """A sparse matrix with no entry stored twice, which would make ‖x‖² wrong, and short indices.
+    """Return a sparse matrix with no entry stored twice, which would make ‖x‖² wrong, and short
+    indices.
 
     All the loops would be compiled again for indices of 64 bits, and read twice as much. The user's
     matrix is left as it is.

@@ -19,17 +19,17 @@ def dot(vectors: Any, i: int, w: FloatArray) -> float:  # type: ignore[empty-bod
 
 @generic
 def add(vectors: Any, i: int, a: float, w: FloatArray) -> None:
-    """w ← w + a xᵢ"""
+    """Update w ← w + a xᵢ"""
 
 
 @generic
 def add_outer(vectors: Any, i: int, a: float, gram: FloatArray) -> None:
-    """gram ← gram + a xᵢxᵢᵀ, the lower triangle of it"""
+    """Update gram ← gram + a xᵢxᵢᵀ, the lower triangle of it"""
 
 
 @generic
 def add_squares(vectors: Any, i: int, a: float, w: FloatArray) -> None:
-    """w ← w + a xᵢ², coordinate by coordinate"""
+    """Update w ← w + a xᵢ², coordinate by coordinate"""
 
 
 @generic

@@ -33,7 +33,8 @@ def radial_program(
     D: tl.constexpr, M: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
     PRECISION: tl.constexpr, TYPE: tl.constexpr,
 ):  # fmt: skip
-    """OUT[part, i, c] = Σⱼ exp(uᵢ·vⱼ − ½‖uᵢ‖² − ½‖vⱼ‖²) w[j, c] over the columns of one part."""
+    """Compute OUT[part, i, c] = Σⱼ exp(uᵢ·vⱼ − ½‖uᵢ‖² − ½‖vⱼ‖²) w[j, c] over the columns of one
+    part."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     part = tl.program_id(1)
     inside = rows < n
@@ -79,7 +80,8 @@ def radial_program(
 
 
 def radial_product(U: Any, hu: Any, V: Any, hv: Any, W: Any) -> Any:
-    """Σⱼ exp(−½‖uᵢ − vⱼ‖²) w[j, c], an array (len(U), machines); h are the half squared lengths.
+    """Compute Σⱼ exp(−½‖uᵢ − vⱼ‖²) w[j, c], an array (len(U), machines); h are the half squared
+    lengths.
 
     U and V have as many columns as `sides.padded` says.
     The exponent is u·v − ½‖u‖² − ½‖v‖², no more than zero. In single precision the products are
@@ -104,7 +106,7 @@ def radial_product(U: Any, hu: Any, V: Any, hv: Any, W: Any) -> Any:
 
 
 def _shares(n: int, m: int, machines: int, BM: int, BN: int) -> tuple[int, int]:
-    """How many columns each program adds up, and in how many parts they come."""
+    """Choose how many columns each program adds up, and in how many parts they come."""
     blocks = max(1, -(-m // BN))
     few = -(-ENOUGH_PROGRAMS // -(-n // BM))
     accurate = min(-(-blocks // MOST_BLOCKS), max(1, MOST_NUMBERS // (n * machines)))
@@ -113,13 +115,14 @@ def _shares(n: int, m: int, machines: int, BM: int, BN: int) -> tuple[int, int]:
 
 
 def shape_of(columns: int, dtype: Any) -> tuple[int, int, int, int, int]:
-    """The shape of the blocks for rows of so many columns."""
+    """Choose the shape of the blocks for rows of so many columns."""
     BM, BN, BD, warps, stages = (FEW if columns <= FEW_COLUMNS else MANY)[dtype]
     return BM, BN, min(BD, columns), warps, stages
 
 
 def roundings(n: int, m: int, machines: int, columns: int, dtype: Any) -> int:
-    """The additions that one term of a sum of `radial_product` can go through, and its product."""
+    """Count the additions that one term of a sum of `radial_product` can go through, and its
+    product."""
     BM, BN, *_ = shape_of(columns, dtype)
     made = {min(machines, MACHINES), machines % MACHINES or MACHINES}
     shares = [_shares(n, m, count, BM, BN) for count in made]
@@ -128,7 +131,8 @@ def roundings(n: int, m: int, machines: int, columns: int, dtype: Any) -> int:
 
 @triton.jit
 def first_and_last(f, i, a, h, k, top, g, j, b, o, d, other):
-    """The least f with what belongs to it, and the greatest `top`; of equals the earlier one."""
+    """Find the least f with what belongs to it, and the greatest `top`; of equals the earlier
+    one."""
     second = (g < f) | ((g == f) & (j < i))
     return (
         tl.where(second, g, f), tl.where(second, j, i), tl.where(second, b, a),
@@ -138,7 +142,7 @@ def first_and_last(f, i, a, h, k, top, g, j, b, o, d, other):
 
 @triton.jit
 def most_gain(g, i, a, h, f, c, other, j, b, o, e, d):
-    """The greatest g with what belongs to it; of equals the earlier one."""
+    """Find the greatest g with what belongs to it; of equals the earlier one."""
     second = (other > g) | ((other == g) & (j < i))
     return (
         tl.where(second, other, g), tl.where(second, j, i), tl.where(second, b, a),
@@ -151,7 +155,7 @@ def pairs_program(
     K, W, A, LOW, HIGH, F, CHANGE, n, part, least, most,
     FLAT: tl.constexpr, Q: tl.constexpr, TYPE: tl.constexpr,
 ):  # fmt: skip
-    """`climb_pairs` of `solvers/working_set.py`, for the working set of one machine."""
+    """Run `climb_pairs` of `solvers/working_set.py`, for the working set of one machine."""
     who = tl.program_id(0)
     k = tl.arange(0, Q)
     at = who.to(tl.int64) * n + tl.load(W + who * Q + k)
@@ -191,7 +195,7 @@ def singles_program(
     K, W, A, LOW, HIGH, F, CHANGE, n, part, least, most,
     FLAT: tl.constexpr, Q: tl.constexpr, TYPE: tl.constexpr,
 ):  # fmt: skip
-    """`climb_singles` of `solvers/working_set.py`, for the working set of one machine."""
+    """Run `climb_singles` of `solvers/working_set.py`, for the working set of one machine."""
     who = tl.program_id(0)
     k = tl.arange(0, Q)
     at = who.to(tl.int64) * n + tl.load(W + who * Q + k)

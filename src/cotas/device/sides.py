@@ -36,7 +36,7 @@ class Side(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows."""
+        """Tell how many rows there are."""
         return int(self.rows.shape[0])
 
 
@@ -91,7 +91,8 @@ def levelled(X: Any) -> Any:
 
 
 def converted(side: Side, dtype: Any) -> Side:
-    """The same in another precision, the rows of an RBF padded with zeros for the fused program."""
+    """Return the same in another precision, the rows of an RBF padded with zeros for the fused
+    program."""
     note = None if side.note is None else side.note.to(dtype)
     if side.parts:
         parts = tuple(converted(part, dtype) for part in side.parts)
@@ -103,7 +104,8 @@ def converted(side: Side, dtype: Any) -> Side:
 
 
 def padded(columns: int) -> int:
-    """The columns that the fused program reads: a power of two up to 64, then a multiple of 32."""
+    """Count the columns that the fused program reads: a power of two up to 64, then a multiple of
+    32."""
     if columns > 64:
         return -(-columns // 32) * 32
     return max(16, 1 << max(0, columns - 1).bit_length())
@@ -178,7 +180,8 @@ def block(spec: Any, left: Side, right: Side) -> Any:
 
 
 def _power(base: Any, p: int) -> Any:
-    """By squaring, so that it is a few products; an odd power needs the base once more."""
+    """Raise to a power by squaring, so that it is a few products; an odd power needs the base once
+    more."""
     if p == 1:
         return base
     half = _power(base, p // 2)
@@ -203,7 +206,7 @@ def product(spec: Any, left: Side, right: Side, W: Any) -> Any:
 
 
 def _added(K: Any, W: Any) -> Any:
-    """K·W in sums of `CHUNK` products, which keeps their rounding small."""
+    """Compute K·W in sums of `CHUNK` products, which keeps their rounding small."""
     if K.dtype is not torch.float64:
         return K @ W
     whole = K.shape[1] - K.shape[1] % CHUNK

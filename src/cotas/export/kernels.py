@@ -26,7 +26,8 @@ def block(kernel: Kernel, X: Value, Z: FloatArray) -> Value:
 
 
 def _values(spec: Any, X: Value, Z: FloatArray | None) -> Value:
-    """The values of a formula for the rows of X and those of Z; k(x, x) as a column without Z."""
+    """Compute the values of a formula for the rows of X and those of Z; k(x, x) as a column without
+    Z."""
     match spec:
         case ("linear",):
             return X.squared_norms() if Z is None else X @ Z.T
@@ -75,6 +76,7 @@ def _normalized(inside: Any, X: Value, Z: FloatArray | None) -> Value:
 
 
 def _lengths(squares: Value) -> Value:
-    """The square roots, and infinity for zero, so that what is divided by it becomes zero."""
+    """Compute the square roots, and infinity for zero, so that what is divided by it becomes
+    zero."""
     roots = squares.op("Sqrt")
     return (roots > 0.0).where(roots, np.inf)

@@ -188,7 +188,8 @@ def _mean(each: Sequence[Value], weights: FloatArray) -> Value:
 
 
 def _answers(model: Any, X: Value) -> Value:
-    """What a blend averages: probabilities, or what twice the scores stand for without them."""
+    """Return what a blend averages: probabilities, or what twice the scores stand for without
+    them."""
     scores, k = _decision(model, X), len(model.classes_)
     if not hasattr(model, "predict_proba"):
         twice = scores * 2.0
@@ -277,7 +278,8 @@ def _probabilities(model: Any, scores: Value, k: int) -> Value | None:
 
 
 def _shares(p: Value, k: int) -> Value:
-    """Those of two classes from that of the second; else divided by their sum, if there is one."""
+    """Return the shares of two classes from that of the second; else divided by their sum, if there
+    is one."""
     if k == 2:
         return _both(p)
     total = p.sums()

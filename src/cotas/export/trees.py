@@ -83,7 +83,7 @@ class _TreeWalk:
 
 
 def _codes(known: Categories, X: Value) -> Value:
-    """For each row and each categorical feature the number of its category."""
+    """Find for each row and categorical feature the number of its category."""
     columns = []
     for k, size in enumerate(known.sizes.tolist()):
         x = X.columns([int(np.flatnonzero(known.place == k)[0])])

@@ -25,7 +25,7 @@ def write_atomically(path: str | os.PathLike[str], chunks: Iterable[Any]) -> Non
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], *, for_good: bool = True) -> Iterator[BinaryIO]:
-    """A new file to write to, beside `path`, which takes its place when it is complete.
+    """Open a new file to write to, beside `path`, which takes its place when it is complete.
 
     The new file is on the disk before it gets its name, so whatever happens, `path` is the old
     file or the new one. An existing file keeps its permissions; if they do not allow writing, it

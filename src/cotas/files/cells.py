@@ -45,7 +45,7 @@ _FOREIGN_DIGIT = r"[\p{Nd}&&[^0-9]]"
 
 @cache
 def _digits() -> dict[str, str]:
-    """The digits of other scripts, and Arabic's signs for the decimals and thousands, as ours."""
+    """Write the digits of other scripts, and Arabic's decimal and thousands signs, as ours."""
     letters = map(chr, range(128, sys.maxunicode + 1))
     found = {x: str(unicodedata.digit(x)) for x in letters if unicodedata.category(x) == "Nd"}
     return found | {"\u066b": ".", "\u066c": ","}
@@ -111,7 +111,8 @@ class Reading(NamedTuple):
 def tell_readings(
     columns: Iterable[Any], comma: bool, commas: Collection[str] = ()
 ) -> dict[str, Reading]:
-    """By name, for columns of words: numbers, if most of their different words are; else words.
+    """Tell by name how columns of words are read: as numbers, if most of their different words are;
+    else words.
 
     All are asked at once: to prepare the patterns takes longer than to look for them.
 
@@ -158,7 +159,7 @@ def with_commas(readings: Mapping[str, Reading]) -> tuple[str, ...]:
 
 
 def in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
-    """Cells that are numbers, in columns that mostly hold numbers, as programs write them."""
+    """Find cells that are numbers, in columns that mostly hold numbers, as programs write them."""
     # All are asked at once, so that thousands of columns of plain numbers cost no pattern each.
     points = [name for name, reading in readings.items() if reading.numbers and not reading.comma]
     plain = set(as_they_are(frame.select(points)).columns)
@@ -178,7 +179,8 @@ def as_they_are(frame: Any) -> Any:
 
 
 def are_codes(words: Any) -> bool:
-    """Whether these are codes, such as 08001 and 28013: as many digits in each, the first a 0."""
+    """Tell whether these are codes, such as 08001 and 28013: as many digits in each, the first a
+    0."""
     values = words.drop_nulls().unique()
     lengths = values.str.len_bytes().unique()
     return bool(
@@ -190,7 +192,8 @@ def are_codes(words: Any) -> bool:
 
 
 def without_missing(frame: Any, names: Iterable[str], gone: Sequence[str] = MISSING) -> Any:
-    """The frame with no spaces around the words of these columns, null where one means missing.
+    """Return the frame with no spaces around the words of these columns, null where one means
+    missing.
 
     `gone` are the words that do.
 
@@ -231,7 +234,8 @@ class Understood(NamedTuple):
 def understood(
     frame: Any, comma: bool, source: str, gone: Sequence[str] = MISSING, words: Sequence[str] = ()
 ) -> Understood:
-    """The frame with its columns of text read as numbers where they are, and remarks on cells.
+    """Return the frame with its columns of text read as numbers where they are, and remarks on
+    cells.
 
     Parameters
     ----------
@@ -268,7 +272,8 @@ def understood(
 
 
 def as_spelled(values: Any, words: Any) -> Any:
-    """Numbers or truth values as most of their cells are written: 5 as "$5", true as "TRUE"."""
+    """Write numbers or truth values as most of their cells are written: 5 as "$5", true as
+    "TRUE"."""
     pl = polars()
     pairs = pl.DataFrame({"value": values, "word": uncoded(words)}).drop_nulls()
     counted = pairs.group_by("value", "word", maintain_order=True).len()

@@ -103,7 +103,8 @@ class _Enough(Exception):  # no error: what was looked for is there
 
 
 def rows_of_a_group(path: Path) -> int:
-    """The rows of the largest of the first row groups; zero where the footer cannot be read."""
+    """Count the rows of the largest of the first row groups; zero where the footer cannot be
+    read."""
     found: list[int] = []
     try:
         reader = Compact(_footer(path))
@@ -163,7 +164,8 @@ def _check(data: Any, source: str, limits: Limits) -> None:
 
 
 def _compressed_parts(data: Any) -> Iterator[tuple[IntArray, IntArray]]:
-    """For each batch: the sizes that its compressed buffers claim, and how many bytes they are."""
+    """Return for each batch the sizes that its compressed buffers claim, and how many bytes they
+    are."""
     end = len(data) - len(ARROW)
     if end < 4 or data[end:] != ARROW:
         return  # no file of Arrow, or not whole, as polars will say

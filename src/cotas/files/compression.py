@@ -51,7 +51,7 @@ class Limits:
 
     @property
     def text(self) -> int:
-        """Bytes of a text that must be held in memory whole."""
+        """Limit the bytes of a text that must be held in memory whole."""
         most = memory_of_the_machine() if self.memory is None else self.memory
         return self.decompressed if most is None else min(self.decompressed, most)
 
@@ -110,7 +110,7 @@ USUAL = Limits()
 
 
 def memory_of_the_machine() -> int | None:
-    """Bytes of memory, where the system tells."""
+    """Return the bytes of memory, where the system tells."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -186,7 +186,7 @@ class Frames:
         self._frame: Any = None
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes; none at the end."""
+        """Read at most so many bytes; none at the end."""
         while not self._rest:
             piece = self._raw.read(self.PIECE)
             if not piece:
@@ -215,7 +215,7 @@ Place: TypeAlias = str | Path | bytes | io.BufferedReader
 
 @contextmanager
 def open_bytes(path: Place, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedReader]:
-    """The bytes of a file, or of standard input for "-", decompressed if they are compressed.
+    """Open the bytes of a file, or of standard input for "-", decompressed if they are compressed.
 
     gzip, zstandard and zip are recognized by their first bytes, whatever the file is called. A zip
     must hold one file besides folders; those that are a format by themselves are left as they are.
@@ -285,7 +285,8 @@ def source_name(path: Place) -> str:
 
 
 def on_disk(path: Place) -> bool:
-    """Whether it is a file with a name, that can be read as often as one likes; a pipe is none."""
+    """Tell whether it is a file with a name, that can be read as often as one likes; a pipe is
+    none."""
     named = isinstance(path, str | Path) and str(path) != "-"
     return named and not Path(str(path)).is_fifo()
 

@@ -135,7 +135,7 @@ def _described(text: bytes, length: int) -> tuple[dict[str, str], list[_Place]]:
 
 
 def parse(text: str | bytes, what: str) -> Any:
-    """JSON, strictly: no key twice, no NaN, no nesting that exhausts the stack."""
+    """Parse JSON strictly: no key twice, no NaN, no nesting that exhausts the stack."""
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except ModelFileError as error:

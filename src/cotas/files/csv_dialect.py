@@ -103,7 +103,8 @@ def is_a_model(head: bytes) -> bool:
 
 
 def is_a_table(head: bytes) -> bool:
-    """Whether a file that begins so is a table, and surely no model: models have zeros early on."""
+    """Tell whether a file that begins so is a table, and surely no model: models have zeros early
+    on."""
     if _FIRST_BYTES.get(head[:4]) in ("parquet", "arrow", "sqlite", "excel") or _JSON.match(head):
         return True
     return b"\0" not in head and any(mark in head.partition(b"\n")[0] for mark in b",;\t|")
@@ -166,7 +167,7 @@ class Wishes:
 
     @property
     def gone(self) -> tuple[str, ...]:
-        """All words that stand for a missing value."""
+        """Return all words that stand for a missing value."""
         return tuple(word for word in (*MISSING, *self.missing) if word not in self.not_missing)
 
     def refuse_unused(self, kind: str, source: str) -> None:
@@ -262,7 +263,8 @@ def detect(sample: bytes, source: str, wishes: Wishes = Wishes()) -> Dialect:
 
 
 def sample_of(text: bytes) -> bytes:
-    """The beginning of a table, some lines beyond SAMPLE_BYTES so that wide ones show a row."""
+    """Return the beginning of a table, some lines beyond SAMPLE_BYTES so that wide ones show a
+    row."""
     end = SAMPLE_BYTES
     for _ in range(3):
         end = text.find(b"\n", end) + 1
@@ -321,7 +323,7 @@ def of_one_byte(text: bytes) -> str:
 
 
 def _of_two_bytes(sample: bytes) -> str:
-    """UTF-16 without a mark has a zero beside each letter of Western text; else it is no text."""
+    """Recognize UTF-16 without a mark by a zero beside each letter of Western text."""
     for zeros, others, name in ((1, 0, "utf-16-le"), (0, 1, "utf-16-be")):
         if sample[zeros::2].count(0) > len(sample) // 4 and not sample[others::2].count(0):
             return name
@@ -329,13 +331,15 @@ def _of_two_bytes(sample: bytes) -> str:
 
 
 def _letters(sample: bytes, encoding: str) -> float:
-    """How many letters and signs of Western languages there are beyond ASCII, less what is none."""
+    """Count how many letters and signs of Western languages there are beyond ASCII, less what is
+    none."""
     strange = [c for c in sample.decode(encoding, "replace") if ord(c) > 127]
     return sum(1 if c in _WESTERN or c in _SIGNS else -1 for c in strange)
 
 
 def _whole_lines(text: str, cut: bool) -> list[str]:
-    """The lines with something in them; one that the end of the sample cuts through is left out."""
+    """Return the lines with something in them; one that the end of the sample cuts through is left
+    out."""
     lines = text.splitlines(keepends=True)
     if cut and len(lines) > 1:
         lines = lines[:-1]
@@ -343,14 +347,15 @@ def _whole_lines(text: str, cut: bool) -> list[str]:
 
 
 def _quote(text: str) -> str:
-    """Single quotes only if words stand between them and no double quote occurs."""
+    """Choose single quotes only if words stand between them and no double quote occurs."""
     if '"' not in text and re.search(r"(^|[,;\t|])'[^'\n]*'([,;\t|\r\n]|$)", text, re.MULTILINE):
         return "'"
     return '"'
 
 
 def _separator(lines: list[str], quote: str) -> str:
-    """The one that cuts the lines into the same number of parts most often, and into most."""
+    """Choose the one that cuts the lines into the same number of parts most often, and into
+    most."""
 
     def merit(separator: str) -> tuple[float, int]:
         try:
@@ -540,7 +545,8 @@ def _are_names(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_aligned(text: bytes) -> bool:
-    """Whether runs of spaces cut all lines into the same number of words, and nothing else does."""
+    """Tell whether runs of spaces cut all lines into the same number of words, and nothing else
+    does."""
     if any(mark in text for mark in _BETWEEN) or b'"' in text:
         return False
     lines = [line for line in text.splitlines()[:200] if line.strip()]

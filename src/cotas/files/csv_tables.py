@@ -121,7 +121,7 @@ def csv_batches(
     source: str = "",
     limits: Limits = USUAL,
 ) -> Iterator[Table]:
-    """Tables of at most `rows` rows, in order, read with the types given for their columns.
+    """Read tables of at most `rows` rows, in order, read with the types given for their columns.
 
     Columns without a type are text: what the types are must not depend on the batch. Numbers in
     them are written as programs write them, as the first block shows how they were written.
@@ -171,7 +171,8 @@ def csv_batches(
 
 
 def _narrow(stream: io.BufferedReader, wishes: Wishes, source: str) -> io.BufferedReader:
-    """The same text in UTF-8 if its letters take several bytes each, where no byte ends a line."""
+    """Return the same text in UTF-8 if its letters take several bytes each, where no byte ends a
+    line."""
     head = stream.peek(4096)[:4096]
     if not head:
         return stream
@@ -218,7 +219,8 @@ def _parse(
     skip_header: bool | None = None,
     rows: int | None = None,
 ) -> Any:
-    """The frame, with types told from all rows if the first ones mislead; `words` are text."""
+    """Parse the frame, with types told from all rows if the first ones mislead; `words` are
+    text."""
     pl = polars()
     options: dict[str, Any] = {
         "has_header": dialect.header if skip_header is None else skip_header,
@@ -320,7 +322,7 @@ def _stray_quote(text: bytes | Path, dialect: Dialect) -> int | None:
 
 
 def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
-    """Text to the types asked for, or an error that shows the first cell that does not fit."""
+    """Cast text to the types asked for, or an error that shows the first cell that does not fit."""
     pl = polars()
     wanted = {name: kind for name, kind in types.items() if kind != pl.String}
     cast = frame.with_columns(
@@ -339,14 +341,15 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
 
 
 def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source: str) -> None:
-    """Rows with too few fields would pass as rows with missing values at their end."""
+    """Refuse rows with too few fields, which would pass as rows with missing values at their
+    end."""
     if frame.width < 2 or frame[frame.columns[-1]].null_count() == 0:
         return
     _refuse_ragged_lines(text, dialect, source)
 
 
 def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
-    """Polars takes a blank line for a row in which all is missing.
+    """Leave out blank lines, which Polars takes for rows in which all is missing.
 
     Such rows go if there are as many as blank lines; else some are written out as ",,", and stay.
     """

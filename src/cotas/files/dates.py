@@ -79,7 +79,7 @@ def order_is_open(words: Any) -> bool:
 
 
 def without_odd_cells(words: Any) -> tuple[Any, Remark | None]:
-    """A column whose few cells that are no dates, if it holds dates, are missing; and a remark."""
+    """Make the few cells of a column of dates that are none missing; with a remark."""
     if not _begins_with_dates(words.drop_nulls()) or _all_are_dates(words.drop_nulls()):
         return words, None
     form = tell_form(words)
@@ -103,7 +103,8 @@ def _all_are_dates(words: Any) -> bool:
 
 
 def parsed(words: Any, form: str) -> Any:
-    """The words as moments, null where one is none; a time of day is one of the first of 1970."""
+    """Parse the words as moments, null where one is none; a time of day is one of the first of
+    1970."""
     if is_category(words):  # each different word is read once
         return for_each_word(words, lambda text: parsed(text, form))
     pl = polars()

@@ -216,7 +216,8 @@ class ValueEncoder:
     _names: dict[int, tuple[AnyArray, str]] = field(default_factory=dict, init=False)
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
-        """The value as JSON; `where` is its place, for the error that says it cannot be stored."""
+        """Encode the value as JSON; `where` is its place, for the error that says it cannot be
+        stored."""
         if depth > DEEPEST:
             raise ModelFileError(f"{where} is nested more than {DEEPEST} levels deep.")
         if value is None or type(value) in (bool, int, str):
@@ -258,7 +259,7 @@ class ValueEncoder:
         return known[1]
 
     def vectors(self, items: Iterable[AnyArray], dtype: str) -> Any:
-        """Vectors of one type, together in one array."""
+        """Put vectors of one type, together in one array."""
         lengths = np.array([len(item) for item in items], dtype=np.int64)
         whole = np.concatenate([np.empty(0, dtype), *items])
         return {"vectors": self.tensor(whole), "lengths": self.tensor(lengths)}

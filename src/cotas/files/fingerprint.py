@@ -82,7 +82,7 @@ class RowsAsTheyCome:
 
     @property
     def are_all(self) -> bool:
-        """Whether the rows so far are the ones of the fingerprint, all of them."""
+        """Tell whether the rows so far are the ones of the fingerprint, all of them."""
         return self._hash.hexdigest() == self._data.rows
 
 

@@ -99,7 +99,8 @@ def for_each_word(column: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def changed(column: Any, change: Callable[[Any], Any]) -> Any:
-    """A column of text, coded if it was, in which each word was changed into another or none."""
+    """Return a column of text, coded if it was, in which each word was changed into another or
+    none."""
     if not is_coded(column):
         return change(column)
     return for_each_word(column, lambda words: change(words).cast(_codes()))

@@ -246,7 +246,8 @@ def versions() -> dict[str, str]:
 
 
 def checksum(tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> str:
-    """Over everything but itself. It finds damage; who wants to deceive can compute it too."""
+    """Compute a sum over everything but itself. It finds damage; who wants to deceive can compute
+    it too."""
     found = hashlib.blake2b(digest_size=32)
     for name in sorted(set(metadata) - {"checksum"}):
         found.update(f"{name}\0{len(metadata[name])}\0{metadata[name]}".encode())
@@ -266,7 +267,8 @@ def witness_hash(certificate: Certificate) -> str:
 
 
 def _without_witness(model: Any) -> Any:
-    """The model as it is, with less to prove it: what depends on each training row is left out."""
+    """Return the model as it is, with less to prove it: what depends on each training row is left
+    out."""
     light = copy.copy(model)
     if not hasattr(model, "_certificates"):  # it has those of its members
         light.estimators_ = [_without_witness(one) for one in model.estimators_]

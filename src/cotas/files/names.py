@@ -47,7 +47,7 @@ def names_among(words: Sequence[str], known: Sequence[str], source: str = "") ->
 
 
 def no_column(name: str, known: Sequence[str]) -> str:
-    """A sentence that a column is not there, with those that are and those that may be meant.
+    """Say that a column is not there, with those that are and those that may be meant.
 
     >>> print(no_column("Prcie", ["size", "price"]))
     there is no column 'Prcie'; there are size, price. Did you mean price?

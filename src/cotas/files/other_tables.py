@@ -94,7 +94,8 @@ _LOCKED = "EncryptedPackage".encode("utf-16-le")
 
 
 def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> tuple[Any, int]:
-    """The sheet with this name, or the first, and how many rows stand above the names in it."""
+    """Read the sheet with this name, or the first, and how many rows stand above the names in
+    it."""
     with open_bytes(path, limits.text) as stream:
         content = io.BytesIO(limits.read(stream, source))
     try:
@@ -119,7 +120,8 @@ def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> tu
 
 
 def _first_rows(frame: Any) -> list[list[str]]:
-    """The rows of a sheet as text, the names first, of which those that are missing are made up."""
+    """Read the rows of a sheet as text, the names first, of which those that are missing are made
+    up."""
     names = ["" if name.startswith("__UNNAMED__") else name for name in frame.columns]
     some = frame.head(MOST_TITLES + SOME_LINES).rows()
     return [names, *(["" if cell is None else str(cell) for cell in row] for row in some)]
@@ -160,7 +162,7 @@ def _table(connection: sqlite3.Connection, name: str | None, source: str) -> str
 
 
 def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> Any:
-    """Columns in which values of several types stand side by side, as SQLite allows, are text."""
+    """Make columns text where values of several types stand side by side, as SQLite allows."""
     pl = polars()
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return pl.DataFrame(

@@ -93,7 +93,7 @@ _LISTS = ("missing", "not-missing", "category", "keep")
 
 @contextmanager
 def on_the_command_line() -> Iterator[None]:
-    """Whoever calls has typed options, and is told of these."""
+    """Let messages name options: whoever calls has typed these."""
     token = _typed.set(True)
     try:
         yield

@@ -8,7 +8,8 @@ from cotas.loops import loop
 
 @loop
 def ragged_line(text: IntArray, separator: int, quote: int, expected: int) -> tuple[int, int]:
-    """The first line with another number of fields than expected, and that number; or zeros."""
+    """Find the first line with another number of fields than expected, and that number; or
+    zeros."""
     line, fields, quoted, empty = 1, 1, False, True
     begun = 1
     for p in range(len(text)):

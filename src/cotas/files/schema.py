@@ -49,7 +49,8 @@ class Scope:
         self.known, self.depth = dict(known or {}), depth
 
     def inside(self, own: bool, where: str) -> Scope:
-        """For the fields of a record: what is known outside, unless it has letters of its own."""
+        """Return the scope of the fields of a record: what is known outside, or letters of its
+        own."""
         require(self.depth < DEEPEST, where, "is nested too deep")
         return Scope(None if own else self.known, self.depth + 1)
 
@@ -486,7 +487,7 @@ class Known(Field):
 
     @property
     def of(self) -> Field:
-        """The field itself."""
+        """Return the field itself."""
         if self.name.endswith(" | None"):
             return Known(self.name.removesuffix(" | None")).of.or_none()
         if several := _SEVERAL.fullmatch(self.name):
@@ -525,14 +526,15 @@ class Record(Field):
 
     @property
     def cls(self) -> type[Any]:
-        """The class of the object."""
+        """Return the class of the object."""
         module, _, name = self.location.rpartition(".")
         found: type[Any] = getattr(import_module(module), name)
         return found
 
     @cached_property
     def fields(self) -> Mapping[str, Field]:
-        """All fields: those that are given, and those that the annotations of the class tell."""
+        """Return all fields: those that are given, and those that the annotations of the class
+        tell."""
         given = {each.attribute or name for name, each in self.given.items()}
         told = _annotations(self.cls).items()
         rest = {name: self._meant(name, said) for name, said in told if name not in given}
@@ -579,7 +581,7 @@ class Estimator(Record):
 
     @cached_property
     def fields(self) -> Mapping[str, Field]:
-        """What was fitted, of which no annotation tells."""
+        """Return what was fitted, of which no annotation tells."""
         return self.given
 
     def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
@@ -651,7 +653,8 @@ class Family(Field):
 
 
 def _annotations(cls: type[Any]) -> dict[str, str]:
-    """What a dataclass or a named tuple says of its fields, less those that no file holds."""
+    """Return what a dataclass or a named tuple says of its fields, less those that no file
+    holds."""
     if is_dataclass(cls):
         return {f.name: str(f.type) for f in fields(cls) if f.metadata.get("stored", True)}
     kinds = cls.__annotations__ if hasattr(cls, "_fields") else {}

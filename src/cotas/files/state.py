@@ -53,7 +53,7 @@ class _Walk:
         return self._hash.hexdigest()
 
     def enter(self, value: Any) -> None:
-        """One value, unless we are inside of it already."""
+        """Enter one value, unless we are inside of it already."""
         kind: Any = type(value)
         if kind in AS_WRITTEN:
             self._write(kind.__name__, repr(value).encode())
@@ -205,7 +205,8 @@ def _state(value: Any) -> Any:
 
 @functools.cache
 def _computed(kind: Any) -> frozenset[str]:
-    """What objects of this class keep for their own use, and the version that pickled them."""
+    """Return what objects of this class keep for their own use, and the version that pickled
+    them."""
     owned = (vars(base).items() for base in kind.__mro__)
     cached = (k for own in owned for k, v in own if isinstance(v, functools.cached_property))
     return frozenset((VERSION, *cached))

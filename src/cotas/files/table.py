@@ -59,22 +59,22 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """How many rows."""
+        """Tell how many rows there are."""
         return int(self.features.shape[0])
 
     @property
     def n_columns(self) -> int:
-        """How many columns besides the target."""
+        """Tell how many columns besides the target."""
         return int(self.features.shape[1])
 
     @property
     def has_names(self) -> bool:
-        """Whether the features are columns with names rather than a matrix."""
+        """Tell whether the features are columns with names rather than a matrix."""
         return hasattr(type(self.features), "columns")  # polars makes the list anew each time
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns; x0, x1, … for a matrix."""
+        """Return the names of the columns; x0, x1, … for a matrix."""
         if self.has_names:
             return list(self.features.columns)
         return [f"x{j}" for j in range(self.n_columns)]
@@ -277,7 +277,8 @@ class Table:
 
 
 def table_of(found: Understood, source: str, format: str, noted: Iterable[Remark]) -> Table:
-    """The table of a frame whose text was read; `noted` comes before the remarks on its cells."""
+    """Make the table of a frame whose text was read; `noted` comes before the remarks on its
+    cells."""
     remarks = (*noted, *found.remarks)
     how: dict[str, Any] = {"decimal_commas": found.commas, "written": found.written}
     return Table(found.frame, None, source, format, remarks=remarks, **how)
@@ -320,12 +321,12 @@ class Block:
 
     @cached_property
     def rows(self) -> list[bytes]:
-        """The rows that are not blank, and the names first where they are there."""
+        """Return the rows that are not blank, and the names first where they are there."""
         return rows_of_text(self.text, self.dialect.quote)
 
     @property
     def line_end(self) -> bytes:
-        """What ends a line."""
+        """Return what ends a line."""
         return b"\r\n" if b"\r\n" in self.text[: 2 + self.text.find(b"\n")] else b"\n"
 
     def written(self, frame: Any) -> list[bytes]:
@@ -359,12 +360,12 @@ class AsGiven:
 
     @property
     def names(self) -> bytes | None:
-        """The line with the names of the columns, where it stands in the block."""
+        """Return the line with the names of the columns, where it stands in the block."""
         return self.block.rows[0] if self.block is not None and self.block.header else None
 
     @property
     def lines(self) -> list[bytes] | None:
-        """The rows as they are written; None where lines and rows do not go together."""
+        """Return the rows as they are written; None where lines and rows do not go together."""
         if self.block is None:
             return None
         first = self.start + self.block.header

@@ -131,7 +131,8 @@ def read_coded(
     n_features: int | None = None,
     zero_based: bool | str = "auto",
 ) -> Table:
-    """What `read_table` reads, with words that repeat as codes, for who asks about them often."""
+    """Read what `read_table` reads, with words that repeat as codes, for who asks about them
+    often."""
     several = files_of(path)
     if several:
         parts = [_read(file, wishes, format, limits).in_words() for file in several]
@@ -234,7 +235,7 @@ def _read(
 def _loose(
     place: Place, kind: str, name: str | None, source: str, wishes: Wishes, limits: Limits
 ) -> Table:
-    """Formats in which numbers may be written as text."""
+    """Return formats in which numbers may be written as text."""
     titles = 0
     if kind == "json":
         frame = read_json(place, source, limits)
@@ -262,7 +263,8 @@ def _as_text(frame: Any, names: list[str]) -> Any:
 
 
 def _without(frame: Any, missing: Sequence[str]) -> Any:
-    """The frame with null in the place of these words, and of these numbers in columns of such."""
+    """Return the frame with null in the place of these words, and of these numbers in columns of
+    such."""
     if not missing:
         return frame
     pl = polars()
@@ -291,7 +293,8 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
 
 
 def as_told(given: Mapping[str, Any]) -> tuple[Wishes, Limits]:
-    """How a table is written and what it may take, from arguments that `read_table` has too."""
+    """Read how a table is written and what it may take, from arguments that `read_table` has
+    too."""
     sizes = {"max_bytes": "decompressed", "max_columns": "columns", "max_memory": "memory"}
     limits = Limits(**{sizes[name]: size for name, size in given.items() if name in sizes})
     wishes = {name: value for name, value in given.items() if name not in sizes}

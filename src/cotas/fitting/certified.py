@@ -103,7 +103,7 @@ def _numbers(region: Any) -> list[Any]:
 
 @functools.cache
 def _not_predicting(kind: Any, but: tuple[str, ...]) -> frozenset[str]:
-    """What no prediction of a class depends on: its parameters, which take a while to find out."""
+    """Name what no prediction of a class depends on: its parameters, which take a while to find."""
     return NOT_PREDICTING | (frozenset(kind._get_param_names()) - {*but})
 
 
@@ -117,7 +117,7 @@ class Certified:
     _parameters_that_predict: ClassVar[tuple[str, ...]] = ()
 
     def _measured_certificates(self) -> list[Certificate]:
-        """One for each class or target, about the parameters as they are now, not as they were."""
+        """Return one for each class or target, about the parameters as they are now."""
         raise NotImplementedError
 
     def _machine_scores(self, X: MatrixLike) -> FloatArray:
@@ -145,13 +145,13 @@ class Certified:
 
     @property
     def stop_(self) -> Stop:
-        """Why the fit ended; `stop_reason_` says it in words."""
+        """Return why the fit ended; `stop_reason_` says it in words."""
         check_is_fitted(self)
         return Stop[self._stop]
 
     @property
     def stop_reason_(self) -> str:
-        """Why the fit ended, in words."""
+        """Say in words why the fit ended."""
         check_is_fitted(self)
         return spoken(self._stop_reason)
 
@@ -176,7 +176,7 @@ class Certified:
     # ---- what binds the certificates to the model ----------------------------------------------
 
     def _sealed(self) -> Self:
-        """The model, its certificates bound to all that it predicts with; the end of every fit."""
+        """Bind the certificates to all that the model predicts with; the end of every fit."""
         self._seal = self._state()
         return self
 
@@ -202,7 +202,8 @@ class Certified:
         return self._bound(found, state)
 
     def _measured_or_withdrawn(self) -> list[Certificate]:
-        """The certificates as they are now; those that were, where they cannot be measured."""
+        """Return the certificates as they are now; as they were, where they cannot be
+        measured."""
         try:
             return self._measured_certificates()
         except (ValueError, TypeError, LookupError, AttributeError):
@@ -215,7 +216,7 @@ class Certified:
         return [replace(first, predictor=FittedPredictor(self, state)), *others]
 
     def _proved_again(self, X: Any, y: Any) -> Certificate:
-        """The certificate of the model as it is, whatever it was, from the witnesses and X, y.
+        """Prove the model as it is, whatever it was, from the witnesses and X, y.
 
         They may come in any form that `fit` takes.
         """
@@ -235,7 +236,7 @@ class Certified:
         return self._together(self._bound(fresh, self._state()))
 
     def _contradictions(self, witnesses: Sequence[Any], X: Any, y: Any) -> list[str]:
-        """Where the model predicts other than the witnesses say; X may come without its names."""
+        """Say where the model predicts other than the witnesses say; X may come without names."""
         names = getattr(self, "feature_names_in_", None)
         in_blocks = isinstance(X, Source)
         given = X.feature_names if in_blocks else _get_feature_names(X)
@@ -250,7 +251,7 @@ class Certified:
         return regions is None or any(region is not None for region in regions)
 
     def _false_regions(self, X: Matrix, y: AnyArray) -> list[str]:
-        """Whether what is kept of where an optimum lies is other than the certificates prove."""
+        """Say whether what is kept of where an optimum lies is not what the certificates prove."""
         if self._proves_regions(X, y):
             return []
         other = None if isinstance(X, Source) else in_the_other_layout(X)
@@ -270,12 +271,12 @@ class Certified:
         return True
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Any:
-        """The region that follows from the bounds of a certificate, computed from the data."""
+        """Compute the region that follows from the bounds of a certificate, from the data."""
         raise NotImplementedError
 
     @property
     def certificate_(self) -> Certificate:
-        """The certificate of the model as it is now.
+        """Return the certificate of the model as it is now.
 
         With several classes or targets it is a composite: `certificate_.parts` has one for each.
         If anything that it predicts with was changed after the fit, it no longer holds.

@@ -35,7 +35,7 @@ class TrainingRows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are, used or not."""
+        """Tell how many rows there are, used or not."""
         return int(self.X.shape[0])
 
     def used(self) -> IntArray | None:
@@ -52,7 +52,7 @@ class TrainingRows:
 
     @property
     def n_entries(self) -> int:
-        """How many numbers X has, zeros included."""
+        """Tell how many numbers X has, zeros included."""
         return self.n_rows * int(self.X.shape[1])
 
     def total_weight(self) -> float:
@@ -68,7 +68,7 @@ class Examples(TrainingRows):
 
     @cached_property
     def codes(self) -> IntArray:
-        """The place of each label among the classes."""
+        """Return the place of each label among the classes."""
         return encode(self.y, self.classes)
 
     def refuse_classes_without_weight(self) -> None:
@@ -146,7 +146,7 @@ def rows_to_predict(
     layouts: Sequence[str] = ("csr", "csc"),
     finite: bool | str = True,
 ) -> Matrix:
-    """X as the fit would take it, with as many columns; the estimator is refused if not fitted."""
+    """Return X as the fit would take it, with as many columns; refuse who is not fitted."""
     known = vars(estimator)
     nameless = "_certificates" in known and "feature_names_in_" not in known
     if nameless and is_plain(X, finite=finite) and X.shape[1] == known.get("n_features_in_"):
@@ -251,7 +251,7 @@ def refuse_infinite(estimator: Any, X: Matrix, seen: Any) -> None:
 
 
 def distinct(y: AnyArray) -> AnyArray:
-    """The labels that occur, sorted; whole numbers close together are counted, not compared."""
+    """Return the labels that occur, sorted; whole numbers close together are counted."""
     if y.dtype.kind not in "biu" or len(y) == 0:
         return np.unique(y)
     low, high = y.min(), y.max()
@@ -322,21 +322,21 @@ class Observations(TrainingRows):
 
     @property
     def single(self) -> bool:
-        """Whether y came as a vector, so that the coefficients are one too."""
+        """Tell whether y came as a vector, so that the coefficients are one too."""
         return self.y.ndim == 1
 
     @property
     def targets(self) -> FloatArray:
-        """y with one column for each target."""
+        """Return y with one column for each target."""
         return self.y[:, None] if self.single else self.y
 
     @property
     def columns(self) -> list[int | None]:
-        """For each target its column of y; None where y is a vector."""
+        """Return for each target its column of y; None where y is a vector."""
         return [None] if self.single else list(range(self.y.shape[1]))
 
     def uneven_shares(self) -> FloatArray | None:
-        """As `shares`; None stands for 1/n each."""
+        """Return the `shares`; None stands for 1/n each."""
         return None if self.weights is None else self.shares()
 
 
@@ -396,7 +396,8 @@ class Moved(NamedTuple):
         return cls(X) if shift is None else cls(X - shift, shift)
 
     def given(self, theta: FloatArray, theta0: Any) -> Any:
-        """θ₀ for the rows as they were given; θ is a vector, or has a column for each of θ₀."""
+        """Compute θ₀ for the rows as they were given; θ may have a column for each of
+        θ₀."""
         return theta0 if self.shift is None else self._along(-theta, theta0)
 
     def seen(self, theta: FloatArray, theta0: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ class Classes:
 
     @property
     def pairs(self) -> tuple[tuple[Any, float], ...]:
-        """Label and factor of each class, where there are factors."""
+        """Return label and factor of each class, where there are factors."""
         if self.factors is None:
             return ()
         return tuple(zip(self.labels.tolist(), self.factors.tolist(), strict=True))
@@ -168,7 +169,7 @@ def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
 
 
 def _class_factors(class_weight: Any, labels: AnyArray, rows: AnyArray) -> FloatArray | None:
-    """As scikit-learn's `compute_class_weight` has them."""
+    """Return the factors as scikit-learn's `compute_class_weight` has them."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
@@ -203,7 +204,8 @@ class Recoded:
 
 
 def shift_of(source: Source) -> FloatArray | None:
-    """The centres of columns that lie far from zero, by the first block: they would cost digits.
+    """Find the centres of columns far from zero, by the first block: they would cost
+    digits.
 
     Zero for the other columns; None if there are none, or if the rows are sparse.
     """
@@ -220,28 +222,21 @@ def _far_centres(block: Block) -> FloatArray | None:
     return np.where(far, centre, 0.0) if far.any() else None
 
 
-@dataclass(frozen=True)
-class Draw:
-    """A part of the rows of a block, drawn by its number."""
-
-    share: float
-    seed: int = 0
-
-    def __call__(self, block: Block) -> list[Block]:
-        n = block.n_rows
-        random = np.random.default_rng((self.seed, block.start))
-        chosen = np.sort(random.choice(n, min(n, int(np.ceil(self.share * n))), replace=False))
-        weights = None if block.weights is None else block.weights[chosen]
-        return [Block(block.start, block.X[chosen], block.y[chosen], weights)]
+def draw(share: float, block: Block) -> list[Block]:
+    """Return a part of the rows of a block, drawn by the number of its first row."""
+    n, random = block.n_rows, np.random.default_rng((0, block.start))
+    chosen = np.sort(random.choice(n, min(n, int(np.ceil(share * n))), replace=False))
+    weights = None if block.weights is None else block.weights[chosen]
+    return [Block(block.start, block.X[chosen], block.y[chosen], weights)]
 
 
 def draw_sample(source: Source, fewest: int, each: Each = map) -> Block | None:
-    """A tenth of the rows, or as many as fit into little memory; None if they are too few."""
+    """Draw a tenth of the rows, or as many as fit into little memory; None if too few."""
     entries = source.of_first(_entries_of_a_row)
     size = min(SAMPLE * source.n_rows, SAMPLE_BYTES / (8 * max(1.0, entries)))
     if size < fewest:
         return None
-    parts = source.map_reduce(Draw(size / source.n_rows), each)
+    parts = source.map_reduce(partial(draw, size / source.n_rows), each)
     weights = None if parts[0].weights is None else np.concatenate([p.weights for p in parts])
     y = np.concatenate([p.y for p in parts])
     X: list[Any] = [p.X for p in parts]
@@ -258,45 +253,28 @@ def _entries_of_a_row(block: Block) -> float:
 # ---- what a fitted model makes of a source -----------------------------------------------------
 
 
-@dataclass(frozen=True)
-class OfRows:
-    """What a method of a fitted model returns for the rows of a block."""
-
-    model: Any
-    method: str
-
-    def __call__(self, block: Block) -> Any:
-        return getattr(self.model, self.method)(block.X)
+def of_rows(model: Any, method: str, block: Block) -> Any:
+    """Return what a method of a fitted model returns for the rows of a block."""
+    return getattr(model, method)(block.X)
 
 
-@dataclass(frozen=True)
-class Hits:
-    """The weight of the rows of a block whose class is predicted, and that of all."""
-
-    model: Any
-
-    def __call__(self, block: Block) -> Sums:
-        s = block.shares()
-        right = self.model.predict(block.X) == np.asarray(block.y)
-        return Sums(float(s @ right), float(s.sum()))
+def hits(model: Any, block: Block) -> Sums:
+    """Return the weight of the rows of a block whose class is predicted, and that of all."""
+    s = block.shares()
+    right = model.predict(block.X) == np.asarray(block.y)
+    return Sums(float(s @ right), float(s.sum()))
 
 
-@dataclass(frozen=True)
-class Residuals:
-    """Σ s(y − ŷ)², Σ s, Σ s(y − m) and Σ s(y − m)² of a block, for some m near y."""
-
-    model: Any
-    middle: FloatArray
-
-    def __call__(self, block: Block) -> Sums:
-        s, y = block.shares(), np.asarray(block.y, dtype=np.float64).reshape(block.n_rows, -1)
-        off = y - np.asarray(self.model.predict(block.X)).reshape(y.shape)
-        about = y - self.middle
-        return Sums(s @ off**2, float(s.sum()), s @ about, s @ about**2)
+def residuals(model: Any, middle: FloatArray, block: Block) -> Sums:
+    """Compute Σ s(y − ŷ)², Σ s, Σ s(y − m) and Σ s(y − m)² of a block, for some m near y."""
+    s, y = block.shares(), np.asarray(block.y, dtype=np.float64).reshape(block.n_rows, -1)
+    off = y - np.asarray(model.predict(block.X)).reshape(y.shape)
+    about = y - middle
+    return Sums(s @ off**2, float(s.sum()), s @ about, s @ about**2)
 
 
 def nameless(model: Any) -> Any:
-    """The model without the names of its columns, which blocks do not have, and its callbacks."""
+    """Copy a model without the names of its columns, which blocks do not have, and callbacks."""
     plain = copy.copy(model)
     vars(plain).pop("feature_names_in_", None)
     if hasattr(plain, "callbacks"):
@@ -313,15 +291,15 @@ def of_source(model: Any, source: Any, method: str) -> Any:
     if not isinstance(source, Source):
         return reader_of(source).lazily(nameless(model), source, method)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
-        return source.collect(OfRows(nameless(model), method), each)
+        return source.collect(partial(of_rows, nameless(model), method), each)
 
 
 def accuracy(model: Any, source: Source) -> float:
     """Return the weight of the rows whose class is predicted, as a part of that of all."""
     refuse_other_columns(model, source)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
-        hits, total = source.map_reduce(Hits(nameless(model)), each)
-    return float(hits / total)
+        found, total = source.map_reduce(partial(hits, nameless(model)), each)
+    return float(found / total)
 
 
 def r_squared(model: Any, source: Source) -> float:
@@ -334,7 +312,9 @@ def squared_error(model: Any, source: Source) -> tuple[float, float]:
     refuse_other_columns(model, source)
     middle = source.of_first(_mean_targets)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
-        left, total, mean, square = source.map_reduce(Residuals(nameless(model), middle), each)
+        left, total, mean, square = source.map_reduce(
+            partial(residuals, nameless(model), middle), each
+        )
     whole = square - mean**2 / total
     with np.errstate(divide="ignore", invalid="ignore"):
         # As scikit-learn has it: y that does not vary is predicted, or it is not.
@@ -348,7 +328,7 @@ def _mean_targets(block: Block) -> FloatArray:
 
 
 def bound_to(source: Source, each: Each, *, targets: bool) -> Source:
-    """The same source, gone over by `each` wherever nothing else is said; its blocks are sound.
+    """Return the source, gone over by `each` where nothing else is said; its blocks are sound.
 
     `targets` says whether y holds numbers to be predicted; labels otherwise.
     """

@@ -30,7 +30,7 @@ class ParameterTypeError(ParameterError, TypeError):
 
 
 def check_number(value: Any, name: str, means: str = "a finite number") -> None:
-    """A finite number: neither NaN, which compares with nothing, nor True, nor a string."""
+    """Refuse what is no finite number: NaN, which compares with nothing, True, or a string."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ParameterTypeError(name, f"{name} must be {means}, not {value!r}.")
     if not math.isfinite(value):
@@ -38,7 +38,7 @@ def check_number(value: Any, name: str, means: str = "a finite number") -> None:
 
 
 def _limited(means: str, within: Callable[[Any], bool]) -> Callable[[Any, str], None]:
-    """What checks that a number, given with the name of its parameter, is what it must be."""
+    """Make what checks that a number, given with the name of its parameter, is as it must be."""
 
     def check(value: Any, name: str) -> None:
         check_number(value, name, means)
@@ -56,7 +56,7 @@ check_rate = _limited("above zero and at most one", lambda x: 0 < x <= 1)
 
 
 def check_count(value: Any, name: str) -> None:
-    """A whole number above zero, of any integer type; True counts nothing."""
+    """Refuse what is no whole number above zero, of any integer type; True counts nothing."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ParameterTypeError(name, f"{name} must be a whole number above zero, not {value!r}.")
     if value < 1:
@@ -64,7 +64,7 @@ def check_count(value: Any, name: str) -> None:
 
 
 def check_jobs(value: Any, name: str = "n_jobs") -> None:
-    """A number of threads as scikit-learn counts them, or None."""
+    """Refuse what is no number of threads as scikit-learn counts them, nor None."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Integral):
@@ -116,7 +116,7 @@ def _default_penalty(kind: Any) -> Any:
 
 
 def penalty_of(model: Any, total: float) -> float:
-    """λ: `lam`, or 1/(C · total) with the sum of the weights; only one of them may be given."""
+    """Return λ: `lam`, or 1/(C · total) with the sum of the weights; one of them may be given."""
     if model.C is None:
         check_positive(model.lam, "lam")
         return float(model.lam)
@@ -127,13 +127,25 @@ def penalty_of(model: Any, total: float) -> float:
 
 
 def check_time(value: Any) -> None:
-    """A number of seconds above zero, or None."""
+    """Refuse what is no number of seconds above zero, nor None."""
     if value is not None:
         check_positive(value, "max_time")
 
 
+def check_validation(value: Any) -> None:
+    """Refuse what is no number between zero and one, nor an array of bool, one for each row."""
+    if not np.ndim(value):
+        check_fraction(value, "validation_fraction")
+    elif np.asarray(value).dtype != np.bool_:
+        raise TypeError(
+            "validation_fraction must be a number, or an array of bool that names the rows to be "
+            "set aside."
+        )
+
+
 def read_start(start: Any, d: int, targets: int, of: str) -> tuple[FloatArray, FloatArray]:
-    """θ⁽⁰⁾ with a row for each target or class, and its bias: `start` is θ, or both as a tuple."""
+    """Read θ⁽⁰⁾, a row for each target or class, and its bias: `start` is θ, or both in a
+    tuple."""
     pair = start if isinstance(start, tuple) and len(start) == 2 else (start, 0.0)
     try:
         theta, theta0 = (np.asarray(part, dtype=np.float64) for part in pair)

@@ -68,12 +68,12 @@ class Path:
 
     @property
     def gaps(self) -> FloatArray:
-        """P − D of each model, as proved."""
+        """Compute P − D of each model, as proved."""
         return np.array([certificate.gap for certificate in self.certificates])
 
     @property
     def best_lam(self) -> float:
-        """The λ with the smallest validation error; of several the largest."""
+        """Return the λ with the smallest validation error; of several the largest."""
         if self.validation_errors is None:
             raise ValueError("Which λ is best needs validation=(X_val, y_val).")
         return float(self.lams[int(np.argmin(self.validation_errors))])
@@ -139,7 +139,7 @@ class Path:
             return False
 
     def _is_of_its_witnesses(self) -> bool:
-        """Whether the models and their λ are those that the certificates prove something of."""
+        """Tell whether the certificates prove something of these models and their λ."""
         rows = zip(self.lams, self.coefs, self.intercepts, self.certificates, strict=True)
         for lam, coef, intercept, certificate in rows:
             points: list[Any] = [one.witness for one in certificate.singles]
@@ -197,7 +197,7 @@ class Path:
         return bool((known.lower <= again.lower).all())
 
     def bound(self, X: MatrixLike, y: Any, X_val: MatrixLike, y_val: Any) -> ValidationBound:
-        """What the certificates of support vector machines prove between the λ, recomputed."""
+        """Recompute what the certificates of support vector machines prove between the λ."""
         assert self.validation_errors is not None
         # A bound above what the grid has reached would not help anybody.
         wrong = round(float(self.validation_errors.min()) * len(y_val))
@@ -273,7 +273,7 @@ def _span(bound: ValidationBound) -> str:
 
 
 def spread(n_lams: int, least: float, most: float) -> FloatArray:
-    """So many λ from the largest to the smallest, evenly in the logarithm."""
+    """Return so many λ from the largest to the smallest, evenly in the logarithm."""
     check_count(n_lams, "n_lams")
     return np.geomspace(most, least, n_lams)
 

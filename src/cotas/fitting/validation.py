@@ -10,25 +10,8 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from cotas.arrays import BoolArray, IntArray
 from cotas.fitting.data import Examples, TrainingRows
-from cotas.fitting.parameters import check_fraction
 
 Rows = TypeVar("Rows", bound=TrainingRows)
-
-
-class Patience:
-    """Counts the looks since a score was better than all before, at `best_look`."""
-
-    def __init__(self, looks: int) -> None:
-        self.looks, self.best = looks, -np.inf
-        self.look = self.best_look = self.stale = 0
-
-    def lost(self, score: float) -> bool:
-        """Tell whether so many looks, this one included, have brought nothing."""
-        self.look += 1
-        if score > self.best:
-            self.best, self.best_look = score, self.look
-        self.stale = self.look - self.best_look
-        return self.stale >= self.looks
 
 
 def hold_out(examples: Rows, validation_fraction: Any, random_state: Any) -> tuple[Rows, IntArray]:
@@ -58,17 +41,6 @@ def without(examples: Rows, held_out: IntArray) -> tuple[Rows, IntArray]:
     weights = np.ones(examples.n_rows) if examples.weights is None else examples.weights.copy()
     weights[held_out] = 0.0
     return replace(examples, weights=weights), held_out
-
-
-def check_validation(value: Any) -> None:
-    """A number between zero and one, or an array that says of each row whether it is set aside."""
-    if not np.ndim(value):
-        check_fraction(value, "validation_fraction")
-    elif np.asarray(value).dtype != np.bool_:
-        raise TypeError(
-            "validation_fraction must be a number, or an array of bool that names the rows to be "
-            "set aside."
-        )
 
 
 def _named(chosen: Any, examples: TrainingRows, used: IntArray) -> BoolArray:

@@ -43,11 +43,11 @@ class CombinedKernel(Kernel):
 
     @property
     def known_mercer(self) -> bool | None:  # type: ignore[override]
-        """True if all the parts are known to be valid."""
+        """Return True if all the parts are known to be valid."""
         return True if all(part.known_mercer for part in self.parts) else None
 
     def spec(self) -> Any:
-        """Compute ("sum", k₁, k₂, …) or ("product", k₁, k₂, …)"""
+        """Return ("sum", k₁, k₂, …) or ("product", k₁, k₂, …)"""
         return (self.word, *(part.spec() for part in self.parts))
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
@@ -96,7 +96,7 @@ class ChangedKernel(Kernel):
 
     @property
     def known_mercer(self) -> bool | None:  # type: ignore[override]
-        """True if the kernel that is changed is known to be valid."""
+        """Return True if the kernel that is changed is known to be valid."""
         return self.kernel.known_mercer
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
@@ -124,7 +124,7 @@ class Scaled(ChangedKernel):
         check_above_zero(self.factor, "The factor of a kernel")
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """c·k"""
+        """Compute c·k"""
         return f"{number(self.factor)}·{_factor(self.kernel, x, z)}"
 
     def spec(self) -> Any:
@@ -151,7 +151,7 @@ class Power(ChangedKernel):
         return raised(f"({self.kernel.formula(x, z)})", self.exponent)
 
     def spec(self) -> Any:
-        """Compute ("power", k, p)"""
+        """Return ("power", k, p)"""
         return ("power", self.kernel.spec(), int(self.exponent))
 
     def _changed(self, values: AnyArray) -> AnyArray:
@@ -169,7 +169,7 @@ class ExponentialOf(ChangedKernel):
         return f"exp({self.kernel.formula(x, z)})"
 
     def spec(self) -> Any:
-        """Compute ("exp", k)"""
+        """Return ("exp", k)"""
         return ("exp", self.kernel.spec())
 
     def _changed(self, values: AnyArray) -> AnyArray:
@@ -197,7 +197,7 @@ class Normalized(ChangedKernel):
         return f"{above}/√({_factor(inner, x, x)}·{_factor(inner, z, z)})"
 
     def spec(self) -> Any:
-        """Compute ("normalized", k)"""
+        """Return ("normalized", k)"""
         return ("normalized", self.kernel.spec())
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
@@ -241,14 +241,15 @@ class OnColumns(ChangedKernel):
         return self.kernel.formula(f"{x}[{names}]", f"{z}[{names}]")
 
     def spec(self) -> Any:
-        """Compute ("columns", k, columns)"""
+        """Return ("columns", k, columns)"""
         return ("columns", self.kernel.spec(), self.columns)
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
         return super()._side(self._those(X), like)
 
     def _those(self, X: Matrix) -> Matrix:
-        """The columns; neighbouring ones of an array are only looked at, others are copied."""
+        """Return the columns; neighbouring ones of an array are only looked at, others are
+        copied."""
         columns = np.array(self.columns)
         if columns.max() >= X.shape[1]:
             raise ValueError(f"on({list(columns)}): the rows have only {X.shape[1]} columns.")

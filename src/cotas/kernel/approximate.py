@@ -35,7 +35,7 @@ class FourierFeatures:
 
     @classmethod
     def of(cls, kernel: Kernel, d: int, count: int, random: np.random.RandomState) -> Any:
-        """So many features, an even number, for an RBF on d columns."""
+        """Draw so many features, an even number, for an RBF on d columns."""
         if not isinstance(kernel, RBF):
             raise ValueError(
                 f"approximate='fourier' is for an RBF, not for {kernel}: 'nystroem' takes any."
@@ -63,7 +63,7 @@ class NystroemFeatures:
 
     @classmethod
     def of(cls, kernel: Kernel, X: Matrix, count: int, random: np.random.RandomState) -> Any:
-        """So many landmarks by chance, or all the rows."""
+        """Draw so many landmarks, or all the rows."""
         landmarks = np.sort(random.permutation(X.shape[0])[:count])
         return cls(FeatureMap(kernel).fit(X[landmarks]), landmarks)
 
@@ -90,7 +90,8 @@ class FeatureCheck:
         self.own = Z if len(self.rows) == len(Z) else Z[self.rows]
 
     def solve(self, part: int, parts: int) -> Ended[Machine]:
-        """The best θ of Newton's method for one of the problems, and what is proved about it."""
+        """Find the best θ of Newton's method for one of the problems, and what is proved about
+        it."""
         start = Iterate(np.zeros(self.Z.shape[1]), np.zeros(len(self.rows)), 1.0)
         pursuit = self.setting.pursuit(self.problem, part, parts)
         return pursuit.follow(self._iterates(), self, start=start)

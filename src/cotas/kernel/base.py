@@ -47,7 +47,8 @@ def expand(
     A: Matrix,
     each: Each = map,
 ) -> FloatArray:
-    """Σ aᵢ k(xᵢ, x) for each row x of A, one column for each machine; `blocks` are of all the xᵢ.
+    """Compute Σ aᵢ k(xᵢ, x) for each row x of A, one column for each machine; `blocks` are of all
+    the xᵢ.
 
     In double precision whatever the data are: what is certified about scores relies on it.
     Memory: a copy of the support vectors, and a block of `BLOCK` × `BLOCK` for each thread.
@@ -147,7 +148,8 @@ class KernelExpansion(Certified, BaseEstimator):
         return blocks
 
     def _scores_on_device(self, X: Matrix, vectors: Matrix) -> FloatArray | None:
-        """Σ βᵢ k(xᵢ, x) by the device that `device` says; None if it is not to be, or fails."""
+        """Compute Σ βᵢ k(xᵢ, x) by the device that `device` says; None if it is not to be, or
+        fails."""
         spec, size = self.kernel_.spec(), X.shape[0] * len(self.support_)
         device = device_for(getattr(self, "device", "cpu"), spec, size)
         if device is None:
@@ -215,7 +217,8 @@ class KernelClassifier(Deciding, KernelExpansion):
     _regions: list[KernelRegion | None]  # of the optimum, as far as the certificates know it
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
-        """Σ βᵢ k(xᵢ, x) + θ₀ for each row: (n_samples,), or (n_samples, n_classes) for several.
+        """Compute Σ βᵢ k(xᵢ, x) + θ₀ for each row: (n_samples,), or (n_samples, n_classes) for
+        several.
 
         The kernel is computed in blocks of 512 × 512, one for each core at a time.
 
@@ -226,7 +229,8 @@ class KernelClassifier(Deciding, KernelExpansion):
         return self._decided(self._machine_scores(X))
 
     def predict(self, X: MatrixLike) -> AnyArray:
-        """The class of each row; a row exactly on the boundary belongs to the first class (−1).
+        """Predict the class of each row; a row exactly on the boundary belongs to the first class
+        (−1).
 
         Parameters
         ----------
@@ -258,11 +262,11 @@ class KernelClassifier(Deciding, KernelExpansion):
         return labels, shared_by_all(codes, *self._of_classes(*found))
 
     def _of_classes(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """From the scores of the machines to those of the classes: here they are the same."""
+        """Turn the scores of the machines into those of the classes: here they are the same."""
         return low, high
 
     def _optimal_scores(self, X: MatrixLike) -> tuple[FloatArray, FloatArray] | None:
-        """Between which the scores of an optimum lie, one column for each machine, if known."""
+        """Enclose the scores of an optimum, one column for each machine, if known."""
         current, known = self._current_certificates(), getattr(self, "_regions", [])
         regions = [region for region in known if region is not None]
         proved = all(c.kind == "duality" and c.holds for c in current)
@@ -283,6 +287,26 @@ class KernelClassifier(Deciding, KernelExpansion):
         """Keep the rows with a coefficient in any machine."""
         support = np.flatnonzero(beta.any(axis=0))
         self._keep_support(examples, support, beta[:, support], theta0)
+
+    def _keep_machines(
+        self,
+        examples: Examples,
+        parts: Sequence[IntArray | None],
+        coefs: Sequence[FloatArray],
+        theta0: FloatArray,
+    ) -> None:
+        """Keep the same of machines that each know some of the rows; None stands for all."""
+        known = [slice(None) if rows is None else rows for rows in parts]
+        used, row = np.zeros(examples.n_rows, dtype=np.bool_), np.zeros(examples.n_rows)
+        for rows, coef in zip(known, coefs, strict=True):
+            used[rows] |= coef != 0
+        support = np.flatnonzero(used)
+        beta = np.zeros((len(coefs), len(support)))
+        for out, rows, coef in zip(beta, known, coefs, strict=True):
+            row[:] = 0.0
+            row[rows] = coef
+            out[:] = row[support]
+        self._keep_support(examples, support, beta, theta0)
 
     def _keep_support(
         self, examples: Examples, support: IntArray, beta: FloatArray, theta0: FloatArray

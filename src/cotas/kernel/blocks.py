@@ -70,7 +70,8 @@ def blocks_of(kernel: Kernel, X: Matrix, dtype: Any, room: int) -> Blocks:
 
 
 def bytes_of_copy(kernel: Kernel, X: Matrix, dtype: Any) -> int:
-    """What a copy of X in that precision takes, for an RBF of sparse rows of their entries."""
+    """Compute what a copy of X in that precision takes, for an RBF of sparse rows of their
+    entries."""
     size = np.dtype(dtype).itemsize
     if sparse.issparse(X) and _entries_only(kernel, X):
         return int(X.nnz * (size + X.indices.itemsize))
@@ -78,7 +79,8 @@ def bytes_of_copy(kernel: Kernel, X: Matrix, dtype: Any) -> int:
 
 
 def _entries_only(kernel: Kernel, X: Sparse) -> bool:
-    """Whether it is faster to go through the entries of the rows than to fill in their zeros."""
+    """Tell whether it is faster to go through the entries of the rows than to fill in their
+    zeros."""
     narrow = isinstance(kernel, RBF) and X.shape[1] <= MOST_COLUMNS
     return narrow and bool(X.shape[0] * X.shape[1] >= WORTH_SKIPPING * X.nnz)
 
@@ -121,7 +123,7 @@ class Radial:
 
     @classmethod
     def of(cls, kernel: RBF, X: Matrix, dtype: Any) -> Radial | None:
-        """None where this precision would not be enough."""
+        """Make the rows; None where this precision would not be enough."""
         scale = float(np.sqrt(2.0) * kernel.inverse_length)
         centre = np.asarray(X.mean(axis=0, dtype=np.float64)).reshape(-1)
         rows = np.empty((X.shape[0], X.shape[1] + 2), dtype=dtype)
@@ -153,7 +155,8 @@ class Radial:
         return np.asarray(np.exp(out, out=out))
 
     def whole(self) -> AnyArray:
-        """k of each row of X with each: what lies below the diagonal is what lies above it."""
+        """Compute k of each row of X with each: what lies below the diagonal is what lies above
+        it."""
         n = len(self._rows)
         left, out = self.own(np.arange(n)), np.empty((n, n), dtype=self._rows.dtype)
         for start in range(0, n, TILE):
@@ -180,7 +183,7 @@ class SparseRadial:
 
     @classmethod
     def of(cls, kernel: RBF, X: Matrix, dtype: Any) -> SparseRadial | None:
-        """None where this precision would not be enough."""
+        """Make the rows; None where this precision would not be enough."""
         blocks = cls(X, dtype, kernel.inverse_length**2)
         return blocks if -blocks._halves.min(initial=0.0) <= SAFE_EXPONENT[dtype] else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,12 @@ def as_kernel(given: Any, X: Matrix, weights: FloatArray | None = None) -> Kerne
 
 def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str) -> None:
     """Raise if K is seen not to be positive semi-definite, unless that is explicitly allowed."""
-    _refuse_rectangular(kernel, X)
+    n, columns = X.shape
+    if is_precomputed(kernel) and n != columns:
+        raise ValueError(
+            f"A precomputed kernel needs as X the square matrix of k(xᵢ, xⱼ) at the rows of the "
+            f"fit, not one of shape ({n}, {columns})."
+        )
     if indefinite not in ("refuse", "allow"):
         raise ValueError(f"indefinite must be 'refuse' or 'allow', not {indefinite!r}.")
     if indefinite == "allow" or kernel.known_mercer:
@@ -58,22 +62,14 @@ def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str
         )
 
 
-def _refuse_rectangular(kernel: Kernel, X: Matrix) -> None:
-    n, columns = X.shape
-    if is_precomputed(kernel) and n != columns:
-        raise ValueError(
-            f"A precomputed kernel needs as X the square matrix of k(xᵢ, xⱼ) at the rows of the "
-            f"fit, not one of shape ({n}, {columns})."
-        )
-
-
 def is_precomputed(given: Any) -> bool:
     """Tell whether X is the Gram matrix itself."""
     return isinstance(given, Precomputed) or (isinstance(given, str) and given == "precomputed")
 
 
 def scaled_rbf(X: Matrix, weights: FloatArray | None = None) -> RBF:
-    """γ = 1/(d·Var(X)), the variance being that of all entries together; 1 if they are the same.
+    """Compute γ = 1/(d·Var(X)), the variance being that of all entries together; 1 if they are the
+    same.
 
     A row counts as often as its weight says, as if it were repeated.
     """
@@ -83,21 +79,19 @@ def scaled_rbf(X: Matrix, weights: FloatArray | None = None) -> RBF:
     share = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
     largest = max(float(X.max()), -float(X.min()))
     unit = largest if largest > 0 else 1.0  # so that no square overflows
-
-    def mean_of(of_row: Callable[[Matrix], Any]) -> float:
-        parts = (share[span] @ np.asarray(of_row(X[span] / unit)).ravel() for span in row_spans(X))
-        return float(sum(parts) / d)
-
-    mean = mean_of(lambda rows: rows.sum(axis=1, dtype=np.float64))
-
-    def squares(rows: Matrix) -> FloatArray:
-        if not sparse.issparse(rows):
-            return row_squares(rows - mean)
-        moved = rows.tocsr().astype(np.float64)  # entries that are not stored differ by the mean
-        moved.data = moved.data - mean
-        return np.asarray(row_squares(moved) + (d - np.diff(moved.indptr)) * mean**2)
-
-    variance = mean_of(squares)
+    spans = row_spans(X)
+    mean = variance = 0.0
+    for span in spans:
+        sums = (X[span].astype(np.float64) / unit).sum(axis=1)
+        mean += float(share[span] @ np.asarray(sums).ravel()) / d
+    for span in spans:
+        rows, zeros = X[span].astype(np.float64) / unit, 0.0
+        if sparse.issparse(rows):  # entries that are not stored differ by the mean
+            rows = rows.tocsr()
+            rows.data, zeros = rows.data - mean, (d - np.diff(rows.indptr)) * mean**2
+        else:
+            rows -= mean
+        variance += float(share[span] @ (row_squares(rows) + zeros)) / d
     width = unit * math.sqrt(max(0.0, variance) * d)
     if not width > 0:
         return RBF(gamma=1.0)

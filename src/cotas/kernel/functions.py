@@ -29,11 +29,11 @@ class Linear(Kernel):
     """k(x, x′) = x·x′"""
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """x·x′"""
+        """Compute x·x′"""
         return f"{x}·{z}"
 
     def spec(self) -> Any:
-        """Compute ("linear",)"""
+        """Return ("linear",)"""
         return ("linear",)
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
@@ -54,11 +54,11 @@ class Constant(Kernel):
             raise ValueError(f"A constant kernel must be finite and not negative: {self.value!r}.")
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """c"""
+        """Return c."""
         return number(self.value)
 
     def spec(self) -> Any:
-        """Compute ("constant", c)"""
+        """Return ("constant", c)"""
         return ("constant", float(self.value))
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
@@ -123,7 +123,7 @@ class Cosine(Kernel):
     """k(x, x′) = x·x′/(‖x‖·‖x′‖), and 0 where one of them is the zero vector."""
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """x·x′/(‖x‖·‖x′‖)"""
+        """Compute x·x′/(‖x‖·‖x′‖)"""
         return f"{x}·{z}/(‖{x}‖·‖{z}‖)"
 
     def spec(self) -> Any:
@@ -160,7 +160,7 @@ class Precomputed(Kernel):
         return f"k({x}, {z})"
 
     def spec(self) -> Any:
-        """Compute ("precomputed",)"""
+        """Return ("precomputed",)"""
         return ("precomputed",)
 
     def prepare(self, X: MatrixLike, indices: IntArray | None = None) -> Prepared:
@@ -200,7 +200,7 @@ class GivenRows(Prepared):
 
     @property
     def diagonal(self) -> FloatArray:
-        """k(x, x) of each row."""
+        """Compute k(x, x) of each row."""
         every = np.asarray(self.X.diagonal(), dtype=np.float64)
         return np.asarray(self._finite(every[self.indices]))
 
@@ -247,7 +247,7 @@ def refuse_asymmetric(K: FloatArray, numbers: IntArray) -> None:
 
 
 def to_the_power(values: AnyArray, exponent: int) -> AnyArray:
-    """values^exponent in place, by squaring: np.power is many times slower."""
+    """Compute values^exponent in place, by squaring: np.power is many times slower."""
     if exponent == 1:
         return values
     base, result, p = values, None, exponent
@@ -262,7 +262,7 @@ def to_the_power(values: AnyArray, exponent: int) -> AnyArray:
 
 
 def raised(inside: str, exponent: int) -> str:
-    """inside^exponent with a raised number."""
+    """Compute inside^exponent with a raised number."""
     small = "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(exponent))
     return inside if exponent == 1 else f"{inside}{small}"
 

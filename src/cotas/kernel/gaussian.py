@@ -92,14 +92,14 @@ class RBF(Kernel):
         return f"exp(−{number(self.gamma or 0.0)}·‖{x}−{z}‖²)"
 
     def spec(self) -> Any:
-        """Compute ("rbf", γ, σ) for exp(−γ‖x−x′‖²/σ²)"""
+        """Return ("rbf", γ, σ) for exp(−γ‖x−x′‖²/σ²)"""
         if self.sigma is not None:
             return ("rbf", 0.5, float(self.sigma))
         return ("rbf", float(self.gamma or 0.0), 1.0)
 
     @property
     def inverse_length(self) -> float:
-        """1/(σ√2), whose square is γ."""
+        """Compute 1/(σ√2), whose square is γ."""
         if self.sigma is not None:
             return math.sqrt(0.5) / self.sigma
         return math.sqrt(self.gamma or 0.0)
@@ -109,7 +109,8 @@ class RBF(Kernel):
         return np.ones(as_rows(A, "A").shape[0])
 
     def _frame(self, X: Matrix) -> Whitened | None:
-        """None where the rows can be used as they are; else a centre and a scale to see them."""
+        """Return None where the rows can be used as they are; else a centre and a scale to see
+        them."""
         scale = self.inverse_length
         largest = squared_norms(X).max(initial=0.0) * scale * scale
         unscaled = 1e-140 < scale < 1e140
@@ -181,7 +182,7 @@ class Gaussian(Kernel):
 
     @cached_property
     def _factor(self) -> FloatArray:
-        """The lower triangular L with LLᵀ = Σ."""
+        """Compute the lower triangular L with LLᵀ = Σ."""
         covariance = np.array(self.covariance)
         try:
             factor = np.asarray(cholesky(covariance, lower=True))
@@ -201,7 +202,8 @@ class Gaussian(Kernel):
         return f"exp(−½({x}−{z})ᵀ{sigma}⁻¹({x}−{z}))"
 
     def spec(self) -> Any:
-        """("gaussian", W) for exp(−½‖W(x−x′)‖²), W being L⁻¹ as it comes out with LLᵀ = Σ"""
+        """Return ("gaussian", W) for exp(−½‖W(x−x′)‖²), W being L⁻¹ as it comes out with LLᵀ =
+        Σ"""
         return ("gaussian", self._inverse_factor)
 
     @cached_property
@@ -284,7 +286,8 @@ def _fusible(left: Side, right: Side, gamma: float) -> bool:
 
 
 def _fused(left: Side, right: Side, gamma: float, dtype: Any) -> AnyArray:
-    """exp((2γa, −γ‖a‖², 1)·(b, 1, −γ‖b‖²)): three passes over the block fewer than `_falling`."""
+    """Compute exp((2γa, −γ‖a‖², 1)·(b, 1, −γ‖b‖²)): three passes over the block fewer than
+    `_falling`."""
     d = left.rows.shape[1]
     a, b = (np.ones((len(side), d + 2), dtype=dtype) for side in (left, right))
     a[:, :d] = left.rows

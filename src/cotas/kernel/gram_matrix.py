@@ -64,7 +64,8 @@ class Mercer(Definiteness):
         return self.valid
 
     def verify(self, X: MatrixLike) -> bool:
-        """Whether the same answer comes out of these rows; a vector c is multiplied out again."""
+        """Tell whether the same answer comes out of these rows; a vector c is multiplied out
+        again."""
         if self.vector is None:
             return _evidence(self.kernel, X).semidefinite == self.valid
         K = self.kernel._whole(X)
@@ -96,7 +97,8 @@ class Mercer(Definiteness):
 
 
 def is_mercer(kernel: Kernel, X: MatrixLike) -> Mercer:
-    """Whether k is symmetric and cᵀKc ≥ 0 for every c, K being its Gram matrix on the rows of X.
+    """Prove whether k is symmetric and cᵀKc ≥ 0 for every c, K being its Gram matrix on the rows of
+    X.
 
     A no is a proof: the vector c. A yes is about these rows; for kernels made of valid ones by
     valid operations it is a yes for all rows, which the answer says. It takes the n² numbers of

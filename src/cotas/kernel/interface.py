@@ -101,7 +101,8 @@ class Kernel(ABC):
         """Compute k(x, x) of each row."""
 
     def __call__(self, A: MatrixLike, B: MatrixLike | None = None) -> FloatArray:
-        """The matrix of k(a, b) for each row a of A and each row b of B (of A if B is None)."""
+        """Compute the matrix of k(a, b) for each row a of A and each row b of B (of A if B is
+        None)."""
         prepared = self.prepare(A if B is None else B)
         return prepared.rows(np.arange(len(prepared))) if B is None else prepared.against(A)
 
@@ -188,7 +189,7 @@ class Prepared:
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """k(x, x) of each row."""
+        """Compute k(x, x) of each row."""
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.kernel._diagonal(self._side)
         return np.asarray(self._finite(values), dtype=np.float64)

@@ -45,12 +45,12 @@ class FromFeatures(Kernel):
             raise TypeError(f"phi must be a function of the rows, not {self.phi!r}.")
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """φ(x)·φ(x′)"""
+        """Compute φ(x)·φ(x′)"""
         name = _name_of(self.phi, "φ")
         return f"{name}({x})·{name}({z})"
 
     def spec(self) -> Any:
-        """Compute ("features", φ)"""
+        """Return ("features", φ)"""
         return ("features", self.phi)
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
@@ -100,15 +100,15 @@ class Custom(Kernel):
             raise ValueError(f"of must be 'pairs' or 'blocks', not {self.of!r}.")
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
-        """the name of the function"""
+        """Return the name of the function"""
         return f"{_name_of(self.function, 'k')}({x}, {z})"
 
     def spec(self) -> Any:
-        """Compute ("custom", function of two blocks of rows)"""
+        """Return ("custom", function of two blocks of rows)"""
         return ("custom", lambda A, B: self._block(Side(A), Side(B), np.float64))
 
     def prepare(self, X: MatrixLike, indices: IntArray | None = None) -> Prepared:
-        """As for every kernel; a sample of rows is tested for symmetry."""
+        """Prepare rows as every kernel does; a sample of rows is tested for symmetry."""
         prepared = super().prepare(X, indices)
         n = len(prepared)
         some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int)) if n else np.arange(0)

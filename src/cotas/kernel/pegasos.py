@@ -97,7 +97,7 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         return self.sampling  # type: ignore[return-value]
 
     def _run_weights(self, weights: FloatArray) -> FloatArray:
-        """n·sᵢ, so that a draw of one example is right on average."""
+        """Compute n·sᵢ, so that a draw of one example is right on average."""
         return np.asarray(weights * (len(weights) / weights.sum()))
 
     def _coefficients(self, run: KernelRun, weights: FloatArray) -> FloatArray:
@@ -105,7 +105,7 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
         return scale[:, None] * run.counts * self._run_weights(weights) * run.signs
 
     def _intercepts(self, run: KernelRun, weights: FloatArray) -> FloatArray:
-        """With all the scores at hand, θ₀ is the best one for θ and not the last of the run."""
+        """Find, with all the scores at hand, the best θ₀ for θ and not the last of the run."""
         theta0 = run.bias.copy()
         if self.fit_intercept:
             scale = 1.0 / (self.lam_ * np.maximum(run.seen, 1))

@@ -20,7 +20,8 @@ WORTH_FILLING = 24
 
 
 def as_rows(X: Any, name: str = "X") -> Matrix:
-    """A two-dimensional array or CSR matrix of real floating-point numbers, not copied if it is."""
+    """Read a two-dimensional array or CSR matrix of real floating-point numbers, not copied if it
+    is."""
     rows: Matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
         raise ValueError(f"{name} must have two dimensions (rows and columns), not {rows.ndim}.")
@@ -94,7 +95,7 @@ def norms(X: Matrix) -> FloatArray:
 def squared_distances_of_pairs(
     A: Matrix, B: Matrix, i: IntArray, j: IntArray, scale: float
 ) -> FloatArray:
-    """scale²·‖aᵢ − bⱼ‖² for each pair, from the differences themselves: nothing cancels."""
+    """Compute scale²·‖aᵢ − bⱼ‖² for each pair, from the differences themselves: nothing cancels."""
     out = np.empty(len(i))
     step = max(1, (1 << 22) // (8 * max(1, A.shape[1])))
     for start in range(0, len(i), step):

@@ -31,7 +31,8 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         return tags
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
-        """θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_classes) with more than two.
+        """Compute θ·x + θ₀ for each row: shape (n_samples,), or (n_samples, n_classes) with more
+        than two.
 
         Parameters
         ----------
@@ -64,7 +65,8 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         return np.asarray(result[:, 0] if len(lengths) == 1 else result)
 
     def training_error(self, X: MatrixLike, y: Any) -> float:
-        """The fraction of rows with y(θ·x + θ₀) ≤ 0, as section 3.3 of Fuentes Cabrera defines it.
+        """Compute the fraction of rows with y(θ·x + θ₀) ≤ 0, as section 3.3 of Fuentes Cabrera
+        defines it.
 
         A row on the boundary counts as an error whatever its label. With more than two classes
         it is the fraction of rows whose predicted class is wrong.

@@ -115,7 +115,8 @@ def _parts(
 
 
 def as_solved(X: Matrix, solver: str) -> Matrix:
-    """X as the solver is quickest with it: a copy in CSR of a dense X that is mostly zero."""
+    """Return X as the solver is quickest with it: a copy in CSR of a dense X that is mostly
+    zero."""
     if sparse.issparse(X) or X.shape[1] < LONG_ROWS or solver not in WALK_ALONG_ROWS:
         return X
     some = X[:: max(1, len(X) // 500)]
@@ -191,7 +192,8 @@ class AgainstTheRest(NamedTuple):
     # ---- solved ------------------------------------------------------------------------------
 
     def iterates(self, end: Ending | None = None) -> Iterator[Iterate]:
-        """θ and α from the solver, α over all the rows, with the gap that it believes to have."""
+        """Yield θ and α from the solver, α over all the rows, with the gap that it believes to
+        have."""
         X, signs, shares = self.near.X, self.signs(), self.shares
         if self.used is not None:
             X, signs, shares = X[self.used], signs[self.used], shares[self.used]
@@ -213,7 +215,7 @@ class AgainstTheRest(NamedTuple):
         return (found for found, _ in dual_coordinate_ascent(*given))
 
     def _smooth_newton(self, seen: Seen, known: Start | None) -> Iterator[Iterate]:
-        """Newton's method on the loss as it is; α are the slopes."""
+        """Run Newton's method on the loss as it is; α are the slopes."""
         loss = SMOOTH[self.problem.loss.name]
         start = known and (known.theta, np.array([known.theta0 * seen.bias]))
         if is_small(*seen.X.shape):
@@ -318,7 +320,8 @@ Begun: TypeAlias = tuple[Iterator[Iterate], Iterate, Solution]
 
 
 def begun_together(parts: Sequence[AgainstTheRest]) -> list[Begun]:
-    """The solver of each class after its first iterate to look at, all of them proved together."""
+    """Return the solver of each class after its first iterate to look at, all of them proved
+    together."""
     runs = [part.iterates() for part in parts]
     with np.errstate(all="ignore"):
         begun = [
@@ -342,7 +345,7 @@ def _shown(
 
 
 def _interior_point(seen: Seen, start: Start | None) -> Iterator[PrimalDual]:
-    """From the start while that gets on, and from the middle of the box otherwise.
+    """Go on from the start while that gets on, and from the middle of the box otherwise.
 
     A predictor and corrector that begin far from the central path can go in circles.
     """

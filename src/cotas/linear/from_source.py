@@ -140,7 +140,7 @@ def fit_in_blocks(
 def iterates_in_blocks(
     source: Source, classes: Classes, labels: tuple[Any, ...], problem: Any, sample: Block | None
 ) -> Iterator[Iterate]:
-    """Newton's method for one label against the rest, or for several together.
+    """Run Newton's method for one label against the rest, or for several together.
 
     On the hinge α comes as rounds; of a smooth loss the slopes are α. The columns of the source and
     the sample are moved near zero if the bias is free.

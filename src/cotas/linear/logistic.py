@@ -194,7 +194,7 @@ class LogisticRegression(RiskMinimizer):
         return self._conclude_fit(worst_of(ended), ADVICE)
 
     def _fit_in_blocks(self, source: Source) -> Self:
-        """From a source of row blocks, of which nothing is kept."""
+        """Fit from a source of row blocks, of which nothing is kept."""
         free, ratio = bool(self.fit_intercept), self._ratio()
 
         def against_the_rest(lam: float) -> RegularizedRisk:
@@ -310,7 +310,8 @@ class LogisticRegression(RiskMinimizer):
 def strongest_penalty(
     model: LogisticRegression, X: MatrixLike, y: Any, sample_weight: Any
 ) -> float:
-    """The least λ with an ℓ1 part at which θ = 0: the largest slope there, at the best biases."""
+    """Compute the least λ with an ℓ1 part at which θ = 0: the largest slope there, at the best
+    biases."""
     examples = read_examples(model, X, y, sample_weight, model.class_weight)
     shares, k = examples.shares(), len(examples.classes)
     truth = examples.codes[:, None] == np.arange(k)

@@ -62,7 +62,8 @@ class CornersByDigit:
 
 
 def best_biases(source: Source, read: Signs, thetas: FloatArray) -> FloatArray:
-    """The θ₀ with the least mean hinge loss of each class, θ being fixed, as `best_bias` has it.
+    """Find the θ₀ with the least mean hinge loss of each class, θ being fixed, as `best_bias` has
+    it.
 
     The corner at which the slope changes its sign is found digit by digit, one pass for each.
     Departures: to the 24 bits of `DIGITS`; the middle of the two corners where an interval is best.
@@ -118,7 +119,8 @@ class DualPoints:
         self.done = 0  # so many classes
 
     def improve(self, enough: float, passes: int, until: float) -> list[Rounds]:
-        """To a relative gap of `enough`, or about so many passes over the blocks for each class.
+        """Improve to a relative gap of `enough`, or about so many passes over the blocks for each
+        class.
 
         At `until`, by `time.perf_counter`, it ends with what there is; each class has an equal
         share of the time. What is found before Ctrl-C is kept.

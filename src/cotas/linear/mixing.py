@@ -43,12 +43,12 @@ class Shape:
 
     @property
     def used(self) -> int:
-        """How many rows have a weight."""
+        """Tell how many rows have a weight."""
         return sum(run.used for run in self.runs)
 
     @property
     def ends(self) -> IntArray:
-        """The row after the last one of each run."""
+        """Return the row after the last one of each run."""
         return np.array([run.end for run in self.runs], dtype=np.int64)
 
     def positives(self) -> list[Any]:
@@ -176,7 +176,7 @@ class Mixture:
         self.until = math.inf  # when there is no more time for that, by `time.perf_counter`
 
     def epochs(self, number: int) -> Iterator[Epoch]:
-        """Up to `number` rounds; ends early when every class rests."""
+        """Yield up to `number` rounds; ends early when every class rests."""
         while self.done < number and not self.resting.all():
             began = time.perf_counter()
             found = self._round()
@@ -206,7 +206,7 @@ class Mixture:
         return mistakes, updates
 
     def _count_as_seen(self, rounds: int) -> None:
-        """The mean is over all rounds, also over those that cannot change θ any more."""
+        """Count rounds that cannot change θ any more: the mean is over all of them."""
         self.sum, self.sum0 = self.sum + rounds * self.theta, self.sum0 + rounds * self.theta0
         self.in_mean += rounds
 

@@ -20,8 +20,9 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import bound_to, note_columns
-from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
-from cotas.fitting.validation import Patience, check_validation, hold_out
+from cotas.fitting.parameters import check_validation
+from cotas.fitting.pursuit import NOTHING_CHANGED, Patience, deadline, finished, follow_epochs
+from cotas.fitting.validation import hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
@@ -97,14 +98,16 @@ class OnlineClassifier(LinearClassifier):
         return theta, theta0
 
     def _model(self, examples: Examples, history: History) -> tuple[FloatArray, FloatArray]:
-        """θ and θ₀ of the model; what the run has reached, unless a subclass knows better."""
+        """Return θ and θ₀ of the model; what the run has reached, unless a subclass knows
+        better."""
         return self._read_off(history)
 
     def _certify(self, examples: Examples, history: History, *how: Any) -> list[Certificate]:
         raise NotImplementedError
 
     def _tol(self) -> float | None:
-        """The relative gap that ends the fit as soon as an epoch proves it, if one is asked for."""
+        """Return the relative gap that ends the fit as soon as an epoch proves it, if one is asked
+        for."""
         return None
 
     # ---- scikit-learn ------------------------------------------------------------------------
@@ -212,7 +215,7 @@ class OnlineClassifier(LinearClassifier):
             )
 
     def _fit_in_blocks(self, source: Source, began: float) -> Self:
-        """By iterative parameter mixing, a run for each block."""
+        """Fit by iterative parameter mixing, a run for each block."""
         self._refuse_in_blocks()
         with blocks_in_threads(self.n_jobs) as each:
             bound = bound_to(source, each, targets=False)
@@ -228,7 +231,7 @@ class OnlineClassifier(LinearClassifier):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _mixture(self, source: Source, shape: Shape) -> Mixture:
-        """Before the first round."""
+        """Make the mixture before the first round."""
         options = {"steps": None, "rest": True, "carries": False, **self._training_options()}
         rest = bool(options.pop("rest"))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -251,7 +254,7 @@ class OnlineClassifier(LinearClassifier):
         return 1.0
 
     def _follow(self, mixture: Mixture, watched: Watched, began: float) -> Reason:
-        """Round after round until there is a reason to stop."""
+        """Follow round after round until there is a reason to stop."""
 
         def ends(epoch: Epoch) -> Reason | None:
             if mixture.resting.all():
@@ -276,7 +279,8 @@ class OnlineClassifier(LinearClassifier):
         self._settle(mixture, watched)
 
     def _time_of_rounds(self, began: float) -> float | None:
-        """The seconds since `began` after which no round begins; the rest is for the proof."""
+        """Return the seconds since `began` after which no round begins; the rest is for the
+        proof."""
         return self.max_time
 
     def _settle(self, mixture: Mixture, watched: Watched) -> None:
@@ -359,7 +363,7 @@ class OnlineClassifier(LinearClassifier):
         return fresh
 
     def _resume(self, examples: Examples) -> History:
-        """The same run goes on if the data are the same, else it starts at the model so far."""
+        """Go on with the same run if the data are the same, else start at the model so far."""
         old: History = self._history
         if (old.average is None) == self._averages():
             raise ValueError("warm_start cannot continue a run after `average` was changed.")

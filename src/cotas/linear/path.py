@@ -50,7 +50,7 @@ def svm_path(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Path:
-    """Support vector machines for many λ, each begun where the one before it ended.
+    """Train support vector machines for many λ, each begun where the one before it ended.
 
     With validation data it also proves what no grid can see: a lower bound on the validation
     error of the exact optimum at *any* λ between the smallest and the largest one. It tells
@@ -149,7 +149,7 @@ def logistic_path(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Path:
-    """Logistic regressions for many λ, each begun where the one before it ended.
+    """Train logistic regressions for many λ, each begun where the one before it ended.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ class _Step(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """The largest relative gap of its classes."""
+        """Return the largest relative gap of its classes."""
         return self.certificate.relative_gap
 
 

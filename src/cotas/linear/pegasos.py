@@ -237,7 +237,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
     # ---- in memory -----------------------------------------------------------------------------
 
     def _solver_weights(self, weights: FloatArray | None) -> FloatArray | None:
-        """n·sᵢ, so that a draw of one example is right on average."""
+        """Compute n·sᵢ, so that a draw of one example is right on average."""
         return None if weights is None else weights * (np.count_nonzero(weights) / weights.sum())
 
     def _read_off(self, history: History) -> tuple[FloatArray, FloatArray]:
@@ -249,7 +249,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return total / seen[:, None], average.b / seen
 
     def _model(self, examples: Examples, history: History) -> tuple[FloatArray, FloatArray]:
-        """With all the data at hand, θ₀ is the best one for θ and not the last of the run."""
+        """Find, with all the data at hand, the best θ₀ for θ and not the last of the run."""
         theta, theta0 = self._read_off(history)
         if not self.fit_intercept or history.batches or not np.isfinite(theta).all():
             return theta, theta0
@@ -277,7 +277,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return DualPoint.check_all(points, examples.X, examples.y, *how)
 
     def _expectation(self, examples: Examples, history: History, t: int) -> Expectation | None:
-        """The theory of PEGASOS applies to the averaged vector of independent draws, no bias."""
+        """State what the theory of PEGASOS promises of the averaged vector of independent draws."""
         applies = (
             self.average
             and self.sampling == "replacement"

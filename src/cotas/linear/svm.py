@@ -158,7 +158,7 @@ class LinearSVM(RiskMinimizer):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _fit_in_blocks(self, source: Source) -> Self:
-        """From a source of row blocks, of which nothing is kept."""
+        """Fit from a source of row blocks, of which nothing is kept."""
         if self.margin == "hard" or self.solver not in ("auto", "newton"):
             raise ValueError(
                 "From a source of row blocks LinearSVM is solved with margin='soft' and "
@@ -222,7 +222,7 @@ class LinearSVM(RiskMinimizer):
         return "interior-point" if fine and X.shape[1] <= LARGEST_SYSTEM else "newton"
 
     def _how(self, X: Matrix) -> str:
-        """By whom it was solved, and why by that one."""
+        """Say by whom it was solved, and why by that one."""
         if self.margin == "hard":
             return "Solved as the nearest points of the two convex hulls."
         if self.solver != "auto":
@@ -250,7 +250,8 @@ class LinearSVM(RiskMinimizer):
         return list(last) if last and goes_on else [None] * count
 
     def _remember(self, solutions: list[Solution]) -> None:
-        """Where the next fit begins if it is to go on; a hard margin leaves nothing to it."""
+        """Remember where the next fit begins if it is to go on; a hard margin leaves nothing to
+        it."""
         self._ends = []
         for solution in solutions:
             point = solution.point
@@ -286,7 +287,7 @@ def _support(solution: Solution) -> IntArray:
 
 
 def _signed_alpha(solution: Solution, examples: Examples, rows: IntArray) -> FloatArray:
-    """yᵢαᵢ of some rows."""
+    """Compute yᵢαᵢ of some rows."""
     point, weights = solution.point, examples.weights
     if isinstance(point, HardMarginPoint):
         alpha = point.alpha[rows]

@@ -39,7 +39,7 @@ class Part(JITCodeLibrary):  # type: ignore[misc]
 
     @property
     def codegen(self) -> Part:
-        """Who is told the environment of the function."""
+        """Return who gets the environment of the function."""
         return self
 
     def set_env(self, name: str, env: Any) -> None:

@@ -21,7 +21,7 @@ MOST_LABELS, LABEL_SHARE = 20, 0.2
 
 
 def tell_task(y: Any) -> str:
-    """Compute "classification" or "regression", by what the target holds.
+    """Return "classification" or "regression", by what the target holds.
 
     Words and truth values are classes. Two different whole numbers are, and up to twenty are if
     each comes often; all other numbers are quantities.

@@ -53,7 +53,8 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         return np.asarray(times(X, np.asarray(self.coef_).T) + self.intercept_)
 
     def score(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> float:
-        """R², the part of the variance of y that is predicted; with several targets the mean.
+        """Compute R², the part of the variance of y that is predicted; with several targets the
+        mean.
 
         Parameters
         ----------
@@ -71,7 +72,8 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
         return values[:, None] if values.ndim == 1 else values
 
     def _keep_parameters(self, theta: FloatArray, theta0: FloatArray, single: bool) -> None:
-        """`coef_` and `intercept_` in the shapes scikit-learn gives them; θ has a row a target."""
+        """Keep `coef_` and `intercept_` in the shapes scikit-learn gives them; θ has a row a
+        target."""
         self.coef_ = theta[0].copy() if single else theta.copy()
         self.intercept_ = float(theta0[0]) if single else theta0.copy()
 

@@ -44,7 +44,7 @@ def refuse_many_columns(source: Source) -> None:
 
 
 def _sound(found: Moments) -> Moments:
-    """Moments of all the rows, if they are numbers."""
+    """Return the moments of all the rows, if they are numbers."""
     if not found.weight > 0:
         raise ValueError("The weights of the source are zero for all rows: one must count.")
     refuse_extreme_weights(min(1.0, found.weight), "The weight of all rows")
@@ -71,7 +71,8 @@ def sound_moments(block: Block) -> Moments:
 
 
 def triangle_in_blocks(source: Source, free_bias: bool) -> tuple[Moments, FloatArray]:
-    """The moments, and the triangle of the rows √(sᵢ/S)(xᵢ, yᵢ), less their means with a bias."""
+    """Compute the moments, and the triangle of the rows √(sᵢ/S)(xᵢ, yᵢ), less their means with a
+    bias."""
     moments = read_moments(source)
     centre = (moments.mean, moments.target_mean) if free_bias else None
     found = source.map_reduce(BlockTriangle(centre))
@@ -94,11 +95,11 @@ class BlockTask(Task):
 
     @property
     def size(self) -> float:
-        """The sum of the weights."""
+        """Return the sum of the weights."""
         return self.moments.weight
 
     @property
     def penalty_scale(self) -> FloatArray | None:
-        """σⱼ: with standardized columns the penalty is on their coefficients."""
+        """Return σⱼ: with standardized columns the penalty is on their coefficients."""
         standardized = self.model.standardize and self.lam > 0
         return self.moments.deviation(self.free_bias) if standardized else None

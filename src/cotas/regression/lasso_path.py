@@ -33,7 +33,7 @@ from cotas.regression.lasso_data import (
     in_units_of_the_data,
     penalty_scale,
 )
-from cotas.regression.products import products_of_all
+from cotas.regression.products import moments_of, products_of_all
 from cotas.regression.sparse import SHARE
 from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.homotopy import Homotopy
@@ -120,7 +120,7 @@ def lasso_path(
     check_time(max_time)
     check_jobs(n_jobs)
     refuse_source("lasso_path", X)
-    seen = read_observations(Lasso(), X, y, sample_weight, layout="csc")
+    seen = read_observations(Lasso(), X, y, sample_weight)
     if not seen.single:
         raise ValueError("y must be a vector: a path is about one target.")
     problem = LassoProblem(
@@ -130,7 +130,8 @@ def lasso_path(
         # All λ are proved from the same products, but what the homotopy finds is sharper than they.
         grid = method == "working-sets"
         products = products_of_all(seen, each, WIDEST_GRAM) if grid else None
-        [data] = in_memory(seen, problem, each, n_jobs, tol, products)
+        moments = None if products is None else moments_of(products)
+        [data] = in_memory(seen, problem, each, n_jobs, tol, products, moments)
         penalty = Penalty(1.0, positive=bool(positive))
         if method == "homotopy":
             if lams is not None:

@@ -68,7 +68,7 @@ class SquaredLossRegressor(LinearRegressor):
         raise NotImplementedError
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
-        """Minimise the squared error on X, y and certify the result.
+        """Minimize the squared error on X, y and certify the result.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class SquaredLossRegressor(LinearRegressor):
         return self._end(outcome)
 
     def _fit_in_blocks(self, source: Source) -> Self:
-        """In closed form from a source of row blocks."""
+        """Fit in closed form from a source of row blocks."""
         if self.solver not in ("auto", "normal-equations"):
             raise ValueError(
                 f"From a source of row blocks {type(self).__name__} is solved with "

@@ -130,7 +130,8 @@ class RobustRegressor(LinearRegressor):
         return check
 
     def _starts(self, seen: Observations) -> list[ProximalStart | None]:
-        """Where the last fit ended, for each target; None stands for a start from a constant."""
+        """Return where the last fit ended, for each target; None stands for a start from a
+        constant."""
         count, shape = len(seen.columns), (len(seen.columns), seen.X.shape[1])
         known = self.warm_start and hasattr(self, "coef_")
         if not known or np.atleast_2d(self.coef_).shape != shape:

@@ -27,7 +27,7 @@ from cotas.words import say
 
 
 def by_gradient(task: Task) -> Outcome:
-    """Batch gradient descent; with a constant step its rate is certified too."""
+    """Run batch gradient descent; with a constant step its rate is certified too."""
     objective = quadratic_of(task)
     largest = _curvature(objective)
     step = _constant_step(task, largest)
@@ -50,7 +50,7 @@ def by_gradient(task: Task) -> Outcome:
 
 
 def by_conjugate_gradients(task: Task) -> Outcome:
-    """Conjugate gradients."""
+    """Run conjugate gradients."""
     objective = quadratic_of(task)
     source = conjugate_gradients(objective, task.start)
     return follow(task, source, _at_start(task, objective), str)
@@ -112,7 +112,7 @@ COMBINATIONS = 2
 
 
 def by_normal_equations(task: Task) -> Outcome:
-    """From the moments of the data, unless rounding would show in the answer."""
+    """Solve from the moments of the data, unless rounding would show in the answer."""
     refined = None if task.in_blocks or not worth_it(task.data.X) else _refined(task)
     if refined is not None:
         return refined
@@ -124,7 +124,7 @@ def by_normal_equations(task: Task) -> Outcome:
 
 
 def _solved(task: Task, factor: Factor | PseudoFactor) -> tuple[Outcome, bool]:
-    """From the moments, refined by the residuals where that shows; and whether they agree."""
+    """Solve from the moments, refined by the residuals where that shows; and whether they agree."""
     moments = task.moments
     if factor.condition <= WORTH_REFINING:
         theta = factor.solve(moments.slope(task.free_bias)).T.copy()
@@ -136,7 +136,7 @@ def _solved(task: Task, factor: Factor | PseudoFactor) -> tuple[Outcome, bool]:
 
 
 def _without_full_rank(task: Task) -> Outcome:
-    """From the moments too, where columns are clearly collinear; else from the triangle."""
+    """Solve from the moments too, where columns are clearly collinear; else from the triangle."""
     moments = task.moments
     factor = pseudo_factorize(moments, task.penalty, task.free_bias)
     if factor.clear and _is_constant_along(task, factor.null):
@@ -151,7 +151,8 @@ def _without_full_rank(task: Task) -> Outcome:
 
 
 def _is_constant_along(task: Task, directions: FloatArray) -> bool:
-    """Whether the columns are collinear for rounding not squared, as the triangle would see it.
+    """Tell whether the columns are collinear for rounding not squared, as the triangle would see
+    it.
 
     A few combinations of the directions, at random, show what any of them would.
     """
@@ -182,7 +183,7 @@ class Farthest:
 
 
 def _refined(task: Task) -> Outcome | None:
-    """In single precision and then refined, which is faster where there are many columns."""
+    """Solve in single precision and then refined, which is faster where there are many columns."""
     data = task.data
     with np.errstate(over="ignore", invalid="ignore"):
         found = refined_equations(
@@ -199,12 +200,13 @@ def _refined(task: Task) -> Outcome | None:
 
 
 def by_dual_equations(task: Task) -> Outcome:
-    """With an unknown for each row, unless rounding would show in the answer."""
+    """Solve with an unknown for each row, unless rounding would show in the answer."""
     data, centre = task.data, None
     if task.free_bias:
         centre = weighted_mean(data.X, data.targets, data.weights)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = dual_equations(data.X, data.targets, data.uneven_shares(), centre, task.penalty)
+        given = (data.X, data.targets, data.uneven_shares(), centre, task.penalty, task.each)
+        found = dual_equations(*given)
     if found is None or not np.isfinite(found.theta).all():
         outcome = by_triangle(task, centre)
         outcome.remarks = (ILL_CONDITIONED, *outcome.remarks)
@@ -220,7 +222,8 @@ def by_dual_equations(task: Task) -> Outcome:
 
 
 def by_triangle(task: Task, centre: tuple[FloatArray, FloatArray] | None = None) -> Outcome:
-    """From the triangle of the data; `centre` holds the means where they are known already."""
+    """Solve from the triangle of the data; `centre` holds the means where they are known
+    already."""
     if not task.free_bias:
         centre = None
     elif centre is None:
@@ -264,7 +267,7 @@ def choose(task: Task) -> tuple[str, str]:
 
 
 def solve(task: Task, solver: str) -> Outcome:
-    """By the solver of this name."""
+    """Solve by the solver of this name."""
     X = task.data.X
     # The others see it in what they compute; a sparse X has been looked at already.
     if solver in ("dual", "qr", "conjugate-gradients") and not sparse.issparse(X):

@@ -31,7 +31,7 @@ from cotas.regression.lasso_data import (
     in_units_of_the_data,
     penalty_scale,
 )
-from cotas.regression.products import products_of
+from cotas.regression.products import moments_for, products_of
 from cotas.running import Monitor, blocks_in_threads, rows_in_threads
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
@@ -86,20 +86,22 @@ class SparseRegressor(LinearRegressor):
         self._check_parameters()
         if (source := source_of(X, y, sample_weight)) is not None:
             return self._fit_in_blocks(source, began)
-        seen = read_observations(self, X, y, sample_weight, layout="csc")
+        seen = read_observations(self, X, y, sample_weight)
         weights = self._weights(seen.X.shape[1])
         with (
             Monitor(self, "look") as monitor,
             rows_in_threads(seen.X, self.n_jobs) as each,
         ):
+            products = products_of(seen, each, WIDEST_GRAM)
+            moments = moments_for(seen, each, WIDEST_GRAM, products)
             given = (seen, self._problem(), each, self.n_jobs, self.tol)
-            parts = in_memory(*given, products_of(seen, each, WIDEST_GRAM))
+            parts = in_memory(*given, products, moments)
             ended = self._fit_targets(parts, weights, monitor, began)
         self._keep([one.proved for one in ended], seen.single)
         return self._conclude_fit(worst_of(ended), ADVICE)
 
     def _fit_in_blocks(self, source: Source, began: float) -> Self:
-        """From a source: all that the solver needs is the triangle of the rows."""
+        """Fit from a source: all that the solver needs is the triangle of the rows."""
         weights = self._weights(source.n_features)
         if weights is not None and not weights.all():
             raise ValueError(
@@ -113,7 +115,7 @@ class SparseRegressor(LinearRegressor):
         return self._conclude_fit(worst_of(ended), ADVICE)
 
     def certified_zeros(self, X: MatrixLike, y: Any) -> BoolArray:
-        """For each feature, whether the gap proves that it is zero at the exact optimum.
+        """Tell for each feature whether the gap proves that it is zero at the exact optimum.
 
         The smaller the gap, the more can be proved; `docs/theory/lasso.md` has the derivation.
         Nothing is claimed of a model that was changed after the fit.
@@ -244,7 +246,8 @@ class SparseRegressor(LinearRegressor):
         return Reason(Stop.ITERATIONS) if solver.out_of_rounds else None
 
     def _solving(self, look: LassoIterate, lam: float) -> LassoIterate:
-        """What the solver has, as a solution of the problem at hand: for λ, or inside the ball."""
+        """Return what the solver has, as a solution of the problem at hand: for λ, or inside the
+        ball."""
         return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
 
     def _keep(self, ends: list[SparseSolution], single: bool) -> None:

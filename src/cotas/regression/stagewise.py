@@ -102,7 +102,8 @@ FAR = 8.0
 
 
 def _nearer(X: Matrix, centred: bool) -> tuple[Matrix, FloatArray]:
-    """X and what its columns were shifted by: those far from zero for their spread lose no digits.
+    """Return X and what its columns were shifted by: those far from zero for their spread lose no
+    digits.
 
     The means of a column come off anyway, so the run is the same. Only then is X copied.
     """
@@ -154,7 +155,7 @@ class Nearer:
 
     @classmethod
     def to(cls, source: Source) -> Nearer:
-        """As the rows with a weight tell of the first block that has such."""
+        """Shift as the rows with a weight tell of the first block that has such."""
         found = source.of_first(cls.to_block)
         if found is None:
             found = next(filter(None, map(cls.to_block, source.blocks())), None)
@@ -162,7 +163,7 @@ class Nearer:
 
     @classmethod
     def to_block(cls, block: Block) -> Nearer | None:
-        """As the rows with a weight tell; None if there are none."""
+        """Shift as the rows with a weight tell; None if there are none."""
         used = block.shares() > 0
         if not used.any():
             return None
@@ -246,7 +247,7 @@ class StagewiseRegressor(LinearRegressor):
             return self._proved(path, reason, lambda: path.run.check(seen.X, target, each))
 
     def _fit_in_blocks(self, source: Source, eps: FloatArray, began: float) -> Self:
-        """From a source of row blocks: one pass for the products, two for the proof."""
+        """Fit from a source of row blocks: one pass for the products, two for the proof."""
         with blocks_in_threads(self.n_jobs) as each:
             bound = bound_to(source, each, targets=True)
             shape = bound.of_first(shape_of_targets)
@@ -358,7 +359,7 @@ class StagewiseRegressor(LinearRegressor):
         return eps
 
     def _check_rates(self, eps: FloatArray) -> None:
-        """What the algorithm asks of ε besides being positive."""
+        """Check what the algorithm asks of ε besides being positive."""
 
     def _delta(self) -> float:
         return math.inf
@@ -450,7 +451,7 @@ class RegularizedForwardStagewise(StagewiseRegressor):
 
     @property
     def omegas_(self) -> FloatArray:
-        """ω_δ at every iteration."""
+        """Return ω_δ at every iteration."""
         check_is_fitted(self)
         return self._certificates[0].proof.omegas
 

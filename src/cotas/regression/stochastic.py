@@ -27,7 +27,7 @@ from cotas.words import say
 
 
 def by_stochastic_steps(task: Task) -> Outcome:
-    """Epochs of stochastic steps, until there is a reason to stop."""
+    """Run epochs of stochastic steps, until there is a reason to stop."""
     targets = task.data.targets
     run, state, largest = begin(task)
 
@@ -44,7 +44,8 @@ def by_stochastic_steps(task: Task) -> Outcome:
 
 
 def begin(task: Task) -> tuple[StochasticDescent, RunState, float]:
-    """The algorithm, its state before the first step, and the largest curvature of an example."""
+    """Make the algorithm, its state before the first step, and the largest curvature of an
+    example."""
     rows, model = _rows(task), task.model
     largest = _largest_of_one(task, rows)
     run = StochasticDescent(
@@ -64,7 +65,8 @@ def begin(task: Task) -> tuple[StochasticDescent, RunState, float]:
 
 
 def _epochs(task: Task, run: StochasticDescent, state: RunState) -> Iterator[QuadraticIterate]:
-    """The epochs with what they say of J and its gradient; the data are not read again for it."""
+    """Yield the epochs with what they say of J and its gradient; the data are not read again for
+    it."""
     z, random = task.start, check_random_state(task.model.random_state)
     for number, epoch in enumerate(run.epochs(random, state), start=1):
         before, z = z, stacked(state, task.free_bias)
@@ -96,7 +98,7 @@ def _rows(task: Task) -> Any:
 
 
 def _row_weights(task: Task) -> FloatArray | None:
-    """n·sᵢ, so that a draw of one example is right on average."""
+    """Compute n·sᵢ, so that a draw of one example is right on average."""
     shares = task.data.uneven_shares()
     return None if shares is None else shares * np.count_nonzero(shares)
 

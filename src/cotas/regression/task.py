@@ -201,7 +201,7 @@ class Task:
 
     @cached_property
     def products(self) -> Stream | None:
-        """The products of the checker, if there are many more rows than columns.
+        """Return the products of the checker, if there are many more dense rows than columns.
 
         The moments are the same sums, and a model is proved from them without another pass.
         """
@@ -209,12 +209,12 @@ class Task:
 
     @cached_property
     def rows(self) -> Source:
-        """The data as a source of row blocks."""
+        """Return the data as a source of row blocks."""
         return Arrays(self.data.X, self.data.targets, self.data.weights)
 
     @cached_property
     def coordinates(self) -> Coordinates:
-        """Where the iterations run: as the data are, or standardized."""
+        """Return where the iterations run: as the data are, or standardized."""
         data = self.data
         if not self.model.standardize:
             return plain_coordinates(data.X.shape[1], self.free_bias)
@@ -224,12 +224,12 @@ class Task:
 
     @property
     def size(self) -> float:
-        """m, the number of rows, or the sum of their weights."""
+        """Return m, the number of rows, or the sum of their weights."""
         return self.data.total_weight()
 
     @cached_property
     def start(self) -> FloatArray:
-        """Where the iterations begin, in their coordinates: one column for each target."""
+        """Return where the iterations begin, in their coordinates: one column for each target."""
         d, targets = self.data.X.shape[1], self.data.targets.shape[1]
         if self.model.start is None:
             return np.zeros((self.coordinates.size, targets))
@@ -240,12 +240,12 @@ class Task:
 
     @property
     def penalty_scale(self) -> FloatArray | None:
-        """σⱼ: with standardized columns the penalty is on their coefficients."""
+        """Return σⱼ: with standardized columns the penalty is on their coefficients."""
         return self.coordinates.scale if self.model.standardize and self.lam > 0 else None
 
     @property
     def penalty(self) -> FloatArray:
-        """λσⱼ²"""
+        """Compute λσⱼ²"""
         scale = self.penalty_scale
         return self.lam * (np.ones(self.n_features) if scale is None else scale**2)
 
@@ -274,7 +274,8 @@ class Task:
     def certificates(
         self, points: list[SquaredLossPoint], singular: bool = False
     ) -> list[Certificate]:
-        """What the checker says; what it knows of the curvature is kept for the next time."""
+        """Return what the checker says; what it knows of the curvature is kept for the next
+        time."""
         if self.products is not None and points[0].descent is None:
             found = self.products.proved(points, collinear=singular)
             enough = (SHARP_IF_SINGULAR if singular else SHARP) * self.model.tol

@@ -37,7 +37,8 @@ def cost_of(cost: Loss, y: FloatArray, s: FloatArray, F: FloatArray) -> float:
 
 
 def descent(cost: Loss, y: FloatArray, s: FloatArray, F: FloatArray) -> tuple[FloatArray, float]:
-    """−∇H(F) on the rows as a direction and its length factor, so that no exponential overflows."""
+    """Compute −∇H(F) on the rows as a direction and its length factor, so that no exponential
+    overflows."""
     if not isinstance(cost, Exponential):
         return -s * y * cost.slope(y * F), 1.0
     margins = y * F
@@ -59,7 +60,7 @@ def anyboost(
     target: str = "sign",
     towards: bool = False,
 ) -> Iterator[Round]:
-    """AnyBoost, Algorithm 5 of Rugeles Ospina: F ← F + w·f, f maximizing −⟨∇H(F), f⟩.
+    """Run AnyBoost, Algorithm 5 of Rugeles Ospina: F ← F + w·f, f maximizing −⟨∇H(F), f⟩.
 
     `steps` is "closed-form" (½ ln((1−err)/err), which minimizes H for the exponential cost),
     "line-search", "printed", a number, numbers or a function of the round; `rate` multiplies it.
@@ -110,7 +111,7 @@ def convex_anyboost(
     rate: float = 1.0,
     target: str = "sign",
 ) -> Iterator[Round]:
-    """AnyBoost over a convex hull, Algorithm 6 of Rugeles Ospina: F ← (1−a)F + a·radius·f.
+    """Run AnyBoost over a convex hull, Algorithm 6 of Rugeles Ospina: F ← (1−a)F + a·radius·f.
 
     This is the Frank–Wolfe method on radius·conv(F). `steps` is "line-search" (the best a in
     [0, 1]), "closed-form" (a = w/Σ|w| with w = ½ ln((1−err)/err), Algorithm 7), "2/(m+2)", a

@@ -40,7 +40,8 @@ def best_bias(scores: FloatArray, positive: BoolArray, weights: FloatArray | Non
 
 
 def best_bias_of_numbers(residuals: FloatArray, weights: FloatArray, epsilon: float) -> float:
-    """The θ₀ with the least mean of max(0, |rᵢ − θ₀| − ε), the residuals r being those without it.
+    """Find the θ₀ with the least mean of max(0, |rᵢ − θ₀| − ε), the residuals r being those without
+    it.
 
     Convex and piecewise linear with the corners rᵢ ± ε: its slope right of a corner is the weight
     of all the corners up to there less that of all the rows. Departures: where a whole interval
@@ -104,7 +105,7 @@ def _root(loss: Any, signs: FloatArray, weights: FloatArray, scores: FloatArray)
 def _slope(
     loss: Any, signs: FloatArray, weights: FloatArray, scores: FloatArray, theta0: float
 ) -> tuple[float, float]:
-    """Of the mean loss in θ₀, and the curvature."""
+    """Compute the slope of the mean loss in θ₀, and the curvature."""
     rise = bend = 0.0
     for i in range(len(scores)):
         rise += weights[i] * slope(loss, signs[i], scores[i] + theta0)

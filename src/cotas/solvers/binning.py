@@ -68,7 +68,8 @@ def midpoints(distinct: FloatArray) -> FloatArray:
 def column_edges(
     values: AnyArray, most: int, zeros: int = 0
 ) -> tuple[FloatArray, FloatArray | None]:
-    """At most most − 1 ends of bins for these values, and the values if each has its own bin.
+    """Choose at most most − 1 ends of bins for these values, and the values if each has its own
+    bin.
 
     With too many distinct values the bins hold about as many of the values each. `zeros` is how
     many values of zero there are besides.
@@ -91,7 +92,8 @@ def column_edges(
 
 
 def edges_of_few(columns: AnyArray) -> tuple[list[FloatArray], list[FloatArray]]:
-    """`column_edges` of many columns of few values at a time: each value has a bin of its own."""
+    """Compute `column_edges` of many columns of few values at a time: each value has a bin of its
+    own."""
     ordered = np.sort(columns.astype(np.float64), axis=1)
     new = ~np.isnan(ordered)  # NaN comes last
     new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
@@ -117,7 +119,7 @@ def categories(values: AnyArray, name: int) -> FloatArray:
 
 @loop
 def count_below(edges: FloatArray, n_edges: int, x: FloatArray, k: AnyArray) -> None:
-    """kᵢ = #{e: edges[e] < xᵢ}
+    """Fill kᵢ = #{e: edges[e] < xᵢ}
 
     Few edges are compared one after the other with many values at a time; many are halved without
     a branch, which would be predicted wrongly half of the time. They are padded with infinities.
@@ -180,7 +182,7 @@ def code_tile(
 def special_codes(
     edges: FloatArray, n_edges: int, categorical: bool, x: FloatArray, k: AnyArray
 ) -> None:
-    """The codes of missing values and of unknown categories: the last."""
+    """Return the codes of missing values and of unknown categories: the last."""
     for i in range(len(x)):
         if categorical:
             if edges[k[i]] != x[i]:
@@ -326,7 +328,7 @@ class Coding:
         list(each(code, range(0, n, step)))
 
     def replace(self, j: int, edges: FloatArray) -> None:
-        """Other edges for feature j."""
+        """Take other edges for feature j."""
         self.edges[j] = edges
         self.exact[j] = False
         self.padded[j] = np.inf
@@ -351,7 +353,7 @@ def _fill(table: FloatArray, parts: Sequence[FloatArray | None]) -> IntArray:
 def count_off(
     codes: AnyArray, first: int, last: int, counts: IntArray, usual: AnyArray, off: IntArray
 ) -> None:
-    """The most frequent code of each of these columns, and how many rows have another one.
+    """Find the most frequent code of each of these columns, and how many rows have another one.
 
     Four `counts` at a time, so that none waits for the last.
     """
@@ -372,7 +374,7 @@ def list_columns(
     codes: AnyArray, lists: IntArray, usual: AnyArray, starts: IntArray, rows: IntArray,
     listed: AnyArray,
 ) -> None:  # fmt: skip
-    """The rows of each of these columns whose code is not the usual one."""
+    """List the rows of each of these columns whose code is not the usual one."""
     for k in range(len(lists)):
         j, at = lists[k], starts[k]
         for i in range(codes.shape[1]):

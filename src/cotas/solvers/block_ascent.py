@@ -122,7 +122,7 @@ class Ascent:
         self.follow_start()
 
     def follow_start(self) -> None:
-        """F of the a that was just set, and the gaps."""
+        """Compute F of the a that was just set, and the gaps."""
         self.F = -self.box.y
         self._add(self.a, None)
         self.look()
@@ -174,14 +174,15 @@ class Ascent:
         self.near_rows = self.rows.part(self.active)
 
     def bring_up_to_date(self) -> None:
-        """F of the rows that were set aside, by what has moved since; all take part again."""
+        """Compute F of the rows that were set aside, by what has moved since; all take part
+        again."""
         for rows, then in self.away:
             self._add(self.a - then, rows)
         self.active, self.away, self.near_rows = None, [], self.rows
         self.settled.zero_()
 
     def _add(self, change: Any, rows: Any) -> None:
-        """F ← F + K·change over the rows that moved, for all the rows or for these."""
+        """Update F ← F + K·change over the rows that moved, for all the rows or for these."""
         moved = change.any(dim=0).nonzero().ravel()
         if not len(moved):
             return
@@ -190,7 +191,7 @@ class Ascent:
         self.F[:, at] += left.times(self.rows.take(moved), D).T
 
     def recompute(self, c: int) -> None:
-        """F of one machine, from a, in double precision."""
+        """Compute F of one machine, from a, in double precision."""
         self.F[c] = -self.box.y[c]
         moved, exact = self.a[c].nonzero().ravel(), self._double()
         if len(moved):
@@ -228,21 +229,22 @@ class OneMachine:
 
     @property
     def a(self) -> FloatArray:
-        """yα/λ of each row."""
+        """Return yα/λ of each row."""
         return np.asarray(self.ascent.a[self.c, self.rows].cpu().numpy())
 
     @property
     def F(self) -> FloatArray:
-        """f − y of each row."""
+        """Return f − y of each row."""
         return np.asarray(self.ascent.F[self.c, self.rows].cpu().numpy())
 
     @property
     def complete(self) -> bool:
-        """Whether all rows take part."""
+        """Tell whether all rows take part."""
         return self.ascent.active is None
 
     def relative_gap(self, worth: float = 0.0) -> float:
-        """(P − D)/P by the F at hand, and a little more where F comes from single precision."""
+        """Compute (P − D)/P by the F at hand, and a little more where F comes from single
+        precision."""
         return self.ascent.gaps[self.c] * (1.0 if self.exact else CAUTION)
 
     def improve(self, share: float = 1.0) -> bool:
@@ -260,7 +262,7 @@ class OneMachine:
         return moved
 
     def recompute(self, scores: FloatArray | None = None) -> None:
-        """F = Ka − y in double precision, for all the rows; Ka may be known already."""
+        """Compute F = Ka − y in double precision, for all the rows; Ka may be known already."""
         ascent = self.ascent
         ascent.bring_up_to_date()
         if scores is None:
@@ -304,7 +306,8 @@ class Near:
         return True
 
     def choose(self) -> Any:
-        """The working set of each machine: what was new in the last one, and the worst violators.
+        """Choose the working set of each machine: what was new in the last one, and the worst
+        violators.
 
         As `choose` of `working_set.py`: half of the new ones have the least F among those that may
         rise, half the greatest among those that may fall.

@@ -82,7 +82,7 @@ class LookAtColumns:
 
     @classmethod
     def at(cls, n_rows: int, categorical: BoolArray, thin: bool) -> Self:
-        """For so many rows; of sparse ones, which are `thin`, more are looked at."""
+        """Make one for so many rows; of sparse ones, which are `thin`, more are looked at."""
         most = SAMPLE_BYTES // (8 * max(1, len(categorical)))
         most = SAMPLE if thin else int(np.clip(most, MOST_BINS, SAMPLE))
         return cls(max(1, -(-n_rows // most)), categorical)
@@ -149,13 +149,13 @@ class Coder:
 
     @property
     def sizes(self) -> IntArray:
-        """How many bins each feature has for its values."""
+        """Tell how many bins each feature has for its values."""
         ends = np.array([len(edges) for edges in self.scale.edges], dtype=np.int32)
         return np.asarray(ends + ~self.scale.categorical, dtype=np.int32)
 
     @property
     def width(self) -> int:
-        """The most codes that a feature has."""
+        """Return the most codes that a feature has."""
         return int(min(self.sizes.max(initial=0) + 1, MOST_BINS))
 
     def categories(self) -> Categories:
@@ -180,7 +180,8 @@ class Coder:
         return coding.codes
 
     def bins(self, codes: AnyArray) -> Bins:
-        """The bins of these codes; of those of no rows, what is known of the features alone."""
+        """Return the bins of these codes; of those of no rows, what is known of the features
+        alone."""
         d = self.n_features
         return Bins(
             codes=codes,
@@ -199,7 +200,8 @@ class Coder:
         return SparseRows(X, self) if sparse.issparse(X) else CodedRows(X, self)
 
     def routes(self, trees: Trees, t: int, nodes: slice) -> AnyArray:
-        """For some nodes of a tree, and each code of what is tested there, whether it goes right.
+        """Tell for some nodes of a tree and each code of what is tested there whether it goes
+        right.
 
         A value is at most the edge k just if its code is at most k, so that codes go the way of
         the values that they stand for.
@@ -229,7 +231,7 @@ class CodedRows:
         self.codes, self.coder, self.n_rows = coded.T, coder, len(coded)
 
     def add(self, trees: Trees, coefficients: FloatArray, out: FloatArray) -> None:
-        """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ), as `add_trees` does it."""
+        """Update outᵢ ← outᵢ + Σ coefficient · tree(xᵢ), as `add_trees` does it."""
         depth = trees.value.shape[1].bit_length() - 1
         for t, coefficient in enumerate(coefficients):
             out += (coefficient * trees.value[t])[self.nodes(trees, t, depth)]
@@ -244,7 +246,8 @@ class CodedRows:
         return node
 
     def parts(self) -> Iterator[tuple[slice, AnyArray]]:
-        """Some rows with their codes: all, or as many as are made dense at a time of sparse ones.
+        """Return some rows with their codes: all, or as many as are made dense at a time of sparse
+        ones.
 
         So sums over them have the same bits, whether they were coded before or not.
         """
@@ -261,7 +264,7 @@ class SparseRows:
         self.categories = coder.categories()
 
     def add(self, trees: Trees, coefficients: FloatArray, out: FloatArray) -> None:
-        """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ)"""
+        """Update outᵢ ← outᵢ + Σ coefficient · tree(xᵢ)"""
         known = tested_categories(trees, self.categories)
         for span, rows in dense_parts(self.X):
             add_trees(rows, trees, coefficients, known, out[span])

@@ -66,20 +66,21 @@ class BlockExponential:
         self.rounds.adopt(found)
 
     def advance(self, f: Leaves, a: float, largest: float) -> None:
-        """F ← F + a·f, |f| being at most `largest`."""
+        """Update F ← F + a·f, |f| being at most `largest`."""
         self._advance(self.lowest - abs(a) * largest, (f.tree,), a)
 
     def advance_signs(self, f: Leaves, a: float) -> None:
-        """F ← F + a·f for f = ±1."""
+        """Update F ← F + a·f for f = ±1."""
         self.advance(f, a, 1.0)
 
     @property
     def log_loss(self) -> float:
-        """ln Σ sᵢ exp(−yᵢF(xᵢ))"""
+        """Compute ln Σ sᵢ exp(−yᵢF(xᵢ))"""
         return math.log(self.total) - self.shift if self.total > 0 else -math.inf
 
     def error(self, f: Any) -> float:
-        """Σ w|f| over the rows where f is wrong, over Σ w: the weighted error, if f = ±1."""
+        """Compute Σ w|f| over the rows where f is wrong, over Σ w: the weighted error, if f =
+        ±1."""
         return float(f.wrong()) / self.total
 
     def judged(self, f: Leaves) -> tuple[float, float, float]:
@@ -96,13 +97,14 @@ class BlockVotes(BlockExponential):
         return weak.name(self.rounds, None, self.n_classes)  # type: ignore[arg-type]
 
     def error(self, f: Named) -> float:
-        """The weighted error of a learner: what is in its leaves of classes not named there."""
+        """Compute the weighted error of a learner: what is in its leaves of classes not named
+        there."""
         weights = f.codes.copy()
         weights[np.arange(len(weights)), weights.argmax(axis=1)] = 0.0
         return float(weights.sum()) / self.total
 
     def cast(self, f: Named, c: float) -> None:
-        """The class that each row was given gets 2c more votes than the others."""
+        """Give the class that each row was given 2c more votes than the others."""
         self._advance(self.lowest - abs(c), f.learners, c)
 
 
@@ -236,5 +238,5 @@ class BlockResiduals:
         return self.loss - float(value @ f.parts.real - 0.5 * value**2 @ f.parts.imag)
 
     def advance(self, f: Leaves, a: float) -> None:
-        """F ← F + a·f"""
+        """Update F ← F + a·f"""
         self._look((f.tree,), a)

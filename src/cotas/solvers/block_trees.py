@@ -105,13 +105,13 @@ class Cost(Protocol):
 
     @property
     def n_functions(self) -> int:
-        """How many functions F has."""
+        """Tell how many functions F has."""
         ...
 
     def look(
         self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
     ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
-        """After F ← F + a·f: sums over the rows, and each quantity; real ones are ±w."""
+        """Return, after F ← F + a·f, sums over the rows, and each quantity; real ones are ±w."""
         ...
 
 
@@ -124,7 +124,7 @@ class Asked:
     level: int = 0
 
     def histograms(self, rows: Rows, quantity: Callable[[Quantity], AnyArray]) -> AnyArray:
-        """For each quantity, feature, node and bin the sum over these rows.
+        """Compute for each quantity, feature, node and bin the sum over these rows.
 
         Of ±w it is the sum of the positive ones, and as the imaginary part that of the others.
         """
@@ -188,7 +188,7 @@ class BlockRounds:
         self.cost: Any = None
 
     def expect(self, *quantities: Quantity) -> None:
-        """What each round will ask for, if all of it at once is not too much."""
+        """Tell what each round will ask for, if all of it at once is not too much."""
         size = 16 * self.coder.n_features * self.coder.width * len(quantities)
         self.expected = quantities if size <= LARGEST_LEVEL else ()
 
@@ -204,7 +204,8 @@ class BlockRounds:
         self.model, self.cost, self.roots = looked.model, looked.cost, looked.roots
 
     def level(self, quantities: tuple[Quantity, ...], tree: Trees, level: int) -> AnyArray:
-        """The histograms of the nodes of a level, in one pass, but for roots that are known."""
+        """Compute the histograms of the nodes of a level, in one pass, but for roots that are
+        known."""
         if level == 0 and all(quantity in self.roots for quantity in quantities):
             return np.array([self.roots[quantity] for quantity in quantities])
         asked = Asked(quantities, tree, level)
@@ -240,7 +241,7 @@ class Leaves(NamedTuple):
 
     @property
     def value(self) -> FloatArray:
-        """What the function is in each leaf."""
+        """Return what the function is in each leaf."""
         return np.asarray(self.tree.value[0])
 
     def wrong(self) -> float:
@@ -257,7 +258,7 @@ class Leaves(NamedTuple):
 def search_sums(
     features: Features, criterion: Any, sums: AnyArray, totals: AnyArray, cuts: Cuts
 ) -> None:
-    """The best cut of each node by each feature, from their histograms."""
+    """Find the best cut of each node by each feature, from their histograms."""
     for j in range(sums.shape[0]):
         for v in range(sums.shape[1]):
             cut_feature(features, criterion, j, v, sums[j, v], totals[v], cuts)
@@ -290,7 +291,8 @@ class BlockGrower(Grower):
     def grow_naming(
         self, kind: Any, rounds: BlockRounds, n_classes: int
     ) -> tuple[Trees, FloatArray]:
-        """A tree that is to name classes, without values, and the weight of each in its leaves."""
+        """Grow a tree that is to name classes, without values, and the weight of each in its
+        leaves."""
         self.refuse_large_levels(n_classes)
         leaves = np.empty(0)
         quantities, criterion = votes_of(n_classes), None
@@ -329,7 +331,8 @@ class BlockGrower(Grower):
 
 
 def _of_children(found: AnyArray, feature: AnyArray, route: AnyArray) -> AnyArray:
-    """The sums of both sides of each node; one that was not cut hands all to its left child."""
+    """Return the sums of both sides of each node; one that was not cut hands all to its left
+    child."""
     width, nodes = found.shape[2], np.arange(found.shape[1])
     mine = found[np.maximum(feature, 0), nodes]
     right = np.where(feature[:, None] >= 0, route[:, :width], 0)
@@ -348,7 +351,8 @@ class BlockTrees(BinnedTrees):
         raise ValueError(ROWS_ONLY)
 
     def name(self, classes: Any, w: Any, n_classes: int) -> Named:
-        """The same from blocks: `classes` are the rounds, and the codes the weights of leaves."""
+        """Make the same from blocks: `classes` are the rounds, and the codes the weights of
+        leaves."""
         kind = MostVotes if self.by_edge else ClassGini
         tree, weights = self.blocks.grow_naming(kind, classes, n_classes)
         return Named(naming(tree, weights), weights)

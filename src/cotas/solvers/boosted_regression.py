@@ -27,7 +27,8 @@ class SquaredError(NamedTuple):
         return np.asarray(0.5 * r * r)
 
     def constant(self, y: FloatArray, s: FloatArray) -> float:
-        """The number with the smallest Σ sᵢℓ(yᵢ − it); of equal numbers, that number itself."""
+        """Find the number with the smallest Σ sᵢℓ(yᵢ − it); of equal numbers, that number
+        itself."""
         used = y[s > 0]
         return float(np.clip(s @ y / s.sum(), used.min(), used.max()))
 
@@ -86,14 +87,14 @@ class Residuals:
         return self._loss(np.subtract(self.r, f, out=self.room))
 
     def advance(self, f: FloatArray, a: float) -> None:
-        """F ← F + a·f"""
+        """Update F ← F + a·f"""
         self.F += np.multiply(f, a, out=self.room)
         np.subtract(self.y, self.F, out=self.r)
         self.loss = self._loss(self.r)
 
 
 def boosted_regression(weak: WeakLearner, residuals: Residuals, rate: float) -> Iterator[Round]:
-    """LS-Boost with functions in place of columns: F ← F + rate·f, f fitted to r = y − F.
+    """Run LS-Boost with functions in place of columns: F ← F + rate·f, f fitted to r = y − F.
 
         squared:   f ← least squares of r
         absolute:  f ← a tree for sign(r), its leaves the medians of r

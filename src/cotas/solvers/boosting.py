@@ -80,7 +80,7 @@ def adaboost(
     first: int = 1,
     rate: float = 1.0,
 ) -> Iterator[Round]:
-    """AdaBoost discrete, Algorithm 1 of Rugeles Ospina.
+    """Run AdaBoost discrete, Algorithm 1 of Rugeles Ospina.
 
         w ← s·exp(−yF);  f ← learner(w);  err ← E_w[y ≠ f];  F ← F + ½ ln((1−err)/err) f
 
@@ -117,7 +117,7 @@ def adaboost(
 def real_adaboost(
     weak: WeakLearner, weights: ExponentialWeights, steps: Steps = 1.0, first: int = 1
 ) -> Iterator[Round]:
-    """AdaBoost real, Algorithm 2 of Rugeles Ospina: F ← F + ½ ln(p/(1−p)), p = P_w(y = 1 | x).
+    """Run AdaBoost real, Algorithm 2 of Rugeles Ospina: F ← F + ½ ln(p/(1−p)), p = P_w(y = 1 | x).
 
     Departures: p is kept between 1e-6 and 1 − 1e-6; `steps` may multiply f. Invariant: in every
     leaf of a tree the weights of the two classes are equal after the round, unless p was clipped.
@@ -132,7 +132,8 @@ def real_adaboost(
 def gentleboost(
     weak: WeakLearner, weights: ExponentialWeights, steps: Steps = 1.0, first: int = 1
 ) -> Iterator[Round]:
-    """GentleBoost, Algorithm 4 of Rugeles Ospina: F ← F + E_w[y | x], a Newton step for E[e^{−yF}].
+    """Run GentleBoost, Algorithm 4 of Rugeles Ospina: F ← F + E_w[y | x], a Newton step for
+    E[e^{−yF}].
 
     Departures: Theorem 1.1.9 prints the step with the other sign; `steps` may multiply f.
     Invariant: |f| ≤ 1 for trees, whose leaves hold weighted means of y. Cost: a learner and O(n).
@@ -164,7 +165,7 @@ def logitboost(
     safeguard: bool = True,
     halved: bool = False,
 ) -> Iterator[Round]:
-    """LogitBoost, Algorithm 3 of Rugeles Ospina: Newton steps for p = 1/(1+e^{−2F}).
+    """Run LogitBoost, Algorithm 3 of Rugeles Ospina: Newton steps for p = 1/(1+e^{−2F}).
 
         z ← (y* − p)/(p(1−p)),  w ← p(1−p),  f ← least squares of z,  F ← F + ½ f
 
@@ -201,7 +202,7 @@ def logitboost_classes(
     safeguard: bool = True,
     halved: bool = False,
 ) -> Iterator[Round]:
-    """LogitBoost with K classes, Algorithm 6 of Friedman, Hastie and Tibshirani 2000.
+    """Run LogitBoost with K classes, Algorithm 6 of Friedman, Hastie and Tibshirani 2000.
 
     T has one column for each class, the sum of its functions; F = (K−1)/K (T − mean of T), and
     p = softmax(F). Each round fits one function for each class. z, w and the departures are those

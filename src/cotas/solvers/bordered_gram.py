@@ -17,14 +17,14 @@ WORTH_A_ROOT = 1 << 16
 
 
 def bordered(X: Matrix, last: float) -> FloatArray:
-    """Compute (x, last) of dense rows, in double precision."""
+    """Return (x, last) of dense rows, in double precision."""
     found = np.empty((X.shape[0], X.shape[1] + 1))
     found[:, :-1], found[:, -1] = X, last
     return found
 
 
 def bordered_parts(X: Matrix, last: float) -> Iterator[tuple[slice, Matrix]]:
-    """Compute (x, last) of some rows at a time; sparse ones stay so where that is faster."""
+    """Return (x, last) of some rows at a time; sparse ones stay so where that is faster."""
     thin = sparse.issparse(X) and X.nnz < FILLED * X.shape[0] * X.shape[1]
     for span in row_spans(X, None if thin else X.shape[1] + 1):
         rows = row_block(X, span)

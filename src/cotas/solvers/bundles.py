@@ -38,7 +38,7 @@ def number_pairs(a: AnyArray, b: AnyArray, size: int, number: IntArray) -> int:
 
 @loop
 def write_pairs(a: AnyArray, b: AnyArray, size: int, number: IntArray) -> None:
-    """In the place of a the number of each pair."""
+    """Write the number of each pair in the place of a."""
     for i in range(len(a)):
         a[i] = number[size * int(a[i]) + int(b[i])]
 
@@ -53,7 +53,7 @@ class Bundle:
 
     @property
     def ended(self) -> bool:
-        """Whether it is full, or was given up."""
+        """Tell whether it is full, or was given up."""
         return self.failures == MOST_FAILURES or len(self.features) == MOST_MEMBERS
 
     def takes(self, codes: AnyArray, j: int, size: int, cost: float) -> bool:

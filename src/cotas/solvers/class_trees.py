@@ -58,7 +58,7 @@ def gini_score(criterion: ClassGini, S: FloatArray) -> float:
 
 @loop
 def class_totals(node: IntArray, classes: AnyArray, w: FloatArray, totals: FloatArray) -> None:
-    """totals[v, k] = the weight of class k in node v."""
+    """Compute totals[v, k], the weight of class k in node v."""
     totals[:] = 0
     for i in range(len(node)):
         totals[node[i], classes[i]] += w[i]
@@ -74,7 +74,7 @@ def class_histogram(
     totals: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """sums[v, b, k] = the weight of class k in node v with feature j in bin b."""
+    """Compute sums[v, b, k], the weight of class k in node v with feature j in bin b."""
     sums[:] = 0
     place = bins.place[j]
     if place >= 0:
@@ -97,7 +97,7 @@ def class_histogram(
 def cut_numbers(
     bins: Bins, criterion: Any, j: int, v: int, sums: FloatArray, total: FloatArray, cuts: Cuts
 ) -> None:
-    """The best threshold, with the missing values on the better side."""
+    """Find the best threshold, with the missing values on the better side."""
     n, K = bins.sizes[j], len(total)
     below, left, right = np.zeros(K), np.zeros(K), np.zeros(K)
     best = -1.0
@@ -119,7 +119,7 @@ def cut_numbers(
 def cut_categories(
     bins: Bins, criterion: Any, j: int, v: int, sums: FloatArray, total: FloatArray, cuts: Cuts
 ) -> None:
-    """A good grouping: the best cut among the orders by the share of each class.
+    """Find a good grouping: the best cut among the orders by the share of each class.
 
     With two classes that is the best of all groupings; with more nobody knows a fast way to it.
     """
@@ -150,7 +150,7 @@ def cut_categories(
 def cut_nodes(
     bins: Bins, criterion: Any, j: int, sums: FloatArray, totals: FloatArray, cuts: Cuts
 ) -> None:
-    """The best cut of each node by one feature, from its histograms."""
+    """Find the best cut of each node by one feature, from its histograms."""
     for v in range(len(totals)):
         if bins.categorical[j]:
             cut_categories(bins, criterion, j, v, sums[v], totals[v], cuts)
@@ -169,7 +169,7 @@ def search_classes(
     totals: FloatArray,
     cuts: Cuts,
 ) -> None:
-    """The best cut of each node of a level by each of these features."""
+    """Find the best cut of each node of a level by each of these features."""
     sums = np.zeros((len(totals), MOST_BINS, totals.shape[1]))
     for j in features:
         class_histogram(bins, j, node, classes, w, totals, sums)
@@ -186,7 +186,7 @@ def light_scores(criterion: Any, totals: FloatArray) -> FloatArray:
 def grow_class_tree(
     grower: Grower, criterion: Any, classes: AnyArray, w: FloatArray, n_classes: int
 ) -> tuple[Trees, AnyArray, FloatArray]:
-    """A tree without values, the leaf of each row, and the weight of each class in each leaf.
+    """Grow a tree without values, the leaf of each row, and the weight of each class in each leaf.
 
     Cost: O(n·d) a level, and 2048·K bytes for each of its nodes and each thread.
     """

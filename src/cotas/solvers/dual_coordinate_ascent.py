@@ -47,7 +47,8 @@ def ascend(
     rows: Any, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
     order: IntArray, left: int, idle: FloatArray, goal: float, sweeps: int, seed: np.uint64,
 ) -> Any:  # fmt: skip
-    """Sweeps of single steps over the first `left` of the order, until their gaps sum to `goal`.
+    """Run sweeps of single steps over the first `left` of the order, until their gaps sum to
+    `goal`.
 
         αᵢ ← clip(αᵢ + (1 − yᵢ(θ·xᵢ + θ₀)) / (‖xᵢ‖² + ρ), 0, sᵢ)
 
@@ -114,7 +115,8 @@ def look(
     rows: Any, table: FloatArray, theta: FloatArray, theta0: float, idle: FloatArray,
     first: int, last: int, active: IntArray,
 ) -> tuple[int, float, float]:  # fmt: skip
-    """The sums of the gaps and of the losses of these rows, and those that are not held at a bound.
+    """Compute the sums of the gaps and of the losses of these rows, and those that are not held at
+    a bound.
 
     They are put into `active`; their number is returned first.
     """
@@ -145,7 +147,7 @@ def squared_lengths(rows: Any) -> FloatArray:
 
 @loop
 def combine(rows: Any, factors: FloatArray, theta: FloatArray) -> None:
-    """θ ← θ + Σ factorᵢ xᵢ"""
+    """Update θ ← θ + Σ factorᵢ xᵢ"""
     for i in range(len(factors)):
         if factors[i] != 0.0:
             add(rows, i, factors[i], theta)
@@ -192,11 +194,11 @@ class Ascent:
 
     @property
     def tension(self) -> float:
-        """ρ Σ αᵢyᵢ"""
+        """Compute ρ Σ αᵢyᵢ"""
         return self.spring * float(self.alpha @ self.y) if self.spring else 0.0
 
     def rise(self, goal: float, turns: int) -> tuple[bool, int]:
-        """Sweeps, and steps on the face between them, until the gap is no more than the goal.
+        """Run sweeps, and steps on the face between them, until the gap is no more than the goal.
 
         Whether it is, and how many turns that took.
         """
@@ -222,7 +224,8 @@ class Ascent:
         return self.rows, self.table, self.theta, self.theta0, self.spring
 
     def activate(self) -> tuple[float, float]:
-        """The sums of the gaps and of the losses; rows that are not held at a bound are active."""
+        """Compute the sums of the gaps and of the losses; rows that are not held at a bound are
+        active."""
         active = np.empty_like(self.order, shape=len(self.y))
 
         def one(span: slice) -> tuple[int, float, float]:
@@ -236,7 +239,8 @@ class Ascent:
         return gap, loss
 
     def look(self) -> PrimalDual:
-        """P and D where the ascent is; the rows that are not held at a bound are active again."""
+        """Compute P and D where the ascent is; the rows that are not held at a bound are active
+        again."""
         gap, loss = self.activate()
         # While a sweep adds it up the gap falls: a good part of the sum is no longer there.
         self.share = min(max(gap / max(self.lam * self.swept, 1e-300), LEAST_SHARE), 1.0)
@@ -272,7 +276,7 @@ def dual_coordinate_ascent(
     tol: float = 0.0,
     turns: int = TURNS,
 ) -> Iterator[AscentRound]:
-    """Rounds of sweeps, each to a smaller gap than the one before.
+    """Yield rounds of sweeps, each to a smaller gap than the one before.
 
         max Σ αᵢ − (1/2λ)‖Σ αᵢyᵢxᵢ‖²    s.t.  0 ≤ αᵢ ≤ sᵢ,  Σ αᵢyᵢ = 0 with a bias
 

@@ -27,7 +27,7 @@ def advance_rows(
     F: FloatArray, y: FloatArray, s: FloatArray, f: FloatArray, a: float, shift: float,
     signed: FloatArray, w: FloatArray,
 ) -> tuple[float, float]:  # fmt: skip
-    """F ← F + a·f and w = s·exp(shift − yF); Σ w and the smallest yF of a row with a weight.
+    """Update F ← F + a·f and w = s·exp(shift − yF); Σ w and the smallest yF of a row with a weight.
 
     No used row has a margin below `shift`.
     """
@@ -45,7 +45,8 @@ def advance_rows(
 def advance_signs(
     F: FloatArray, f: FloatArray, a: float, signed: FloatArray, right: float, wrong: float
 ) -> float:
-    """F ← F + a·f for f = ±1, each weight times `right` or `wrong`; Σ w, as two sums in turns."""
+    """Update F ← F + a·f for f = ±1, each weight times `right` or `wrong`; Σ w, as two sums in
+    turns."""
     total, more = 0.0, 0.0
     for i in range(len(F)):
         F[i] += a * f[i]
@@ -63,7 +64,8 @@ def wrong_weight(signed: FloatArray, f: FloatArray, room: FloatArray) -> float:
 
 @loop
 def judge(signed: FloatArray, f: FloatArray) -> tuple[float, float, float]:
-    """Σ wyf, Σ w over the rows with yf < 0, and the largest |f|; each sum is two, in turns."""
+    """Compute Σ wyf, Σ w over the rows with yf < 0, and the largest |f|; each sum is two, in
+    turns."""
     edge, wrong, more_edge, more_wrong, largest = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(len(f)):
         x, size = signed[i] * f[i], abs(f[i])
@@ -94,7 +96,7 @@ class ExponentialWeights:
         self.advance(np.zeros_like(F), 0.0, 0.0)
 
     def advance(self, f: FloatArray, a: float, largest: float) -> None:
-        """F ← F + a·f, |f| being at most `largest`."""
+        """Update F ← F + a·f, |f| being at most `largest`."""
         self.shift = self.lowest - abs(a) * largest
 
         def one(part: slice) -> tuple[float, float]:
@@ -114,7 +116,7 @@ class ExponentialWeights:
         self.lowest = min(lowest for _, lowest in found)
 
     def advance_signs(self, f: FloatArray, a: float) -> None:
-        """F ← F + a·f for f = ±1; `w` is left behind."""
+        """Update F ← F + a·f for f = ±1; `w` is left behind."""
         self.rounds_since += 1
         if self.rounds_since >= REFRESHED or self.total < SMALL or abs(a) > LONG:
             self.lowest = float(np.where(self.s > 0, self.y * self.F, np.inf).min())
@@ -130,7 +132,7 @@ class ExponentialWeights:
 
     @property
     def log_loss(self) -> float:
-        """ln Σ sᵢ exp(−yᵢF(xᵢ))"""
+        """Compute ln Σ sᵢ exp(−yᵢF(xᵢ))"""
         return math.log(self.total) - self.shift if self.total > 0 else -math.inf
 
     def error(self, f: FloatArray) -> float:

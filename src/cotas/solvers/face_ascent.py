@@ -67,7 +67,7 @@ def newton_direction(
     rows: Any, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
     free: IntArray, room: FloatArray, pull: FloatArray, goal: float,
 ) -> None:  # fmt: skip
-    """About the step to the largest D over all values of the free α, in room[0].
+    """Compute, about, the step to the largest D over all values of the free α, in room[0].
 
     Conjugate gradients, scaled by the diagonal; they go no further than to a gap of `goal` on the
     face. Where D rises without end in a direction, the step goes far along it: it will be clipped.

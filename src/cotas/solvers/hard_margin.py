@@ -63,7 +63,7 @@ def _least_in_each(products: FloatArray, groups: IntArray) -> FloatArray:
 def _scaled(
     u: FloatArray, floors: FloatArray, alpha: FloatArray, bias: float
 ) -> tuple[FloatArray, float, FloatArray]:
-    """To a smallest margin of 1 on both sides."""
+    """Scale to a smallest margin of 1 on both sides."""
     if not bias:
         return u / floors[0], 0.0, alpha / floors[0]
     half = floors.sum() / 2

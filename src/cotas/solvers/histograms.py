@@ -40,7 +40,7 @@ def lists_of(bins: Bins) -> Lists:
 
 @generic
 def lane_of(criterion: Any, r: int, g: Any) -> int:  # type: ignore[empty-body]
-    """To which of two histograms the r-th row is added.
+    """Tell to which of two histograms the r-th row is added.
 
     They take turns, so that an addition need not wait for the one before it to the same bin.
     """
@@ -96,7 +96,7 @@ def read_pair(
     a: AnyArray, b: AnyArray, rows: AnyArray, start: int, stop: int, criterion: Any, g: AnyArray,
     width: int, lanes: AnyArray, sums: AnyArray,
 ) -> None:  # fmt: skip
-    """sums[0] and sums[1]: the histograms of two columns, gᵣ being that of rows[r].
+    """Fill sums[0] and sums[1]: the histograms of two columns, gᵣ being that of rows[r].
 
     The rows are unsigned, as the codes are: of other numbers an index must be looked at first.
     """
@@ -115,7 +115,7 @@ def read_pair(
 
 @loop
 def add_histograms(codes: AnyArray, g: AnyArray, node: IntArray, whole: AnyArray) -> None:
-    """whole[j, v, b] += Σ gᵢ over the rows of node v with feature j in bin b."""
+    """Add Σ gᵢ over the rows of node v with feature j in bin b to whole[j, v, b]."""
     for j in range(len(codes)):
         for i in range(len(g)):
             whole[j, node[i], codes[j, i]] += g[i]
@@ -123,7 +123,7 @@ def add_histograms(codes: AnyArray, g: AnyArray, node: IntArray, whole: AnyArray
 
 @loop
 def send_rows(codes: AnyArray, column: IntArray, route: AnyArray, node: IntArray) -> None:
-    """Row i goes from node v to 2v + route[v, its code in the column of v]."""
+    """Send row i from node v to 2v + route[v, its code in the column of v]."""
     for i in range(len(node)):
         v = node[i]
         node[i] = 2 * v + route[v, codes[column[v], i]]

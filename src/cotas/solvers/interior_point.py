@@ -59,7 +59,7 @@ def interior_point(
     bias: float,
     start: Start | None = None,
 ) -> Iterator[PrimalDual]:
-    """Primal–dual iterates for the SVM, one for each Newton step.
+    """Yield primal–dual iterates for the SVM, one for each Newton step.
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
 
@@ -210,7 +210,8 @@ def _newton_system(
 
 
 def factorized(system: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
-    """Solves systems with a positive definite matrix, whose lower triangle is enough.
+    """Factorize a positive definite matrix, of which the lower triangle is enough, to solve
+    systems.
 
     The matrix is scaled to a unit diagonal first. Cholesky, with as little added to the diagonal
     as it takes; None if that is too much, or if there is a NaN. A target that is not finite has
@@ -245,7 +246,7 @@ def _reach(point: _Point, slack: FloatArray, step: _Direction) -> float:
 
 
 def _moved_products(point: _Point, slack: FloatArray, step: _Direction, reach: float) -> float:
-    """u·α + v·(s − α) after the step."""
+    """Compute u·α + v·(s − α) after the step."""
     t = min(1.0, reach)
     alpha = point.alpha + t * step.alpha
     return float(

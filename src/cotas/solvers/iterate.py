@@ -44,11 +44,13 @@ class Look(NamedTuple):
     enough: float = math.inf
 
     def next(self) -> Look:
-        """From the first one on at every iteration, so that there are no more than were allowed."""
+        """Return a look at every iteration from the first on, so that there are no more than were
+        allowed."""
         return self._replace(most=1)
 
     def first(self, run: Iterator[Iterate]) -> Iterate | None:
-        """The first iterate to look at, also of a solver that shows more; None if none comes."""
+        """Find the first iterate to look at, also of a solver that shows more; None if none
+        comes."""
         steps, last = 0, None
         for last in run:
             steps += last.steps

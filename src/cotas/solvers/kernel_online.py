@@ -76,7 +76,7 @@ def walk_on(
 
 @loop
 def add_row(scores: FloatArray, a: float, row: FloatArray) -> None:
-    """F ← F + a·(k(xᵢ, x₁), …, k(xᵢ, xₙ))"""
+    """Update F ← F + a·(k(xᵢ, x₁), …, k(xᵢ, xₙ))"""
     for j in range(len(scores)):
         scores[j] += a * row[j]
 
@@ -127,7 +127,7 @@ class KernelTraining:
         self.resting = np.zeros(len(self.run.bias), dtype=np.bool_)
 
     def epochs(self, number: int) -> Iterator[Epoch]:
-        """Up to `number` epochs; ends early when every class rests."""
+        """Yield up to `number` epochs; ends early when every class rests."""
         for e in range(1, number + 1):
             began = time.perf_counter()
             mistakes, updates = self.run.mistakes.copy(), self.run.updates.copy()
@@ -177,7 +177,8 @@ class KernelTraining:
             at_hand.fetch(self._probably_needed(chunk[start:], c))
 
     def _probably_needed(self, ahead: IntArray, c: int) -> IntArray:
-        """The next example, and those after it that would move θ if nothing happened before."""
+        """Return the next example, and those after it that would move θ if nothing happened
+        before."""
         run, missing = self.run, ahead[self.rows.place_of[ahead] < 0]
         scores, signs = run.scores[c, missing], run.signs[c, missing]
         moves = self.rule.moves(signs, scores, run.bias[c], int(run.seen[c]))

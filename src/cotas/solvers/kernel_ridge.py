@@ -70,7 +70,7 @@ def by_factor(gram: GramRows, system: RidgeSystem, each: Each = map) -> KernelIt
 
 
 def _solved(L: FloatArray, right: FloatArray) -> FloatArray:
-    """LLᵀu = right."""
+    """Solve LLᵀu = right."""
     half = linalg.solve_triangular(L, right, lower=True, check_finite=False)
     return np.asarray(linalg.solve_triangular(L, half, lower=True, trans=1, check_finite=False))
 
@@ -91,7 +91,7 @@ def lower_triangle(gram: GramRows, each: Each = map) -> FloatArray:
 
 
 def factorize(A: FloatArray, each: Each = map) -> None:
-    """The Cholesky factor L of A in the place of its lower triangle, tile by tile.
+    """Compute the Cholesky factor L of A in the place of its lower triangle, tile by tile.
 
     Right-looking: a tile of the diagonal, those below it, and what they take from the rest. Tiles
     of one stage do not depend on each other, so that threads do not change a bit of the result.
@@ -154,7 +154,7 @@ def by_conjugate_gradients(
 
 
 def product(gram: GramRows, cache_bytes: int, each: Each = map) -> Times:
-    """K times a matrix, in blocks, as many rows of K being kept as fit into so many bytes."""
+    """Multiply K by a matrix in blocks, as many rows of K being kept as fit into so many bytes."""
     n = len(gram)
     pieces, kept = spans(n, ROWS), dict[int, FloatArray]()
     room = cache_bytes // (8 * ROWS * n)

@@ -47,7 +47,7 @@ def gap_on_ball(found: LassoIterate, delta: float) -> float:
 
 
 def inside_ball(found: LassoIterate, delta: float) -> LassoIterate:
-    """Scaled back onto the ball, where rounding or an early end left it outside."""
+    """Scale back onto the ball, where rounding or an early end left it outside."""
     if found.length <= delta:
         return found
     return found._replace(beta=found.beta * (delta / found.length), length=delta)

@@ -98,11 +98,11 @@ class ResidualDescent:
 
     @property
     def beta(self) -> FloatArray:
-        """The coefficients of the centred and scaled columns."""
+        """Return the coefficients of the centred and scaled columns."""
         return self.state.b * self.scale
 
     def solve(self, tol: float, deadline: float) -> bool:
-        """Sweeps until no fit moves by more than the root of tol; whether that was reached."""
+        """Sweep until no fit moves by more than the root of tol; tell whether that was reached."""
         small, self.state = 0.1 * np.sqrt(tol), self._afresh(self.beta)
         for _ in range(MAX_SWEEPS // DEPTH):
             states = [self._copy()]
@@ -117,7 +117,8 @@ class ResidualDescent:
         return False
 
     def _afresh(self, beta: FloatArray) -> CoordinateDescent:
-        """β with its residual computed anew, so that the rounding of many sweeps is forgotten."""
+        """Return β with its residual computed anew, so that the rounding of many sweeps is
+        forgotten."""
         residual = self.target - self.data.combination(self.chosen, beta)
         return CoordinateDescent(beta / self.scale, self.roots * residual, np.zeros(1))
 

@@ -42,12 +42,13 @@ def restricted_bounds(state: GramState, m: int, penalty: Penalty, square: float)
 
 @loop
 def enough(gap: float, primal: float, square: float, tol: float) -> bool:
-    """P − D ≤ tol·P, P being at least 1e-9 of P(0) = ½⟨y, y⟩, or as small as rounding allows."""
+    """Tell whether P − D ≤ tol·P, P being at least 1e-9 of P(0) = ½⟨y, y⟩, or as small as rounding
+    allows."""
     return gap <= max(tol * max(primal, 0.5e-9 * square), ROUNDINGS * square)
 
 
 def afresh(state: GramState, m: int) -> None:
-    """g = c − Gβ computed anew, so that the rounding of many steps does not add up."""
+    """Compute g = c − Gβ anew, so that the rounding of many steps does not add up."""
     chosen = state.beta[:m].nonzero()[0]
     state.g[:m] = state.c[:m] - state.beta[chosen] @ state.G[chosen, :m]
 
@@ -78,7 +79,7 @@ def sweep(state: GramState, m: int, penalty: Penalty) -> float:
 
 
 def newton(state: GramState, m: int, penalty: Penalty) -> None:
-    """The minimum over the coefficients that are not zero, their signs kept.
+    """Find the minimum over the coefficients that are not zero, their signs kept.
 
     Where the way there crosses zero it stops, or goes on with all those that would cross left at
     zero, if that lowers the objective more; the others go on without them. Each such step lowers

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
-from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
 from cotas.solvers.lasso_gram import (
     OnGram,
@@ -19,7 +19,7 @@ from cotas.solvers.lasso_gram import (
     restricted_bounds,
     solve_on_gram,
 )
-from cotas.solvers.lasso_state import LassoIterate, WorkingSet
+from cotas.solvers.lasso_state import LassoColumns, LassoIterate, WorkingSet
 from cotas.solvers.penalties import Penalized, Penalty, bounds, thresholds, times
 
 # A Gram matrix of all the columns is formed at once up to this width.
@@ -61,18 +61,19 @@ class WorkingSetLasso:
 
     def __init__(
         self,
-        columns: CentredColumns,
-        y: FloatArray,
+        columns: LassoColumns,
+        y: Any,
         penalty: Penalty,
         deadline: float = np.inf,
         max_rounds: float = np.inf,
         watched: bool = False,
     ) -> None:
-        self.columns, self.penalty, self.watched = columns, penalty, watched
+        self.columns: Any = columns  # of products alone, where all are in the working set
+        self.penalty, self.watched = penalty, watched
         self.deadline, self.max_rounds = deadline, max_rounds
-        self.target = columns.centred(y)
-        self.square = float(columns.weights @ self.target**2)
-        self.rho = columns.start(self.target, self.square)  # with the residual, of all the columns
+        # ρ are the correlations of all the columns with the residual.
+        self.target: Any
+        self.target, self.square, self.rho = columns.start(y)
         self.rounds = 0
         self.thresholds = thresholds(penalty)  # for λ = 1
         self.length_weights = self.thresholds / penalty.lam1
@@ -161,12 +162,12 @@ class WorkingSetLasso:
 
     @property
     def ended(self) -> bool:
-        """Whether the time or the rounds are spent."""
+        """Tell whether the time or the rounds are spent."""
         return self.out_of_rounds or time.perf_counter() > self.deadline
 
     @property
     def out_of_rounds(self) -> bool:
-        """Whether there were as many rounds as there may be."""
+        """Tell whether there were as many rounds as there may be."""
         return self.rounds >= self.max_rounds
 
     def at(self, lam: float) -> Penalized:
@@ -181,7 +182,8 @@ class WorkingSetLasso:
         return bool(enough(self.latest.gap, self.latest.primal, self.square, tol))
 
     def slope_of_length(self) -> float:
-        """−d(Σ wⱼ|βⱼ|)/dλ of a Lasso: sᵀG⁻¹s over the coefficients that are not zero, s = ±w.
+        """Compute −d(Σ wⱼ|βⱼ|)/dλ of a Lasso: sᵀG⁻¹s over the coefficients that are not zero, s =
+        ±w.
 
         Zero where the Gram matrix is not at hand.
         """
@@ -229,7 +231,7 @@ class WorkingSetLasso:
             self._enlarge(self._steepest(new, max(100, len(self.working))))
 
     def _enlarge(self, new: IntArray) -> None:
-        """More columns. Once there are too many, those at zero go, and then the Gram matrix."""
+        """Add columns. Once there are too many, those at zero go, and then the Gram matrix."""
         if len(self.working) + len(new) > LARGEST_GRAM and self.working.has_gram:
             self.working.keep(self.working.support())
         if len(self.working) + len(new) <= LARGEST_GRAM and self.working.has_gram:
@@ -246,7 +248,7 @@ class WorkingSetLasso:
         return np.asarray(self._reach() > lam * self.thresholds)
 
     def _steepest(self, new: IntArray, most: int) -> IntArray:
-        """No more columns at a time than the working set has."""
+        """Choose no more columns at a time than the working set has."""
         if len(new) <= most:
             return new
         with np.errstate(divide="ignore"):
@@ -261,7 +263,7 @@ class WorkingSetLasso:
         return max(0.0, float((reach / limits).max(initial=0.0))) if on.any() else 0.0
 
     def _penalty(self, lam: float) -> Penalty:
-        """That of the working set."""
+        """Return the penalty of the working set."""
         penalty: Penalty = times(self.penalty, lam)
         if not len(penalty.weights):
             return penalty
@@ -284,7 +286,8 @@ class WorkingSetLasso:
     def _descend(
         self, lam: float, penalty: Penalty, tol: float
     ) -> Generator[LassoIterate, None, bool]:
-        """Rounds of sweeps on the residual, each ten times as careful, until the gap is proved."""
+        """Run rounds of sweeps on the residual, each ten times as careful, until the gap is
+        proved."""
         working, beta = self.working, self.working.state.beta
         descent = ResidualDescent(self.columns, self.target, working.members, beta, penalty)
         careful, before = tol * max(self.latest.primal, 0.5e-9 * self.square), np.inf
@@ -317,7 +320,7 @@ class WorkingSetLasso:
             self._look(lam)
 
     def _look(self, lam: float, found: OnGram | None = None) -> LassoIterate:
-        """Correlations of all the columns with the residual, P, and P − D."""
+        """Compute correlations of all the columns with the residual, P, and P − D."""
         working, state = self.working, self.working.state
         if self.whole:
             afresh(state, len(working))

@@ -108,7 +108,7 @@ def pick_nodes(first: int, n_kept: int, begin: IntArray, read: IntArray, buffer:
 def gather(
     n_read: int, read: IntArray, begin: IntArray, rows: AnyArray, g: AnyArray, gathered: AnyArray
 ) -> None:
-    """gᵢ of the rows of the nodes that are read, in the order of the rows."""
+    """Gather gᵢ of the rows of the nodes that are read, in the order of the rows."""
     for s in range(n_read):
         v = read[s]
         for r in range(begin[v], begin[v + 1]):
@@ -120,7 +120,7 @@ def read_extra(
     extras: Any, k: int, width: int, criterion: Any, g: AnyArray, node: AnyArray, first: int,
     n_read: int, read: IntArray, totals: AnyArray, lanes: AnyArray, sums: AnyArray,
 ) -> None:  # fmt: skip
-    """sums[s, 0]: the histogram of list k over the rows of the s-th node that is read."""
+    """Fill sums[s, 0]: the histogram of list k over the rows of the s-th node that is read."""
 
 
 @read_extra.when(type(None))
@@ -158,7 +158,7 @@ def cut_unit(
     extras: Any, features: Features, criterion: Any, u: int, v: int, sums: AnyArray, width: int,
     total: Any, cuts: Cuts, part: AnyArray,
 ) -> None:  # fmt: skip
-    """The best cut of node v by each feature of unit u, whose histogram is `sums`."""
+    """Find the best cut of node v by each feature of unit u, whose histogram is `sums`."""
 
 
 @cut_unit.when(type(None))
@@ -190,7 +190,7 @@ def search(
     features: Features, units: Units, readings: IntArray, criterion: Any, g: AnyArray, first: int,
     n_read: int, placed: Placed, space: Space,
 ) -> None:  # fmt: skip
-    """The best cut of each node of a level by each feature of these readings.
+    """Find the best cut of each node of a level by each feature of these readings.
 
     A reading is two units with a column each, or one unit and −1. `space.gathered` has the g of the
     rows that are read, but for the root, whose g are all. If histograms are kept, that of the node
@@ -237,7 +237,7 @@ def search(
 def open_nodes(
     criterion: Any, first: int, totals: AnyArray, before: FloatArray, scores: FloatArray
 ) -> None:
-    """The scores of the nodes of a level as they are; no cut of them is known."""
+    """Start from the scores of the nodes of a level as they are; no cut of them is known."""
     for v in range(first + 1):
         before[v] = score_whole(criterion, totals[first + v])
         for j in range(len(scores)):
@@ -246,7 +246,7 @@ def open_nodes(
 
 @loop
 def sum_children(first: int, feature: IntArray, left: AnyArray, totals: AnyArray) -> None:
-    """The sums of the nodes below a level: a node without a test sends all left."""
+    """Compute the sums of the nodes below a level: a node without a test sends all left."""
     for at in range(first, 2 * first + 1):
         j, total = feature[at], totals[at]
         low = left[j, at - first] if j >= 0 else total
@@ -255,7 +255,7 @@ def sum_children(first: int, feature: IntArray, left: AnyArray, totals: AnyArray
 
 @generic
 def write_list(extras: Any, k: int, room: AnyArray) -> None:
-    """The codes of list k, written out."""
+    """Write out the codes of list k."""
 
 
 @write_list.when(type(None))
@@ -274,7 +274,7 @@ def write_some_list(extras: Extras, k: int, room: AnyArray) -> None:
 
 @loop
 def send_range(column: AnyArray, last: int, most: int, v: int, node: AnyArray) -> None:
-    """Of the rows of node v those with a code above the last, up to the most, go right.
+    """Send those rows of node v right that have a code above the last, up to the most.
 
     In bytes throughout.
     """
@@ -287,7 +287,7 @@ def send_range(column: AnyArray, last: int, most: int, v: int, node: AnyArray) -
 
 @loop
 def send(features: Features, units: Units, first: int, tests: Tests, placed: Placed) -> None:
-    """Each row of a level goes from node v to 2v + route[first + v, its code in the feature].
+    """Send each row of a level from node v to 2v + route[first + v, its code in the feature].
 
     Few nodes are quicker one after the other, all rows at a time, but for groups of categories. Of
     the nodes the last comes first: no number is then met twice.
@@ -312,7 +312,7 @@ def send(features: Features, units: Units, first: int, tests: Tests, placed: Pla
 def place_rows(
     n_nodes: int, begin: IntArray, node: AnyArray, rows: AnyArray, spare: AnyArray
 ) -> None:
-    """The rows in the order of the nodes that they were sent to, from that of those above.
+    """Place the rows in the order of the nodes that they were sent to, from that of those above.
 
     No branch depends on a row, which none could foresee. Rows stay in their order.
     """
@@ -334,7 +334,7 @@ def place_rows(
 def sum_leaves(
     criterion: Any, node: AnyArray, g: AnyArray, lanes: AnyArray, totals: AnyArray
 ) -> None:
-    """totals[v] = Σ gᵢ over the rows of leaf v.
+    """Compute totals[v] = Σ gᵢ over the rows of leaf v.
 
     Four rows take turns in `lanes`, zeros, and both histograms lie side by side: of two rows of
     sums one would be chosen by a branch that no row can foresee.
@@ -354,7 +354,8 @@ def grow_levels(
     placed: Placed, space: Space, tests: Tests, summed: Any, exact: AnyArray, lanes: AnyArray,
     sums: AnyArray,
 ) -> None:  # fmt: skip
-    """All the levels of a tree in one thread, and the sums over its leaves (see `sum_leaves`)."""
+    """Grow all the levels of a tree in one thread, and the sums over its leaves (see
+    `sum_leaves`)."""
     begin, read, rows, cuts = placed.begin, placed.read, placed.rows, space.cuts
     for level in range(depth):
         first = (1 << level) - 1

@@ -23,7 +23,7 @@ def newton_targets(
     F: FloatArray, y: FloatArray, s: FloatArray, e: FloatArray, g: FloatArray, wz: FloatArray,
     w: FloatArray, losses: FloatArray,
 ) -> None:  # fmt: skip
-    """g = s(y* − p), w = s·p(1−p), and wz with z clipped, from e = exp(−2|F|).
+    """Compute g = s(y* − p), w = s·p(1−p), and wz with z clipped, from e = exp(−2|F|).
 
     Nothing overflows: p is 1/(1+e) or e/(1+e). `losses` are ln(1+e) before, and s·ln(1 + e^{−2yF})
     afterwards.
@@ -75,7 +75,7 @@ class LogisticWeights:
         self.advance(np.zeros_like(F), 0.0)
 
     def advance(self, f: FloatArray, a: float) -> None:
-        """F ← F + a·f"""
+        """Update F ← F + a·f"""
 
         def one(part: slice) -> float:
             return newton_rows(
@@ -93,13 +93,14 @@ class LogisticWeights:
         self.loss = float(sum(self.each(one, self.parts)))
 
     def targets(self, clipped: bool) -> tuple[FloatArray, FloatArray, float]:
-        """w·z, w and the largest value that a leaf may have; z clipped, or as it is."""
+        """Compute w·z, w and the largest value that a leaf may have; z clipped, or as it is."""
         if clipped:
             return self.wz, self.w, math.inf
         return self.g, np.maximum(self.w, LEAST_UNCLIPPED * self.s), LARGEST_Z
 
     def step(self, f: FloatArray, a: float, safeguard: bool) -> tuple[float, float, float]:
-        """F ← F + a·f, or a part of it: the step taken, −⟨∇H, f⟩ and the weighted error of f.
+        """Update F ← F + a·f, or a part of it: the step taken, −⟨∇H, f⟩ and the weighted error of
+        f.
 
         With `safeguard` the step is zero where none lowers the loss.
         """
@@ -146,7 +147,7 @@ class ClassWeights:
         return self.s * np.where(self.codes == k, others, -self.p[:, k]), others
 
     def targets(self, k: int, clipped: bool) -> tuple[FloatArray, FloatArray, float]:
-        """As `LogisticWeights.targets`, for class k."""
+        """Compute what `LogisticWeights.targets` does, for class k."""
         g, others = self.slope(k)
         w = self.s * np.maximum(self.p[:, k] * others, LEAST_WEIGHT if clipped else LEAST_UNCLIPPED)
         if clipped:

@@ -47,17 +47,17 @@ SMOOTH = {
 
 @generic
 def value(loss: Any, y: float, z: float) -> float:  # type: ignore[empty-body]
-    """ℓ(y, z)"""
+    """Compute ℓ(y, z)"""
 
 
 @generic
 def slope(loss: Any, y: float, z: float) -> float:  # type: ignore[empty-body]
-    """ℓ'(y, z), by z."""
+    """Compute ℓ'(y, z), by z."""
 
 
 @generic
 def curvature(loss: Any, y: float, z: float) -> float:  # type: ignore[empty-body]
-    """ℓ''(y, z), by z; at a corner of the slope its value on one side."""
+    """Compute ℓ''(y, z), by z; at a corner of the slope its value on one side."""
 
 
 @value.when(SquaredHinge)
@@ -144,7 +144,7 @@ def derivatives(
     slopes: FloatArray,
     curvatures: FloatArray,
 ) -> float:
-    """sᵢℓ' and sᵢℓ'' of each row into the arrays; returns Σ sᵢ ℓ(yᵢ, zᵢ)."""
+    """Write sᵢℓ' and sᵢℓ'' of each row into the arrays; return Σ sᵢ ℓ(yᵢ, zᵢ)."""
     found = 0.0
     for i in range(len(y)):
         found += weights[i] * value(loss, y[i], scores[i])

@@ -40,7 +40,7 @@ def newton(
     bias: bool,
     start: tuple[FloatArray, FloatArray] | None = None,
 ) -> Iterator[NewtonPoint]:
-    """Iterates of Newton's method with a line search.
+    """Yield the iterates of Newton's method with a line search.
 
         min  loss(Xθ + θ₀) + (λ/2)‖θ‖²,    θ₀ = 0 without a bias
 

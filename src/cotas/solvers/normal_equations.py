@@ -64,7 +64,7 @@ def factorize(
 
 
 def normal_equations(moments: Moments, penalty: FloatArray, free_bias: bool) -> ClosedForm | None:
-    """Compute (A + diag(penalty)) θ = b, or None where rounding would show in the answer.
+    """Solve (A + diag(penalty)) θ = b, or None where rounding would show in the answer.
 
         min  ½ Σ sᵢ(yᵢ − θ·xᵢ − θ₀)² + ½ Σ penaltyⱼθⱼ²
 

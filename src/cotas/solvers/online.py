@@ -92,7 +92,7 @@ class Training:
         self._weights = NO_WEIGHTS if self.weights is None else self.weights
 
     def epochs(self, number: int) -> Iterator[Epoch]:
-        """Up to `number` epochs; ends early when every class rests."""
+        """Yield up to `number` epochs; ends early when every class rests."""
         with ThreadPoolExecutor(self.threads) as pool:
             for e in range(1, number + 1):
                 epoch = self._epoch(e, pool)
@@ -105,7 +105,7 @@ class Training:
                     return
 
     def _count_as_seen(self, classes: BoolArray, epochs: int) -> None:
-        """An average runs over all epochs, also over those that cannot change θ any more."""
+        """Count epochs that cannot change θ any more: an average runs over all of them."""
         if self.average is not None:
             self.run.seen[classes] += epochs * self.n_examples
 

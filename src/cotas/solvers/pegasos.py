@@ -54,7 +54,7 @@ def discount_update(average: Average, c: int, rows: Any, i: int, a: float) -> No
 
 @generic
 def smallest_scale(average: Any) -> float:  # type: ignore[empty-body]
-    """Below this, `scale` is multiplied into w."""
+    """Return the `scale` below which it is multiplied into w."""
 
 
 @smallest_scale.when(type(None))
@@ -96,7 +96,7 @@ def pegasos_pass(
     average: Any,
     c: int,
 ) -> None:
-    """Stochastic subgradient steps on the SVM objective.
+    """Take stochastic subgradient steps on the SVM objective.
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
 

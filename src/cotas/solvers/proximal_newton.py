@@ -48,7 +48,7 @@ def proximal_newton(
     bias: bool,
     start: tuple[FloatArray, FloatArray] | None = None,
 ) -> Iterator[NewtonPoint]:
-    """Iterates of the proximal Newton method with a line search.
+    """Yield the iterates of the proximal Newton method with a line search.
 
         min  loss(Xθ + θ₀) + λ₁‖θ‖₁ + (λ₂/2)‖θ‖²
 
@@ -112,7 +112,8 @@ def dual_value(
     lam1: float,
     lam2: float,
 ) -> float:
-    """D(tsℓ') = entropy(t) − Ω*(−tu), u being Xᵀ(s·ℓ'), without what the sum of the slopes costs.
+    """Compute D(tsℓ') = entropy(t) − Ω*(−tu), u being Xᵀ(s·ℓ'), without what the sum of the slopes
+    costs.
 
     t puts u less what λ₂θ takes of it into the domain of Ω* without λ₂.
     """
@@ -164,7 +165,7 @@ class QuadraticModel(NamedTuple):
         lam2: float,
         enough: float,
     ) -> tuple[FloatArray, FloatArray]:
-        """The moves of the coefficients and of the biases that minimize model and penalty."""
+        """Find the moves of the coefficients and of the biases that minimize model and penalty."""
         hessian, border = self.hessian.copy(), self.border
         hessian.flat[:: len(hessian) + 1] += lam2
         away = np.zeros((len(self.corner), len(theta) + 1))
@@ -180,7 +181,7 @@ class QuadraticModel(NamedTuple):
 
 
 def _minimize(state: GramState, lam1: float, enough: float) -> None:
-    """½βᵀGβ − c·β + λ₁‖β‖₁ until the sweeps hardly move anything."""
+    """Minimize ½βᵀGβ − c·β + λ₁‖β‖₁ until the sweeps hardly move anything."""
     m, first, penalty = len(state.c), 0.0, Penalty(lam1)
     for _ in range(ROUNDS):
         for _ in range(SWEEPS):

@@ -53,7 +53,7 @@ class RoundedRisk:
 
     @property
     def _shape(self) -> tuple[float, float, float]:
-        """ε, m and k"""
+        """Return ε, m and k."""
         if isinstance(self.loss, Huber):
             return 0.0, 1.0, self.loss.k
         return self.loss.epsilon, 0.0, 1.0
@@ -100,7 +100,7 @@ def proximal_point(
     bias: bool,
     start: ProximalStart | None = None,
 ) -> Iterator[Iterate]:
-    """Iterates (θ, θ₀) with the slopes v of each row, one for each Newton step.
+    """Yield iterates (θ, θ₀) with the slopes v of each row, one for each Newton step.
 
         min  Σ sᵢ ℓ(yᵢ, θ·xᵢ + θ₀) + (λ/2)‖θ‖²
 

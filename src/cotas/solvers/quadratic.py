@@ -43,12 +43,12 @@ class Coordinates:
 
     @property
     def stretch(self) -> FloatArray:
-        """1/σ, and zero for a column that is left out."""
+        """Return 1/σ, and zero for a column that is left out."""
         return np.divide(1.0, self.scale, where=self.scale > 0, out=np.zeros_like(self.scale))
 
     @property
     def size(self) -> int:
-        """How many coordinates z has."""
+        """Tell how many coordinates z has."""
         return len(self.centre) + self.free_bias
 
     def model(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -75,7 +75,7 @@ class Quadratic(Protocol):
     def size(self) -> tuple[int, int]: ...
 
     def apply(self, direction: FloatArray) -> FloatArray:
-        """H·direction"""
+        """Compute H·direction."""
         ...
 
     def look(self, z: FloatArray) -> tuple[float, FloatArray]:
@@ -83,7 +83,8 @@ class Quadratic(Protocol):
         ...
 
     def largest_curvature(self) -> float:
-        """L, the largest eigenvalue of H; a step of gradient descent converges below 2/L."""
+        """Compute L, the largest eigenvalue of H; a step of gradient descent converges below
+        2/L."""
         ...
 
 
@@ -156,7 +157,8 @@ class RowQuadratic:
         return 1.001 * float(eigsh(H, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0])
 
     def _pass(self, z: FloatArray, Y: FloatArray | None) -> tuple[float, FloatArray]:
-        """Σ s r² and the gradient of −P, for the residuals r = Y − f(z); Y = None stands for 0."""
+        """Compute Σ s r² and the gradient of −P, for the residuals r = Y − f(z); Y = None stands
+        for 0."""
         at, bias = self.coordinates, self.coordinates.free_bias
         theta, theta0 = at.model(z)
 

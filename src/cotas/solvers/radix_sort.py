@@ -47,14 +47,14 @@ def turn(bits: AnyArray) -> None:
 
 @loop
 def turn_back(keys: AnyArray) -> None:
-    """The bits of the numbers again."""
+    """Restore the bits of the numbers."""
     for i in range(len(keys)):
         keys[i] = keys[i] & ~SIGN if keys[i] >= SIGN else ~keys[i]
 
 
 @loop
 def count_digits(keys: AnyArray, counts: IntArray) -> None:
-    """counts[k, b]: how many have the digit b in place k."""
+    """Count in counts[k, b] how many have the digit b in place k."""
     counts[:] = 0
     for key in keys:
         for k in range(DIGITS):

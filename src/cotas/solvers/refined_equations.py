@@ -34,7 +34,8 @@ class Refined(NamedTuple):
 
 
 def worth_it(X: Matrix) -> bool:
-    """Whether X is dense and wide enough, and its entries of a size that single precision has."""
+    """Tell whether X is dense and wide enough, and its entries of a size that single precision
+    has."""
     if sparse.issparse(X) or X.shape[1] < FEWEST_COLUMNS or X.shape[0] < ROWS_A_COLUMN * X.shape[1]:
         return False
     sizes = np.abs(X[:: max(1, X.shape[0] // 256)]).max(axis=0)
@@ -49,7 +50,8 @@ def refined_equations(
     free_bias: bool,
     each: Each = map,
 ) -> Refined | None:
-    """The solution of the normal equations, or None where single precision is too rough for it.
+    """Compute the solution of the normal equations, or None where single precision is too rough for
+    it.
 
         θ ← θ − Ã⁻¹∇P(θ),      Ã ≈ A + diag(penalty)
 
@@ -77,7 +79,8 @@ def refine(
     free_bias: bool,
     each: Each = map,
 ) -> tuple[Refined, bool]:
-    """The solution from the moments, less what the residuals say it is off; whether they agree."""
+    """Compute the solution from the moments, less what the residuals say it is off; whether they
+    agree."""
     shift = far_columns(moments, source) if free_bias else None
     mean = moments.mean if shift is None else moments.mean - shift
     theta = factor.solve(moments.slope(free_bias))
@@ -103,7 +106,8 @@ def refine(
 
 
 def far_columns(moments: Moments, source: Source) -> FloatArray | None:
-    """What rows are moved by before their residuals are summed up, if columns lie far from zero.
+    """Return what rows are moved by before their residuals are summed up, if columns lie far from
+    zero.
 
     It is zero for the other columns of sparse rows, whose entries are mostly zeros.
     """

@@ -48,7 +48,7 @@ class ScoreLoss(Protocol):
     def columns(self) -> int: ...
 
     def near(self, scores: FloatArray) -> Local:
-        """Value and derivatives at these scores."""
+        """Return value and derivatives at these scores."""
         ...
 
     def risk(self, scores: FloatArray) -> float:

@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
     @property
     def path(self) -> Rounds:
-        """The rounds before and this place, as if it were the end of one more."""
+        """Return the rounds before and this place, as if it were the end of one more."""
         return self.rounds.followed_by(self.theta, self.theta0, self.nu)
 
     def answered(self, block: Block) -> tuple[HingeRows, Response]:
@@ -57,7 +57,7 @@ class System(NamedTuple):
 
     @classmethod
     def of_sparse(cls, X: Sparse, s: FloatArray, curved: IntArray) -> System:
-        """Of some rows of a block: these, or their sum if that takes more than adding sums up."""
+        """Take some rows of a block: these, or their sum if that takes more than adding sums up."""
         if not len(curved):
             return cls(X.shape[1])
         rows = X[curved]
@@ -68,7 +68,7 @@ class System(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """Of the rows."""
+        """Return the bytes of the rows."""
         return sum(X.data.nbytes + X.indices.nbytes + s.nbytes for X, s in self.rows)
 
     def total(self) -> FloatArray:
@@ -147,7 +147,7 @@ class BlockRows:
 
     @property
     def alpha(self) -> Rounds:
-        """What makes α of any row, as it is now."""
+        """Return what makes α of any row, as it is now."""
         assert self._known is not None
         return self._known[0].path
 
@@ -156,22 +156,23 @@ class BlockRows:
         self._at = (theta, theta0)
 
     def look_along(self, theta: FloatArray, theta0: float) -> None:
-        """The direction of the next step."""
+        """Take the direction of the next step."""
         self._along = (theta, theta0)
 
     def move(self, length: float) -> None:
-        """So far in that direction."""
+        """Move so far in that direction."""
         self._at = self._after(length)
 
     def _after(self, length: float) -> tuple[FloatArray, float]:
         return self._at[0] + length * self._along[0], self._at[1] + length * self._along[1]
 
     def recentre(self) -> None:
-        """The centres are where α is now."""
+        """Move the centres to where α is now."""
         self.rounds = self.alpha
 
     def respond(self, nu: float) -> Response:
-        """All the sums at the present θ, in one pass unless they are known from the last step."""
+        """Compute all the sums at the present θ, in one pass unless they are known from the last
+        step."""
         return self._answer(*self._at, nu)
 
     def slope(self, nu: float, length: float) -> float:

@@ -31,7 +31,8 @@ BLOCK_BYTES = 1 << 20
 
 @loop
 def recall(rows: Any, y: FloatArray, rounds: Rounds, centre: FloatArray) -> None:
-    """α/s of each row at the end of these rounds, the first of which begins at `FIRST_CENTRE`."""
+    """Compute α/s of each row at the end of these rounds, the first of which begins at
+    `FIRST_CENTRE`."""
     for i in range(n_vectors(rows)):
         part = FIRST_CENTRE
         for k in range(len(rounds.biases)):
@@ -42,7 +43,7 @@ def recall(rows: Any, y: FloatArray, rounds: Rounds, centre: FloatArray) -> None
 
 @loop
 def scale_rows(rows: Any, weights: FloatArray, curved: IntArray, scaled: FloatArray) -> None:
-    """The curved rows times √s, in full."""
+    """Write the curved rows times √s, in full."""
     scaled[:] = 0.0
     for r in range(scaled.shape[0]):
         add(rows, curved[r], np.sqrt(weights[curved[r]]), scaled[r])
@@ -50,7 +51,7 @@ def scale_rows(rows: Any, weights: FloatArray, curved: IntArray, scaled: FloatAr
 
 @loop
 def add_gram(rows: Any, weights: FloatArray, curved: IntArray, gram: FloatArray) -> None:
-    """The lower triangle of Σ sᵢxᵢxᵢᵀ over the curved rows, entry by entry."""
+    """Add up the lower triangle of Σ sᵢxᵢxᵢᵀ over the curved rows, entry by entry."""
     for i in curved:
         add_outer(rows, i, weights[i], gram)
 
@@ -67,7 +68,7 @@ def add_border(rows: Any, weights: FloatArray, curved: IntArray, border: FloatAr
 
 @loop
 def add_diagonal(rows: Any, weights: FloatArray, curved: IntArray, diagonal: FloatArray) -> None:
-    """Σ sᵢxᵢ² over the curved rows."""
+    """Add up Σ sᵢxᵢ² over the curved rows."""
     for i in curved:
         add_squares(rows, i, weights[i], diagonal)
 
@@ -134,11 +135,11 @@ class HingeRows:
 
     @property
     def alpha(self) -> FloatArray:
-        """α as it is now."""
+        """Return α as it is now."""
         return self.state.weights * self.state.part
 
     def place(self, theta: FloatArray, theta0: float) -> None:
-        """e at this θ."""
+        """Compute e at this θ."""
         if theta.any():
             self.look_along(theta, theta0)
         else:  # as at the start: no loop need be compiled for that
@@ -146,7 +147,7 @@ class HingeRows:
         np.subtract(self.state.turn, 1.0, out=self.state.excess)
 
     def look_along(self, theta: FloatArray, theta0: float) -> None:
-        """How e changes in this direction."""
+        """Compute how e changes in this direction."""
 
         def one(span: slice) -> None:
             look_along(self.rows, self.state, theta, theta0, span.start, span.stop)
@@ -154,11 +155,11 @@ class HingeRows:
         list(self.each(one, self.spans))
 
     def move(self, length: float) -> None:
-        """So far in the direction that was looked along."""
+        """Move so far in the direction that was looked along."""
         self.state.excess[:] += length * self.state.turn
 
     def recentre(self) -> None:
-        """The centres are where α is now."""
+        """Move the centres to where α is now."""
         self.state.centre[:] = self.state.part
 
     def respond(self, nu: float) -> Response:

@@ -17,7 +17,7 @@ from cotas.solvers.weak_learners import Named, WeakLearner
 
 @loop
 def cast_votes(votes: FloatArray, named: AnyArray, vote: float) -> None:
-    """The class that each row was given gets so much more."""
+    """Give the class that each row was given so much more."""
     for i in range(len(named)):
         votes[i, named[i]] += vote
 
@@ -38,7 +38,7 @@ class ClassVotes:
 
     @property
     def log_loss(self) -> float:
-        """ln Σ sᵢ exp(−votes for yᵢ)"""
+        """Compute ln Σ sᵢ exp(−votes for yᵢ)"""
         return self.weights.log_loss
 
     def named(self, weak: WeakLearner) -> Named:
@@ -50,7 +50,7 @@ class ClassVotes:
         return self.weights.error(self._right(f))
 
     def cast(self, f: Named, c: float) -> None:
-        """The class that each row was given gets 2c more votes than the others."""
+        """Give the class that each row was given 2c more votes than the others."""
         self.weights.advance_signs(self._right(f), c)
         cast_votes(self.votes, f.codes, 2 * c)
 
@@ -110,6 +110,7 @@ def class_step(error: float, n_classes: int) -> float:
 
 
 def _loss(votes: Any, spent: float, n_classes: int) -> float:
-    """The multiclass exponential loss, from Σ sᵢ exp(½A − votes for yᵢ), where ½A is spent."""
+    """Compute the multiclass exponential loss, from Σ sᵢ exp(½A − votes for yᵢ), where ½A is
+    spent."""
     exponent = votes.log_loss - (1 - 2 / n_classes) * spent
     return math.exp(exponent) if exponent < 700 else math.inf

@@ -32,7 +32,8 @@ AS_WELL, FEW = 1.25, 0.2
 
 
 def after_samples(ascent: Ascent, run: KernelIterates, until: float = math.inf) -> KernelIterates:
-    """The run of one of the machines, after a start for all of them; see `begin_with_samples`."""
+    """Yield the run of one of the machines, after a start for all of them; see
+    `begin_with_samples`."""
     begin_with_samples(ascent, until)
     yield from run
 
@@ -83,7 +84,7 @@ def _sample(ascent: Ascent, rows: Any, each: float) -> Ascent:
 
 
 def _solve(sample: Ascent, until: float) -> bool:
-    """Rounds until the gaps are small, or nothing moves; False if the time is up before."""
+    """Run rounds until the gaps are small, or nothing moves; False if the time is up before."""
     for _ in range(LOOKS):
         if time.perf_counter() >= until:
             return False
@@ -114,7 +115,7 @@ def _losses(sample: Ascent, rows: Any, box: Box, F: Any) -> tuple[Any, Any]:
 
 
 def _place(ascent: Ascent, F: Any) -> None:
-    """a at its upper bound where F is least, at its lower one elsewhere; its sum is zero."""
+    """Put a at its upper bound where F is least, at its lower one elsewhere; its sum is zero."""
     box = ascent.box
     if box.free_bias:
         order = torch.argsort(F, dim=1, stable=True)

@@ -62,7 +62,7 @@ def semismooth_newton(
     look: Look = AT_EACH,
     tol: float = 0.0,
 ) -> Iterator[PrimalDual]:
-    """Primal–dual iterates for the SVM, one for each Newton step, or `look` on a small table.
+    """Yield primal–dual iterates for the SVM, one for each Newton step, or `look` on a small table.
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
 
@@ -93,7 +93,7 @@ def _in_turns(
     X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, start: Start | None,
     each: Each, tol: float,
 ) -> Iterator[PrimalDual]:  # fmt: skip
-    """Coordinate ascent as long as it gets on, Newton's method from there, and so on."""
+    """Run coordinate ascent as long as it gets on, Newton's method from there, and so on."""
     problem, rows = RoundedProblem(lam, bias), HingeRows(as_design(X), y, weights, each)
     turns = TURNS_BESIDE_A_CHEAP_ONE if short_and_sparse(X) else TURNS_BESIDE_A_SYSTEM
     turns = TURNS if X.shape[1] > LARGEST_SYSTEM else turns
@@ -118,7 +118,7 @@ def _newton_alone(
     X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float,
     start: Start | None = None, each: Each = map,
 ) -> Iterator[PrimalDual]:  # fmt: skip
-    """Newton's method from what is known, else from a sample, else from nothing."""
+    """Run Newton's method from what is known, else from a sample, else from nothing."""
     rows, nu = HingeRows(as_design(X), y, weights, each), SMOOTHING_FROM_START
     if start is not None:
         np.divide(start.alpha, weights, out=rows.state.centre)
@@ -147,7 +147,7 @@ def ascent_comes_first(X: Matrix, lam: float, bias: float) -> bool:
 
 
 def mean_eigenvalue(X: Matrix) -> float:
-    """That of Σ xᵢxᵢᵀ/n: the mean square of an entry."""
+    """Compute the mean eigenvalue of Σ xᵢxᵢᵀ/n: the mean square of an entry."""
     n, d = X.shape
     if sparse.issparse(X):
         return float(np.vdot(X.data, X.data) / (n * d))
@@ -176,7 +176,8 @@ def to_the_last_digit(
     look: Look = AT_EACH,
     tol: float = 0.0,
 ) -> Iterator[PrimalDual]:
-    """Newton's iterates, and where they end those of the interior point, if its system fits."""
+    """Yield Newton's iterates, and where they end those of the interior point, if its system
+    fits."""
     problem = (X, y, weights, lam, bias)
     yield from semismooth_newton(*problem, start, each, look, tol)
     if X.shape[1] <= LARGEST_SYSTEM:
@@ -203,7 +204,7 @@ def newton_over_blocks(
 def _newton_steps(
     rows: HingeRows | BlockRows, problem: RoundedProblem, start: Start, nu: float
 ) -> Iterator[PrimalDual]:
-    """From the centres of the rows, until the steps no longer get on."""
+    """Step from the centres of the rows, until the steps no longer get on."""
     lam, theta, theta0 = problem.lam, np.asarray(start.theta, np.float64), start.theta0
     theta0 *= problem.bias
     rows.place(theta, theta0)

@@ -102,7 +102,7 @@ def _attempts(n_features: int) -> list[Attempt]:
 
 
 def widest_margin(X: Matrix, signs: FloatArray, bias: float, known: Separator) -> WidestMargin:
-    """The separator with the largest minᵢ zᵢ·u / ‖u‖, for data that are known to be separable.
+    """Find the separator with the largest minᵢ zᵢ·u / ‖u‖, for data that are known to be separable.
 
     Least distance programming: the point of the convex hull of the rows that is nearest to the
     origin is Σ αᵢzᵢ, and it is the best u (Lawson and Hanson 1974, chapter 23).
@@ -190,7 +190,7 @@ def _program_of(rows: Matrix) -> tuple[FloatArray, FloatArray]:
 
 
 def _squared_hinge(rows: Matrix, _: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Newton's method on min over u of Σ max(0, 1 − zᵢ·u)².
+    """Run Newton's method on min over u of Σ max(0, 1 − zᵢ·u)².
 
     A separator makes it zero. Otherwise the gradient Σ max(0, 1 − zᵢ·u) zᵢ vanishes at the
     minimum, and what is left of the losses is an α. A step solves least squares on the rows with
@@ -220,7 +220,8 @@ def _squared_hinge(rows: Matrix, _: FloatArray) -> tuple[FloatArray, FloatArray]
 def _least_squares_step(
     rows: Matrix, loss: FloatArray, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
-    """The v with zᵢ·v nearest to the losses where there are any, and what it leaves of them."""
+    """Find the v with zᵢ·v nearest to the losses where there are any, and what it leaves of
+    them."""
     active = np.flatnonzero(loss)
     chosen = rows[active]
     step = lsmr(chosen, loss[active], atol=tolerance, btol=tolerance, conlim=0, maxiter=2000)[0]
@@ -244,7 +245,8 @@ def _best_length(slack: FloatArray, along: FloatArray) -> float:
 
 
 def _separator(u: FloatArray, bias: float) -> Separator:
-    """With the largest entry 1, so that features of any scale give a u of an ordinary size."""
+    """Scale the separator to largest entry 1, so that features of any scale give a u of an ordinary
+    size."""
     u = np.append(u[:-1], bias * u[-1])
     u /= np.abs(u).max()
     return Separator(u[:-1], float(u[-1]))
@@ -286,7 +288,7 @@ def _polished(rows: Matrix, alpha: FloatArray) -> FloatArray:
 
 
 def _nearest_point(rows: Matrix, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The point Σ αᵢzᵢ of the convex hull nearest to the origin, as α and as a unit vector u.
+    """Find the point Σ αᵢzᵢ of the convex hull nearest to the origin, as α and as a unit vector u.
 
     Solved on a working set of rows, at first those of a given α, to which the rows with the
     smallest zᵢ·u are added until none lies below the margin of the set. The best α and the best

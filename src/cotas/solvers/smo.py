@@ -9,13 +9,12 @@ not matter to those that do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
-from cotas.loops import loop
+from cotas.loops import loop_in_place
 from cotas.solvers.iterate import Iterate, KernelIterates
 from cotas.solvers.kernel_dual import GramRows, SignedDual
 from cotas.solvers.working_set import Watch, choose, solve_working_set
@@ -34,7 +33,7 @@ class Partners(NamedTuple):
 
 
 def partners(dual: SignedDual, a: FloatArray, F: FloatArray) -> Partners:
-    """The extremes of F, the worst violators left out; symmetric about zero without a bias."""
+    """Find the extremes of F, the worst violators left out; symmetric about zero without a bias."""
     rising = -_greatest_but(-F[a < dual.high], SPARED)
     falling = _greatest_but(F[a > dual.low], SPARED)
     if dual.free_bias:
@@ -59,7 +58,8 @@ def settled(dual: SignedDual, a: FloatArray, F: FloatArray) -> IntArray:
 
 
 def _greatest_but(values: FloatArray, spared: int) -> float:
-    """The greatest value when so many are left out; the greatest of all if there are no more."""
+    """Find the greatest value when so many are left out; the greatest of all if there are no
+    more."""
     if len(values) <= spared:
         return float(values.max(initial=-np.inf))
     return float(np.partition(values, len(values) - 1 - spared)[len(values) - 1 - spared])
@@ -81,14 +81,15 @@ class RowCache:
         self._now = 0
 
     def places(self, rows: IntArray) -> IntArray:
-        """Where these rows lie, −1 for those that have to be computed; all count as used now."""
+        """Find where these rows lie, −1 for those that have to be computed; all count as used
+        now."""
         self._now += 1
         found = self.place_of[rows]
         self._used[found[found >= 0]] = self._now
         return found
 
     def make_room(self, rows: IntArray) -> IntArray:
-        """Places for new rows, for as many of the first ones as there is room.
+        """Find places for new rows, for as many of the first ones as there is room.
 
         A row that was used in this round is not thrown out.
         """
@@ -132,20 +133,21 @@ SETTLING = 1e-2
 BLOCK_ENTRIES = 1 << 18
 
 
-@loop
+@loop_in_place
 def add_rows(
     rows: AnyArray, which: IntArray, factors: FloatArray, start: int, out: FloatArray
 ) -> None:
-    """out ← out + Σ factor · row over the columns from `start`, summed in double precision."""
+    """Update out ← out + Σ factor · row over the columns from `start`, summed in double
+    precision."""
     for r in range(len(which)):
         row, factor = rows[which[r]], factors[r]
         for k in range(len(out)):
             out[k] += factor * row[start + k]
 
 
-@loop
+@loop_in_place
 def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -> None:
-    """Columns from `start` of the rows at these places; NumPy would hold the global lock."""
+    """Store columns from `start` of the rows at these places; NumPy would hold the global lock."""
     for r in range(len(places)):
         row = slots[places[r]]
         for k in range(block.shape[1]):
@@ -182,9 +184,9 @@ def smo(
     Invariant: 0 ≤ αᵢ ≤ sᵢ; Σ αᵢyᵢ = 0 up to rounding. Cost: O(n) kernel values for each row that
     enters a working set and moves, less what the cache remembers.
     """
-    work: Decomposition | OneWorkingSet = OneWorkingSet(gram, dual, watch)
-    if len(gram) > WORKING_SET:
-        work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
+    if len(gram) <= WORKING_SET:
+        return ascend(OneWorkingSet(gram.whole(), dual, watch, start), tol)
+    work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
     if start is not None:
         work.begin_at(start)
     return ascend(work, tol)
@@ -218,7 +220,8 @@ class Work(Protocol):
 
 
 def ascend(work: Work, tol: float) -> KernelIterates:
-    """The outer loop: solve working sets until F promises `tol`, and doubt F when that is not true.
+    """Run the outer loop: solve working sets until F promises `tol`, and doubt F when that is not
+    true.
 
     The caller may send back the exact scores Ka of an iterate. Invariant and cost: see `smo`.
     """
@@ -250,23 +253,19 @@ class OneWorkingSet:
 
     complete = True
 
-    def __init__(self, gram: GramRows, dual: SignedDual, watch: Watch | None = None) -> None:
-        self.gram, self.dual, self.watch = gram, dual, watch
-        self.a, self.F = np.zeros(len(gram)), -dual.y
-        self.exact, self.begun = True, False
-
-    @cached_property
-    def K(self) -> FloatArray:
-        """The whole matrix."""
-        return np.asarray(self.gram.whole())
-
-    def begin_at(self, start: FloatArray) -> None:
-        """Start at this a, moved into the feasible set."""
-        self.a = self.dual.feasible(start)
-        self.recompute()
+    def __init__(
+        self, K: FloatArray, dual: SignedDual, watch: Watch | None = None,
+        start: FloatArray | None = None,
+    ) -> None:  # fmt: skip
+        self.K, self.dual, self.watch, self.begun, self.exact = K, dual, watch, False, True
+        self.a, self.F = np.zeros(len(K)), -dual.y
+        if start is not None:
+            self.a = dual.feasible(start)
+            self.recompute()
 
     def relative_gap(self, worth: float = 0.0) -> float:
-        """(P − D)/P, by the F at hand: a round costs less than to look for the best bias."""
+        """Compute (P − D)/P, by the F at hand: a round costs less than to look for the best
+        bias."""
         return self.dual.relative_gap(self.a, self.F)
 
     def improve(self, share: float) -> bool:
@@ -280,12 +279,12 @@ class OneWorkingSet:
         return solve_working_set(self.K, *problem, violation * part, self.watch) > 0
 
     def recompute(self, scores: FloatArray | None = None) -> None:
-        """F = Ka − y afresh; Ka may be known already."""
+        """Compute F = Ka − y afresh; Ka may be known already."""
         self.F = (self.K @ self.a if scores is None else scores) - self.dual.y
         self.exact = True
 
     def use_double_precision(self) -> bool:
-        """False: it is in double precision."""
+        """Return False: it is in double precision."""
         return False
 
 
@@ -320,7 +319,7 @@ class Decomposition:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows take part."""
+        """Tell whether all rows take part."""
         return self.active is None
 
     def begin_at(self, start: FloatArray) -> None:
@@ -368,11 +367,10 @@ class Decomposition:
         """Return the next working set, of active rows."""
         F, a, dual, last = self.F, self.a, self.dual, self.working_set
         if self.active is None:
-            return choose(F, a, dual.low, dual.high, dual.kink, size, last)
+            return choose(dual, a, F, size, last)
         some = self.active
         last = np.searchsorted(some, last[np.isin(last, some)])  # the order is that of their age
-        part = dual.part(some)
-        return some[choose(F[some], a[some], part.low, part.high, part.kink, size, last)]
+        return some[choose(dual.part(some), a[some], F[some], size, last)]
 
     def _set_aside(self) -> None:
         """Let the rows go that have been settled for two rounds, if they are many."""
@@ -385,7 +383,7 @@ class Decomposition:
             self.cache.narrow(np.flatnonzero(staying))
 
     def _follow(self, rows: IntArray, change: FloatArray) -> None:
-        """F ← F + Σ change · row, the rows from the cache or computed now."""
+        """Update F ← F + Σ change · row, the rows from the cache or computed now."""
         places = self.cache.places(rows)
         known, new = places >= 0, np.flatnonzero(places < 0)
         # Only free multipliers are likely to move again: their rows come first, and are kept.
@@ -411,7 +409,7 @@ class Decomposition:
         self.exact = False
 
     def recompute(self, scores: FloatArray | None = None) -> None:
-        """F = Ka − y in double precision, for all the rows; Ka may be known already."""
+        """Compute F = Ka − y in double precision, for all the rows; Ka may be known already."""
         if self.active is not None:
             self.cache = RowCache(len(self.a), self.cache_bytes, self.dtype)
         self.active, self.shrinking, self.exact = None, False, True

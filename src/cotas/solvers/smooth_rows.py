@@ -70,13 +70,13 @@ class RowsInMemory:
 
     @cached_property
     def few(self) -> FloatArray | None:
-        """(X, 1) if X is dense and so small that a step takes less time than to form it."""
+        """Return (X, 1) if X is dense and so small that a step takes less time than to form it."""
         if sparse.issparse(self.X) or 8 * self.X.size > BLOCK_BYTES:
             return None
         return bordered(self.X, self.bias)
 
     def parts(self) -> Iterator[tuple[slice, Matrix]]:
-        """Compute (x, 1) of some rows at a time; sparse ones stay so where that is faster."""
+        """Return (x, 1) of some rows at a time; sparse ones stay so where that is faster."""
         if self.few is not None:
             yield slice(0, len(self.few)), self.few
             return
@@ -116,11 +116,12 @@ class Place(NamedTuple):
         return self.local.slopes
 
     def gradient(self) -> FloatArray:
-        """By θ and θ₀, which is the last row."""
+        """Compute the gradient by θ and θ₀, which is the last row."""
         return self.rows.gathered(self.local.slopes)
 
     def second(self) -> FloatArray:
-        """The Hessian, (score, coefficient) by (score, coefficient); an array of the caller's."""
+        """Compute the Hessian, (score, coefficient) by (score, coefficient); an array of the
+        caller's."""
         n, k = self.rows.shape
         hessian = np.zeros((k, n, k, n))
         for span, rows in self.rows.parts():
@@ -134,7 +135,7 @@ class Place(NamedTuple):
         return hessian
 
     def second_of(self, used: Used) -> Sums:
-        """By some coefficients, by these and biases, and by biases."""
+        """Compute the Hessian by some coefficients, by these and biases, and by biases."""
         X, local, ((features, classes), k) = self.rows.X, self.local, (used, self.rows.shape[1])
         m = len(features)
         needed, place = np.unique(features, return_inverse=True)
@@ -159,7 +160,7 @@ class Place(NamedTuple):
         return Sums(hessian, border, corner)
 
     def diagonal(self) -> FloatArray:
-        """That of the Hessian, a column for each score."""
+        """Compute the diagonal of the Hessian, a column for each score."""
         local, X = self.local, self.rows.X
         own = local.diagonal if local.outer is None else local.diagonal - local.outer**2
         total = np.zeros(self.rows.shape)
@@ -175,7 +176,7 @@ class Place(NamedTuple):
         return self.rows.gathered(self.local.bend(self.rows.scores(direction)))
 
     def entropy(self, t: float) -> float:
-        """That of the probabilities at t times the dual point."""
+        """Compute the entropy of the probabilities at t times the dual point."""
         return float(self.rows.loss.entropy(self.local.slopes, t))
 
     def along(self, step: FloatArray) -> Line:
@@ -212,7 +213,7 @@ class RowLosses:
     columns: int = 1
 
     def of(self, y: AnyArray, s: FloatArray) -> Any:
-        """That of some rows, as a function of their scores."""
+        """Return the loss of some rows, as a function of their scores."""
         y, s = np.ascontiguousarray(y), s / self.total
         return LogisticRisk(y, s) if isinstance(self.loss, Logistic) else RowRisk(y, s, self.loss)
 
@@ -225,7 +226,7 @@ class SoftmaxLosses:
     total: float
 
     def of(self, y: AnyArray, s: FloatArray) -> Any:
-        """That of some rows, as a function of their scores."""
+        """Return the loss of some rows, as a function of their scores."""
         return SoftmaxLoss(np.asarray(y, dtype=np.int64), s / self.total, self.columns)
 
 
@@ -296,18 +297,20 @@ class BlockPlace(NamedTuple):
     slopes: FloatArray = OF_NO_ROW
 
     def gradient(self) -> FloatArray:
-        """By θ and θ₀, which is the last row."""
+        """Compute the gradient by θ and θ₀, which is the last row."""
         return self.slope
 
     def second(self) -> FloatArray:
-        """The Hessian, (score, coefficient) by (score, coefficient); an array of the caller's."""
+        """Compute the Hessian, (score, coefficient) by (score, coefficient); an array of the
+        caller's."""
         for k in np.flatnonzero(self.hessian[:, -1, :, -1].diagonal() <= 0):
             # A bias that no row holds any more stays near where it is.
             self.hessian[k, -1, k, -1] = 1.0
         return self.hessian
 
     def second_of(self, used: Used) -> Sums:
-        """By some coefficients, by these and biases, and by biases; another pass if it is large."""
+        """Compute the Hessian by some coefficients, by these and biases, and by biases; another
+        pass if it is large."""
         if not self.rows.small:
             found: Sums = self.rows.ask(methodcaller("second_of", used), self.point)
             return found
@@ -319,7 +322,7 @@ class BlockPlace(NamedTuple):
         )
 
     def diagonal(self) -> FloatArray:
-        """That of the Hessian, a column for each score; a pass."""
+        """Compute the diagonal of the Hessian, a column for each score; a pass."""
         return np.asarray(self.rows.ask(methodcaller("diagonal"), self.point))
 
     def bend(self, direction: FloatArray) -> FloatArray:
@@ -327,7 +330,8 @@ class BlockPlace(NamedTuple):
         return np.asarray(self.rows.ask(methodcaller("bend", direction), self.point))
 
     def entropy(self, t: float) -> float:
-        """That of the probabilities at t times the dual point, about, from that at two of them."""
+        """Compute the entropy of the probabilities at t times the dual point, about, from that at
+        two of them."""
         slope = (self.entropies[0] - self.entropies[1]) / (NEAR[0] - NEAR[1])
         return float(self.entropies[0] + (t - NEAR[0]) * slope)
 

@@ -69,7 +69,8 @@ class SparseSample:
         return edges
 
     def holds(self, lengths: IntArray, values: AnyArray) -> bool:
-        """Whether these columns are so short that each value has a bin, and nothing is missing."""
+        """Tell whether these columns are so short that each value has a bin, and nothing is
+        missing."""
         short = self.step == 1 and lengths.max(initial=0) < MOST_BINS
         return bool(short and not np.isnan(values).any())
 
@@ -82,7 +83,7 @@ class SparseSample:
 def bin_table(
     X: Matrix, used: IntArray | None, categorical: BoolArray, each: Each
 ) -> tuple[Bins, Scale]:
-    """The bins of X, chosen from the rows `used` (None: all), as suits its size and layout."""
+    """Make the bins of X, chosen from the rows `used` (None: all), as suits its size and layout."""
     if sparse.issparse(X):
         return make_sparse_bins(X, used, categorical, each)
     make = make_small_bins if X.size <= SMALL and len(X) <= SAMPLE else make_bins
@@ -123,7 +124,8 @@ def make_sparse_bins(
 def make_small_bins(
     X: AnyArray, used: IntArray | None, categorical: BoolArray, each: Each
 ) -> tuple[Bins, Scale]:
-    """The same as `make_bins`, of a table so small that compiling would take longer than coding."""
+    """Make the same bins as `make_bins`, of a table so small that compiling would take longer than
+    coding."""
     n, columns = len(X), np.ascontiguousarray(X.T, dtype=np.float64)
     rows, seen = np.arange(n), columns if used is None else columns[:, used]
     chosen, _ = numeric_edges(seen)
@@ -167,7 +169,8 @@ def _code_column(column: BinnedColumn, edges: FloatArray, categorical: bool) -> 
 def _code_short(
     rows: IntArray, values: FloatArray, starts: IntArray, sample: SparseSample
 ) -> list[CodedColumn]:
-    """`_code_column` of many short columns at a time: those of a table of words are so many."""
+    """Do the work of `_code_column` for many short columns at a time: those of a table of words are
+    so many."""
     owner, d = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), len(starts) - 1
     edges, cut = _edges_of_short(owner, values, sample.turn[rows] >= 0, d, sample.n_used)
     # Each value and a zero of each column among the edges; of equal ones the edge comes last.
@@ -205,7 +208,8 @@ def _edges_of_short(
 
 
 def _lay_out(coded: list[CodedColumn], n: int, categorical: BoolArray) -> Bins:
-    """Lists for the columns that are nearly always zero, a byte for each row for the others."""
+    """Make lists for the columns that are nearly always zero, a byte for each row for the
+    others."""
     lengths = np.array([len(c.rows) for c in coded])
     listed = lengths <= DENSEST * n
     place = np.where(listed, 0 - np.cumsum(listed), np.cumsum(~listed) - 1).astype(np.int32)

@@ -65,7 +65,7 @@ def unpacked(packed: int) -> complex:
 
 @loop
 def split_squares(least: float, left: complex, right: complex) -> float:
-    """S²/W of both sides, with one division in place of two."""
+    """Compute S²/W of both sides, with one division in place of two."""
     if left.imag <= least or right.imag <= least:
         return -1.0
     both = left.real * left.real * right.imag + right.real * right.real * left.imag
@@ -142,7 +142,7 @@ def edge_of_whole(criterion: Edge, total: float) -> float:
 
 @loop
 def whole_squares(least: float, total: complex) -> float:
-    """S²/W"""
+    """Compute S²/W."""
     return total.real * total.real / total.imag if total.imag > least else np.inf
 
 
@@ -188,7 +188,7 @@ def counted_rank(criterion: CountedSquares, total: int) -> float:
 
 @loop
 def mean_of(total: complex) -> float:
-    """S/W"""
+    """Compute S/W."""
     return total.real / total.imag if total.imag > 0 else 0.0
 
 
@@ -228,9 +228,8 @@ def cut_numbers(
     Its score, the last bin on the left, whether missing values are there, and the sum on the left.
     Missing values against all others is a cut too: the one after the last bin.
     """
-    left, missing = sums[0] * 0, sums[0] * 0
-    if gaps:
-        missing = sums[n]
+    left = total - total  # zero, without a product of complex numbers to be compiled
+    missing = sums[n] if gaps else left
     best, bar, last, side, kept = -1.0, -1.0, 0, 0, left
     for b in range(n if gaps else n - 1):
         left = left + sums[b]
@@ -244,7 +243,7 @@ def cut_numbers(
 
 @loop
 def sort_places(values: FloatArray, n: int, order: AnyArray) -> None:
-    """The places of the first n values from the smallest to the largest, by insertion.
+    """Sort the places of the first n values from the smallest to the largest, by insertion.
 
     They are few, and NumPy's own sort would take seconds to compile.
     """
@@ -281,7 +280,7 @@ def cut_some_categories(
     for c in range(n):
         ranks[c] = rank(criterion, sums[c])
     sort_places(ranks, n, order)
-    left = sums[0] * 0
+    left = total - total
     best, bar, count, kept = -1.0, -1.0, 0, left
     for k in range(n - 1):
         left = left + sums[order[k]]
@@ -295,7 +294,7 @@ def cut_some_categories(
 def cut_feature(
     features: Features, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
 ) -> None:
-    """The best cut of node v by feature j, whose histogram there is `sums`."""
+    """Find the best cut of node v by feature j, whose histogram there is `sums`."""
     n = features.sizes[j]
     if features.categorical[j]:
         found = cut_categories(cuts.groups, j, v, n + 1, criterion, sums, total)
@@ -305,7 +304,7 @@ def cut_feature(
 
 
 def new_cuts(features: Features, n_nodes: int, kind: Any, plain: bool = False) -> Cuts:
-    """Room for the best cuts; `plain` tells that nothing is to be compiled for categories."""
+    """Make room for the best cuts; `plain` tells that nothing is to be compiled for categories."""
     shape, groups = (len(features.sizes), n_nodes), None
     if not plain:
         rows = shape if features.categorical.any() else (0, 0)
@@ -324,7 +323,7 @@ def new_cuts(features: Features, n_nodes: int, kind: Any, plain: bool = False) -
 
 @generic
 def send_groups(groups: Any, j: int, v: int, last: int, route: AnyArray) -> None:
-    """Of the categories of feature j in node v the first ones left, the others right."""
+    """Send of the categories of feature j in node v the first ones left, the others right."""
 
 
 @send_groups.when(type(None))
@@ -354,7 +353,7 @@ class Tests(NamedTuple):
 
 
 def new_tests(n_nodes: int) -> Tests:
-    """Room for the tests of so many nodes."""
+    """Make room for the tests of so many nodes."""
     return Tests(
         feature=np.full(n_nodes, -1, dtype=np.int32),
         gain=np.zeros(n_nodes),
@@ -368,7 +367,7 @@ def new_tests(n_nodes: int) -> Tests:
 def choose_cuts(
     features: Features, cuts: Cuts, before: FloatArray, first: int, tests: Tests
 ) -> None:
-    """The feature with the best cut of each node, if one is better than `before`.
+    """Choose the feature with the best cut of each node, if one is better than `before`.
 
     Of equal ones the first. The nodes are those from `first` on.
     """

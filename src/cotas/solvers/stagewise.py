@@ -107,7 +107,7 @@ def follow(
     k: int,
     least: float,
 ) -> int:
-    """Steps from the k-th on, until all are done or the Gram column of the next is missing.
+    """Take steps from the k-th on, until all are done or the Gram column of the next is missing.
 
         j ∈ argmax |cⱼ|,   r ← keep·r + (1 − keep)·y − u·X̃ⱼ
 
@@ -181,7 +181,7 @@ class Stagewise:
         self.cached = len(self.gram.rows)
 
     def advance(self, steps: int) -> bool:
-        """So many steps more, if there are; whether the run can go on after them."""
+        """Take so many steps more, if there are; tell whether the run can go on after them."""
         stop = min(self.done + steps, len(self.path.chosen))
         part = StagewiseSteps(self.path.chosen[:stop], self.path.steps[:stop])
         while self.done < stop:

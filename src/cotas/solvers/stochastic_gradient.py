@@ -154,7 +154,7 @@ class StochasticDescent(NamedTuple):
     def epochs(
         self, random: np.random.RandomState, state: RunState, done: int = 0
     ) -> Iterator[PassOverRows]:
-        """Epochs without end."""
+        """Yield epochs without end."""
         for plan in self.plans(random, done):
             met = self.follow(plan, state)
             done += len(plan.etas)

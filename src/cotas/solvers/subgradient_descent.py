@@ -33,7 +33,7 @@ def subgradient_pass(
     average: Any,
     c: int,
 ) -> None:
-    """One step along the subgradient of the whole SVM objective.
+    """Take one step along the subgradient of the whole SVM objective.
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
 

@@ -19,7 +19,8 @@ def three_models(
     n_first: int,
     random: np.random.RandomState,
 ) -> Iterator[Round]:
-    """h₁ on some examples, h₂ where half are mistakes of h₁, h₃ where both differ; the majority.
+    """Train h₁ on some examples, h₂ where half are mistakes of h₁, h₃ where both differ; the
+    majority.
 
     The first sample has `n_first` of the rows; the second is drawn from the others, as many that
     h₁ gets wrong as it gets right; the third are all those left where h₁ and h₂ differ.

@@ -36,7 +36,7 @@ from cotas.solvers.split_search import (
 from cotas.solvers.trees import Trees
 
 KEPT_BYTES = 1 << 26  # of histograms that the next level subtracts from
-WORTH_A_THREAD = 1 << 19  # entries of X
+WORTH_A_THREAD = 1 << 21  # entries of X: of fewer, a thread wakes up after the work is done
 
 
 class Grower:
@@ -78,7 +78,7 @@ class Grower:
         self.first = np.cumsum([0, *(len(edges) + 1 for edges in scale.edges)])
 
     def reset(self) -> None:
-        """All rows in the root."""
+        """Put all rows in the root."""
         np.copyto(self.placed.rows, self.every_row)
         self.node[:] = 0
         self.placed.begin[:2] = 0, len(self.node)
@@ -112,7 +112,7 @@ class Grower:
         return self.tree(), self.node, sums
 
     def _grow_in_threads(self, criterion: Any, g: AnyArray, spaces: list[Space]) -> None:
-        """As `grow_levels`, each thread with a share of the readings."""
+        """Grow as `grow_levels` does, each thread with a share of the readings."""
         placed, space, cuts = self.placed, spaces[0], spaces[0].cuts
         begin, read, rows = placed.begin, placed.read, placed.rows
         for level in range(self.depth):
@@ -160,11 +160,11 @@ class Grower:
         return self.each(read, parts) if len(parts) > 1 else map(read, parts)
 
     def send(self, level: int) -> None:
-        """Each row of a level from node v to 2v, or to 2v + 1 if the test of v says so."""
+        """Send each row of a level from node v to 2v, or to 2v + 1 if the test of v says so."""
         send(self.features, self.units, 2**level - 1, self.tests, self.placed)
 
     def share(self, search: Any) -> None:
-        """Each thread searches some of the features."""
+        """Give each thread some of the features to search."""
         list(self.each(search, self.shares) if len(self.shares) > 1 else map(search, self.shares))
 
     def write(self, level: int, cuts: Cuts, before: FloatArray) -> tuple[IntArray, AnyArray]:
@@ -177,7 +177,8 @@ class Grower:
         return self.tests.feature[nodes], self.tests.route[nodes]
 
     def tree(self, n_nodes: int | None = None) -> Trees:
-        """A tree of the tests that were chosen, or of those of the first nodes; without values."""
+        """Make a tree of the tests that were chosen, or of those of the first nodes; without
+        values."""
         tests, j = self.tests, self.tests.feature.copy()
         if n_nodes is not None:
             j[n_nodes:] = -1
@@ -207,14 +208,14 @@ NO_GROUPS = np.zeros((0, MOST_BINS), dtype=np.uint8)
 
 
 def _kind(criterion: Any) -> type:
-    """Of which type the sums of a criterion are."""
+    """Tell of which type the sums of a criterion are."""
     if isinstance(criterion, CountedSquares):
         return np.int64
     return np.float64 if isinstance(criterion, Edge) else np.complex128
 
 
 def _placed(n: int, depth: int, listed: bool) -> Placed:
-    """Room for n rows; `listed` tells whether some columns are lists."""
+    """Make room for n rows; `listed` tells whether some columns are lists."""
     return Placed(
         rows=np.empty(n, dtype=np.uint32),
         spare=np.empty(n, dtype=np.uint32),

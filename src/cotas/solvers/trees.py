@@ -91,7 +91,8 @@ def list_categories(scale: Scale) -> Categories:
 
 @loop
 def category_code(x: float, categories: Categories, j: int) -> int:
-    """The place of x among the categories of feature j; the last one if it is not among them."""
+    """Find the place of x among the categories of feature j; the last one if it is not among
+    them."""
     k = categories.place[j]
     n = categories.sizes[k]
     if np.isnan(x):
@@ -104,7 +105,7 @@ def category_code(x: float, categories: Categories, j: int) -> int:
 def find_leaves_by_thresholds(
     X: Any, feature: IntArray, threshold: FloatArray, missing_left: AnyArray, leaves: IntArray
 ) -> None:
-    """The leaf that each row comes to in a tree that compares with thresholds only."""
+    """Find the leaf that each row comes to in a tree that compares with thresholds only."""
     n_nodes = len(feature)
     for i in range(len(leaves)):
         v = 0
@@ -120,7 +121,7 @@ def find_leaves_by_thresholds(
 
 @loop
 def find_leaves(X: Any, trees: Trees, t: int, categories: Categories, leaves: IntArray) -> None:
-    """The leaf of tree t that each row of X comes to."""
+    """Find the leaf of tree t that each row of X comes to."""
     feature, group = trees.feature[t], trees.group[t]
     threshold, missing_left = trees.threshold[t], trees.missing_left[t]
     n_nodes, by_category = len(feature), False
@@ -146,7 +147,7 @@ def find_leaves(X: Any, trees: Trees, t: int, categories: Categories, leaves: In
 
 @generic
 def find_rows(categories: Any, X: Any, trees: Trees, t: int, leaves: IntArray) -> None:
-    """The leaf of tree t that each row comes to; None are the categories of trees without any.
+    """Find the leaf of tree t that each row comes to; None are the categories of trees without any.
 
     So that code for categories is compiled where there are some.
     """
@@ -170,7 +171,7 @@ def find_among_numbers(categories: None, X: Any, trees: Trees, t: int, leaves: I
 def add_trees(
     X: Any, trees: Trees, coefficients: FloatArray, categories: Any, out: FloatArray
 ) -> None:
-    """outᵢ ← outᵢ + Σ coefficient · tree(xᵢ)"""
+    """Update outᵢ ← outᵢ + Σ coefficient · tree(xᵢ)"""
     leaves = np.empty(ROWS_AT_A_TIME, dtype=np.int64)
     for start in range(0, len(X), ROWS_AT_A_TIME):
         rows = X[start : start + ROWS_AT_A_TIME]
@@ -183,7 +184,7 @@ def add_trees(
 
 @loop
 def add_votes(X: Any, trees: Trees, votes: FloatArray, categories: Any, out: FloatArray) -> None:
-    """out[i, k] ← out[i, k] + Σ votes of the trees whose value on xᵢ is k"""
+    """Update out[i, k] ← out[i, k] + Σ votes of the trees whose value on xᵢ is k"""
     leaves = np.empty(ROWS_AT_A_TIME, dtype=np.int64)
     for start in range(0, len(X), ROWS_AT_A_TIME):
         rows = X[start : start + ROWS_AT_A_TIME]
@@ -212,7 +213,7 @@ def evaluate_trees(
 def count_votes(
     X: Matrix, trees: Trees, votes: FloatArray, categories: Categories, n_classes: int
 ) -> FloatArray:
-    """For each row of X and each class the votes of the trees that name it."""
+    """Count for each row of X and each class the votes of the trees that name it."""
     out = np.zeros((X.shape[0], n_classes))
     for span, rows in dense_parts(X):
         add_votes(rows, trees, votes, tested_categories(trees, categories), out[span])
@@ -229,7 +230,8 @@ def dense_parts(X: Matrix) -> Iterator[tuple[slice, AnyArray]]:
 
 
 def importances(trees: Trees, coefficients: FloatArray, n_features: int) -> FloatArray:
-    """For each feature its share in the gain of the trees, each tree weighing |coefficient|."""
+    """Compute for each feature its share in the gain of the trees, each tree weighing
+    |coefficient|."""
     total = np.zeros(n_features)
     for feature, gain, c in zip(trees.feature, trees.gain, coefficients, strict=True):
         if gain.sum() > 0:

@@ -88,7 +88,7 @@ def half_log_odds(mean: AnyArray) -> FloatArray:
 
 @loop
 def look_up(leaf: IntArray, value: FloatArray, out: FloatArray) -> None:
-    """outᵢ = value of the leaf of row i."""
+    """Write outᵢ = value of the leaf of row i."""
     for i in range(len(leaf)):
         out[i] = value[leaf[i]]
 
@@ -105,7 +105,7 @@ class BinnedTrees:
         self.pairs: AnyArray | None = None  # of targets and weights, where they are asked for
 
     def edge(self, s: FloatArray) -> Fitted:
-        """For a stump the best of its class; a deeper tree is grown greedily by squared error."""
+        """Find the best stump of its class; a deeper tree is grown greedily by squared error."""
         if self.by_edge:
             tree, leaf, sums = self._grow_edge(s)
         else:
@@ -132,7 +132,7 @@ class BinnedTrees:
         return self._with(tree, leaf, half_log_odds(_means(sums)))
 
     def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
-        """For a stump the best of its class; a deeper tree is grown greedily by Gini."""
+        """Find the best stump of its class; a deeper tree is grown greedily by Gini."""
         least = LEAST_SHARE * float(w.sum())
         criterion = MostVotes(least) if self.by_edge else ClassGini(least)
         tree, leaf, weights = grow_class_tree(self.grower, criterion, classes, w, n_classes)
@@ -328,7 +328,8 @@ class LinearRegression:
         return np.asarray(inverse * np.append(np.asarray(X.T @ dual), dual.sum()))
 
     def _by_columns(self, wz: FloatArray, w: FloatArray) -> FloatArray:
-        """The shortest solution by the normal equations: d² numbers where the rows are many."""
+        """Compute the shortest solution by the normal equations: d² numbers where the rows are
+        many."""
         right = np.append(times_transposed(self.X, wz), wz.sum())
         return _solve(bordered_gram(self.X, w, 1.0), right)
 

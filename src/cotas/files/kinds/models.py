@@ -165,7 +165,8 @@ VOTED: dict[str, Field] = {**BOOSTER, "voted": Flag().at("_voted")}
 
 
 def machines_of(model: Any) -> int:
-    """How many machines tell the classes apart: one for two classes, else one each or a pair."""
+    """Count how many machines tell the classes apart: one for two classes, else one each or a
+    pair."""
     k = len(model.classes_)
     if getattr(model, "_votes", False) is True:
         return k * (k - 1) // 2
@@ -173,19 +174,19 @@ def machines_of(model: Any) -> int:
 
 
 def machines_fit(model: Any) -> None:
-    """There are as many machines as the classes need."""
+    """Check that there are as many machines as the classes need."""
     require(len(model.intercept_) == machines_of(model), "intercept", "is of other classes")
 
 
 def ends_fit(model: Any) -> None:
-    """What all machines ended with is about the same rows."""
+    """Check that what all machines ended with is about the same rows."""
     machines_fit(model)
     ends = getattr(model, "_ends", [])
     require(len({len(end.share) for end in ends}) <= 1, "ends", "are of different rows")
 
 
 def kernels_fit(model: Any) -> None:
-    """An expansion over support vectors or features, whichever the model has."""
+    """Check an expansion over support vectors or features, whichever the model has."""
     machines_fit(model)
     if getattr(model, "features_", None) is not None:
         require(hasattr(model, "coef_"), "coef", "is missing")
@@ -198,7 +199,7 @@ def kernels_fit(model: Any) -> None:
 
 
 def expansion_fits(model: Any) -> None:
-    """Support vectors, each of them once, and what they are in the model."""
+    """Check the support vectors, each of them once, and what they are in the model."""
     for name in ("support_", "dual_coef_", "support_vectors_", "_n_rows"):
         require(hasattr(model, name), name, "is missing")
     for certificate in model._certificates:
@@ -220,7 +221,8 @@ def _width(features: Any) -> int:
 
 
 def targets_fit(model: Any) -> None:
-    """One target is a vector of coefficients and a number, and its witness names no column."""
+    """Check that one target is a vector of coefficients and a number, and its witness names no
+    column."""
     single = model.coef_.ndim == 1
     require((np.ndim(model.intercept_) == 0) == single, "intercept", "is of other targets")
     for certificate in model._certificates:
@@ -231,7 +233,7 @@ def targets_fit(model: Any) -> None:
 
 
 def _batches_fit(batches: Any, d: int, q: int) -> None:
-    """The batches so far have d features and q targets."""
+    """Check that the batches so far have d features and q targets."""
     state, more = batches
     if hasattr(state, "cross"):
         sides = (len(state.target_mean), len(more.centre), len(more.gram))
@@ -241,7 +243,7 @@ def _batches_fit(batches: Any, d: int, q: int) -> None:
 
 
 def blends_fit(model: Any) -> None:
-    """Models of the same data, none a blend itself, and weights that sum to one."""
+    """Check for models of the same data, none a blend itself, and weights that sum to one."""
     first, *others = model.estimators_
     require(abs(model.weights_.sum() - 1) < 1e-9, "weights", "do not sum to one")
     require(len({*model.names_}) == len(model.names_), "names", "are not unique")
@@ -258,7 +260,7 @@ def blends_fit(model: Any) -> None:
 
 
 def columns_or_learners(model: Any) -> None:
-    """LS-Boost has coefficients and their path, or one ensemble."""
+    """Check that LS-Boost has coefficients and their path, or one ensemble."""
     if hasattr(model, "ensembles_"):
         require(len(model.ensembles_) == 1, "ensembles", "are of other targets")
         require(not hasattr(model, "coef_"), "coef", "is not of a model with weak learners")
@@ -269,7 +271,8 @@ def columns_or_learners(model: Any) -> None:
 
 
 def boosters_fit(model: Any) -> None:
-    """One ensemble for each machine; if they share their votes, all have the same tests."""
+    """Check for one ensemble for each machine; if they share their votes, all have the same
+    tests."""
     ensembles = model.ensembles_
     require(len(ensembles) == machines_of(model), "ensembles", "are of other classes")
     if not getattr(model, "_voted", False):

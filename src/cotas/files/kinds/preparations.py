@@ -24,7 +24,7 @@ from cotas.files.schema import (
 
 
 def _sound(preparation: Any) -> None:
-    """Columns of a matrix are named by their places; the names of others occur once."""
+    """Check that columns of a matrix are named by their places; the names of others occur once."""
     require((preparation.scales_ > 0).all(), "a scale", "is not positive")
     numbers, categories = preparation.number_names_, preparation.category_names_
     names = [*numbers, *categories]

@@ -124,7 +124,7 @@ def _tests(features: int | str) -> dict[str, Field]:
 
 
 def _complete(trees: Any) -> None:
-    """All levels are full: v = 2^D − 1."""
+    """Check that all levels are full: v = 2^D − 1."""
     nodes = trees.feature.shape[1]
     depth = (nodes + 1).bit_length() - 1
     whole = nodes + 1 == 1 << depth and 1 <= depth <= DEEPEST_TREE
@@ -153,7 +153,8 @@ LINE = Record("cotas.solvers.weak_learners.LinearScore", {"coef": Array("d")})
 
 
 def _categories_fit(ensemble: Any) -> None:
-    """Trees come with their categories, and test only those of features that have some."""
+    """Check that trees come with their categories, and test only those of features that have
+    some."""
     functions, categories = ensemble.functions, ensemble.categories
     require(len(ensemble.steps) == _count(functions), "the steps", "are not as many as functions")
     if type(functions) is list:
@@ -224,7 +225,7 @@ RULE = Family(
 
 
 def _same_ledgers(history: Any) -> None:
-    """The average has a ledger like that of the run, or an empty one."""
+    """Check that the average has a ledger like that of the run, or an empty one."""
     run, average = history.run, history.average
     if average is not None:
         same = average.ledger.dtype == run.ledger.dtype
