@@ -110,7 +110,7 @@ def test_only_those_pages_are_given_up_that_were_read(tmp_path):
     before = cotas.open_pages(path, **GIVEN)
     TABLE.reverse().write_csv(path)
     after = cotas.open_pages(path, **GIVEN)
-    with pytest.raises(PageError, match="once more"):
+    with pytest.raises(PageError):
         list(before.blocks())
     assert sum(block.n_rows for block in after.blocks()) == N
     assert cotas.open_pages(path, **GIVEN).reused

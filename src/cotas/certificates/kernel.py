@@ -50,6 +50,7 @@ from cotas.certificates.sweep import (
     signs_of,
 )
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.words import english, in_one, say
 
 REFERENCE = "weak duality in feature space, section 3.7 of Fuentes Cabrera and Fuentes-Pineda"
@@ -182,7 +183,7 @@ class KernelSurvey:
         self.spec, self.formula = kernel.spec(), f"k(x, x′) = {kernel}"
         self.trusted = on_trust(self.spec)
         if y.shape != (self.n,):
-            raise ValueError(f"y must have one entry for each of the {self.n} rows of X.")
+            raise ParameterError("y", f"y must have one entry for each of the {self.n} rows of X.")
         refuse_other_rows(self.n, *(point.coef for point in points))
         self.scores = np.zeros((self.n, len(points)))
         self.regions: list[KernelRegion | None] = [None] * len(points)
@@ -456,7 +457,7 @@ def refuse_another_subject(subject: str, y: AnyArray, positive: Any, weights: An
     used = np.asarray(y) if weights is None else np.asarray(y)[np.asarray(weights) > 0]
     others = used[used != positive]
     if not len(others):
-        raise ValueError("The rows with a weight are of one class only.")
+        raise ParameterError("y", "The rows with a weight are of one class only.")
     about = {against_the_rest(positive)}
     if (others == others[0]).all():
         about |= {"", against(others[0], positive), against(positive, others[0])}

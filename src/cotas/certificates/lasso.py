@@ -240,9 +240,9 @@ def _about_the_dual(
     problem = point.problem
     if pull is None:
         return {}
-    scale = 1.0 if point.penalty_scale is None else point.penalty_scale
-    with np.errstate(divide="ignore", invalid="ignore"):
-        q = np.where(np.equal(scale, 0.0), 0.0, -pull.u / total / scale)
+    q, scale = -pull.u / total, point.penalty_scale
+    if scale is not None:
+        q = np.divide(q, scale, where=np.not_equal(scale, 0.0), out=np.zeros_like(q))
     top = float((q if problem.positive else np.abs(q)).max(initial=0.0))
     if problem.delta is None:
         return {"λ": float(problem.lam or 0.0), "largest correlation": max(top, 0.0)}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,6 +54,9 @@ from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, Remark, remark
 from cotas.files.table import AsGiven, Block, Table, table_of
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 # What a last row is called that sums up the others.
 TOTALS = ("total", "totals", "grand total", "sum", "totales", "total general", "suma", "sumas")
@@ -247,7 +250,7 @@ def _parse(
 
 
 def _as_written(
-    frame: Any, text: bytes | Path, dialect: Dialect, source: str, gone: Sequence[str]
+    frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str, gone: Sequence[str]
 ) -> Any:
     """Return the frame with codes such as 08001, and with True and TRUE, as they are written.
 
@@ -321,7 +324,7 @@ def _stray_quote(text: bytes | Path, dialect: Dialect) -> int | None:
         return next((k for k, line in enumerate(lines, 1) if stray.search(line)), None)
 
 
-def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
+def _cast(frame: DataFrame, types: Mapping[str, Any], source: str) -> DataFrame:
     """Cast text to the types asked for, or an error that shows the first cell that does not fit."""
     pl = polars()
     wanted = {name: kind for name, kind in types.items() if kind != pl.String}
@@ -340,7 +343,7 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
     return cast
 
 
-def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source: str) -> None:
+def _refuse_short_rows(frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str) -> None:
     """Refuse rows with too few fields, which would pass as rows with missing values at their
     end."""
     if frame.width < 2 or frame[frame.columns[-1]].null_count() == 0:
@@ -348,7 +351,7 @@ def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source:
     _refuse_ragged_lines(text, dialect, source)
 
 
-def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
+def _without_blank_lines(frame: DataFrame, text: bytes | Path) -> DataFrame:
     """Leave out blank lines, which Polars takes for rows in which all is missing.
 
     Such rows go if there are as many as blank lines; else some are written out as ",,", and stay.
@@ -364,7 +367,7 @@ def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
     return frame.filter(~empty) if blank == empty.sum() else frame
 
 
-def without_totals(frame: Any, before: int = 0) -> tuple[Any, list[Remark]]:
+def without_totals(frame: DataFrame, before: int = 0) -> tuple[DataFrame, list[Remark]]:
     """Return the frame without a last row that sums up the others, as spreadsheets have it.
 
     Its first cell with anything in it says so, in that row alone, and another cell is empty.

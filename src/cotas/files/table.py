@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,11 @@ from cotas.files.dates import without_odd_cells
 from cotas.files.frames import in_words, is_category, is_text, polars
 from cotas.files.names import names_among, no_column, some
 from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
+from cotas.refusals import ParameterError
 from cotas.words import in_one, say
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
 
 # A column with such a name is what is to be predicted, if nothing is said.
 TARGETS = ("target", "label", "class", "y", "outcome", "response", "objetivo", "clase", "etiqueta")
@@ -222,7 +226,7 @@ class Table:
     def _with_targets_only(self, name: str, without: str) -> tuple[Any, list[Remark]]:
         """Return the rows that have a target, and what is to be said of the others."""
         if without not in ("error", "drop"):
-            raise ValueError(f"without must be 'error' or 'drop', not {without!r}.")
+            raise ParameterError("without", f"without must be 'error' or 'drop', not {without!r}.")
         missing = ~is_there(self.features[name])
         count = int(missing.sum())
         if count == 0:
@@ -289,7 +293,7 @@ def _fits(numbers: Any, low: int, high: int) -> bool:
     return bool(low <= numbers.min() and numbers.max() < high)
 
 
-def is_there(column: Any) -> Any:
+def is_there(column: Series) -> Series:
     """Tell where a value is not missing."""
     there = column.is_not_null()
     return there & column.is_not_nan().fill_null(False) if column.dtype.is_float() else there
@@ -329,11 +333,15 @@ class Block:
         """Return what ends a line."""
         return b"\r\n" if b"\r\n" in self.text[: 2 + self.text.find(b"\n")] else b"\n"
 
-    def written(self, frame: Any) -> list[bytes]:
+    def written(self, frame: DataFrame) -> list[bytes]:
         """Return the names and rows of a frame in the same dialect."""
         how = self.dialect
         commas = how.decimal_comma and how.separator != ","
-        style = {"separator": how.separator, "quote_char": how.quote, "decimal_comma": commas}
+        style: dict[str, Any] = {
+            "separator": how.separator,
+            "quote_char": how.quote,
+            "decimal_comma": commas,
+        }
         return rows_of_text(frame.write_csv(**style).encode(), how.quote)
 
 

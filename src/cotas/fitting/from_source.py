@@ -14,6 +14,7 @@ from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates.blocks import weighed
 from cotas.certificates.sound import Sound, kind_of_labels, refuse_mixed_labels
 from cotas.fitting.data import refuse_extreme_weights
+from cotas.refusals import ParameterError
 from cotas.running import blocks_in_threads
 from cotas.source import Block, Changed, Source, Sums, double, is_sparse, reader_of, rows_of
 
@@ -38,13 +39,16 @@ def refuse_other_columns(model: Any, X: Any) -> None:
     known = X.feature_names if isinstance(X, Source) else getattr(X, "columns", None)
     size = X.n_features if isinstance(X, Source) else X.shape[1]
     if size != model.n_features_in_:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             f"X has {size} features, but {type(model).__name__} is expecting "
-            f"{model.n_features_in_} features as input."
+            f"{model.n_features_in_} features as input.",
         )
     names = getattr(model, "feature_names_in_", None)
     if names is not None and known is not None and list(names) != list(known):
-        raise ValueError("The columns of the source have other names than those of the fit.")
+        raise ParameterError(
+            "X", "The columns of the source have other names than those of the fit."
+        )
 
 
 def refuse_not_finite(block: Block, gaps: bool = False) -> None:
@@ -54,12 +58,15 @@ def refuse_not_finite(block: Block, gaps: bool = False) -> None:
         sound = np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all()
     if not sound and not (gaps and not np.isinf(values).any()):
         what = "infinity" if gaps or not np.isnan(values).any() else "NaN"
-        raise ValueError(
-            f"Input X contains {what}, in {rows_of(block)}: fill in or leave out such rows."
+        raise ParameterError(
+            "X", f"Input X contains {what}, in {rows_of(block)}: fill in or leave out such rows."
         )
     s = block.weights
     if s is not None and not (np.isfinite(s).all() and (s >= 0).all()):
-        raise ValueError("The weights of a source must be finite numbers, none of them negative.")
+        raise ParameterError(
+            "sample_weight",
+            "The weights of a source must be finite numbers, none of them negative.",
+        )
     if s is not None:
         refuse_extreme_weights(max(1.0, float(s.max())), "The weight of a row")
 
@@ -84,9 +91,10 @@ class LabelTotals:
         """Return the labels in their order, each of which is found again in the array."""
         found = np.unique(np.array(list(self.found)))
         if len(found) != len(self.found) or set(found.tolist()) != set(self.found):
-            raise ValueError(
+            raise ParameterError(
+                "y",
                 "y holds whole numbers and floats of which double precision cannot hold all: two "
-                "classes would become one. Give all labels the same type, or make them text."
+                "classes would become one. Give all labels the same type, or make them text.",
             )
         return found
 
@@ -94,9 +102,10 @@ class LabelTotals:
 def refuse_many(labels: dict[Any, Any]) -> dict[Any, Any]:
     """Return the labels, unless there are too many of them."""
     if len(labels) > MOST_CLASSES:
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"Unknown label type: y has more than {MOST_CLASSES} different values, so it holds "
-            "numbers, and a classifier needs classes."
+            "numbers, and a classifier needs classes.",
         )
     return labels
 
@@ -111,9 +120,11 @@ def label_totals(block: Block) -> LabelTotals:
     """Return the labels of a block."""
     y, where = np.asarray(block.y), rows_of(block)
     if y.ndim != 1:
-        raise ValueError(f"y of a classifier must be a vector, and it has {y.ndim} dimensions.")
+        raise ParameterError(
+            "y", f"y of a classifier must be a vector, and it has {y.ndim} dimensions."
+        )
     if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity.")
+        raise ParameterError("y", "Input y contains NaN or infinity.")
     kind = kind_of_labels(y, where)
     labels, codes = np.unique(y, return_inverse=True)
     counts = np.bincount(codes, minlength=len(labels))
@@ -152,17 +163,18 @@ def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
     totals, labels = whole_y.found, whole_y.labels()
     if len(labels) < 2:
         only = labels.tolist()[0]
-        raise ValueError(
-            f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
+        raise ParameterError(
+            "y", f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
         )
     rows, weights = (np.array([totals[label][k] for label in labels.tolist()]) for k in (0, 1))
     factors = _class_factors(class_weight, labels, rows)
     whole = weights if factors is None else weights * factors
     if not (whole > 0).all():
         lost = labels[whole <= 0].tolist()
-        raise ValueError(
+        raise ParameterError(
+            "sample_weight",
             f"The weights leave no example of class {lost}: leave its rows out, or give one of "
-            "them a weight above zero."
+            "them a weight above zero.",
         )
     refuse_extreme_weights(min(1.0, float(whole.sum())), "The weight of all rows")
     return Classes(labels, factors, float(whole.sum()))
@@ -174,11 +186,16 @@ def _class_factors(class_weight: Any, labels: AnyArray, rows: AnyArray) -> Float
         return None
     if isinstance(class_weight, str):
         if class_weight != "balanced":
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None: {class_weight!r}.")
+            raise ParameterError(
+                "class_weight",
+                f"class_weight must be a dict, 'balanced' or None: {class_weight!r}.",
+            )
         return np.asarray(rows.sum() / (len(labels) * rows))
     factors = np.array([float(class_weight.get(label, 1.0)) for label in labels.tolist()])
     if not (np.isfinite(factors).all() and (factors >= 0).all()):
-        raise ValueError("class_weight must hold finite numbers, none of them negative.")
+        raise ParameterError(
+            "class_weight", "class_weight must hold finite numbers, none of them negative."
+        )
     return factors
 
 

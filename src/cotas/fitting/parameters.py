@@ -12,21 +12,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-
-
-class ParameterError(ValueError):
-    """A value that a parameter cannot have."""
-
-    def __init__(self, parameter: str, words: str) -> None:
-        super().__init__(words)
-        self.parameter = parameter
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.parameter, str(self))
-
-
-class ParameterTypeError(ParameterError, TypeError):
-    """A value of a type that a parameter cannot have."""
+from cotas.refusals import ParameterError, ParameterTypeError
 
 
 def check_number(value: Any, name: str, means: str = "a finite number") -> None:
@@ -121,7 +107,7 @@ def penalty_of(model: Any, total: float) -> float:
         check_positive(model.lam, "lam")
         return float(model.lam)
     if model.lam != _default_penalty(model.__class__):
-        raise ValueError("Give lam or C, not both: λ = 1/(C · sum of the weights).")
+        raise ParameterError("C", "Give lam or C, not both: λ = 1/(C · sum of the weights).")
     check_positive(model.C, "C")
     return 1.0 / (float(model.C) * total)
 
@@ -137,9 +123,10 @@ def check_validation(value: Any) -> None:
     if not np.ndim(value):
         check_fraction(value, "validation_fraction")
     elif np.asarray(value).dtype != np.bool_:
-        raise TypeError(
+        raise ParameterTypeError(
+            "validation_fraction",
             "validation_fraction must be a number, or an array of bool that names the rows to be "
-            "set aside."
+            "set aside.",
         )
 
 
@@ -155,5 +142,7 @@ def read_start(start: Any, d: int, targets: int, of: str) -> tuple[FloatArray, F
         theta = np.zeros(())
     if theta.shape != (targets, d) or not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
         rows = f"; for {targets} {of} θ has a row for each" if targets > 1 else ""
-        raise ValueError(f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀){rows}.")
+        raise ParameterError(
+            "start", f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀){rows}."
+        )
     return theta, theta0

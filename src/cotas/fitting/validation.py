@@ -10,6 +10,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from cotas.arrays import BoolArray, IntArray
 from cotas.fitting.data import Examples, TrainingRows
+from cotas.refusals import ParameterError
 
 Rows = TypeVar("Rows", bound=TrainingRows)
 
@@ -29,9 +30,10 @@ def hold_out(examples: Rows, validation_fraction: Any, random_state: Any) -> tup
     try:
         _, held_out = next(splitter.split(rows[:, None], codes))
     except ValueError as error:
-        raise ValueError(
+        raise ParameterError(
+            "early_stopping",
             f"early_stopping cannot set validation_fraction={validation_fraction} of "
-            f"{len(rows)} rows aside: {error}"
+            f"{len(rows)} rows aside: {error}",
         ) from error
     return without(examples, rows[held_out])
 
@@ -47,14 +49,16 @@ def _named(chosen: Any, examples: TrainingRows, used: IntArray) -> BoolArray:
     """Tell which of the rows with a weight an array of bool chooses: some, and not all."""
     aside, n = np.asarray(chosen), examples.n_rows
     if aside.shape != (n,) or aside[used].all() or not aside[used].any():
-        raise ValueError(
+        raise ParameterError(
+            "validation_fraction",
             "validation_fraction is a number between zero and one, or an array of bool that says "
-            f"which of the {n} rows are set aside: some of those with a weight, and not all."
+            f"which of the {n} rows are set aside: some of those with a weight, and not all.",
         )
     aside = aside[used]
     if isinstance(examples, Examples) and len(np.unique(examples.codes[used][~aside])) < 2:
-        raise ValueError(
+        raise ParameterError(
+            "validation_fraction",
             "validation_fraction sets all rows but those of one class aside; two classes are "
-            "needed to train on."
+            "needed to train on.",
         )
     return aside

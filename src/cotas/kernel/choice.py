@@ -15,6 +15,7 @@ from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import row_squares
+from cotas.refusals import ParameterError
 
 NAMED: dict[str, Kernel] = {
     "cosine": Cosine(),
@@ -36,9 +37,10 @@ def as_kernel(given: Any, X: Matrix, weights: FloatArray | None = None) -> Kerne
         return scaled_rbf(X, weights)
     if isinstance(given, str) and given in NAMED:
         return NAMED[given]
-    raise ValueError(
+    raise ParameterError(
+        "kernel",
         f"kernel must be a kernel of cotas.kernels, e.g. RBF(0.5), or one of "
-        f"{['rbf', *NAMED]}, not {given!r}; kernels.Custom(function) takes any function."
+        f"{['rbf', *NAMED]}, not {given!r}; kernels.Custom(function) takes any function.",
     )
 
 
@@ -46,19 +48,23 @@ def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str
     """Raise if K is seen not to be positive semi-definite, unless that is explicitly allowed."""
     n, columns = X.shape
     if is_precomputed(kernel) and n != columns:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             f"A precomputed kernel needs as X the square matrix of k(xᵢ, xⱼ) at the rows of the "
-            f"fit, not one of shape ({n}, {columns})."
+            f"fit, not one of shape ({n}, {columns}).",
         )
     if indefinite not in ("refuse", "allow"):
-        raise ValueError(f"indefinite must be 'refuse' or 'allow', not {indefinite!r}.")
+        raise ParameterError(
+            "indefinite", f"indefinite must be 'refuse' or 'allow', not {indefinite!r}."
+        )
     if indefinite == "allow" or kernel.known_mercer:
         return
     evidence = examine(kernel, X, rows)
     if evidence is not None and not evidence.semidefinite:
-        raise ValueError(
+        raise ParameterError(
+            "kernel",
             f"{kernel} is not a Mercer kernel: {evidence.in_words}. Nothing can be proved about a "
-            "model that uses it; indefinite='allow' trains one nevertheless."
+            "model that uses it; indefinite='allow' trains one nevertheless.",
         )
 
 

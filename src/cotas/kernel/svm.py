@@ -36,6 +36,7 @@ from cotas.kernel.training import (
     solve_all,
     starts_of,
 )
+from cotas.refusals import ParameterError
 from cotas.running import Monitor
 from cotas.solvers.working_set import Move
 from cotas.source import MatrixLike
@@ -218,7 +219,9 @@ class KernelSVM(KernelClassifier):
         """Train a linear machine on features that approximate the kernel."""
         kernel, X = setting.kernel, setting.examples.X
         if is_precomputed(kernel):
-            raise ValueError("approximate needs the rows themselves, not a precomputed kernel.")
+            raise ParameterError(
+                "approximate", "approximate needs the rows themselves, not a precomputed kernel."
+            )
         random = check_random_state(self.random_state)
         if self.approximate == "fourier":
             features = FourierFeatures.of(kernel, X.shape[1], int(self.n_components), random)

@@ -24,6 +24,7 @@ from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.running import (
     Monitor,
     blocks_in_threads,
@@ -162,9 +163,10 @@ def maker_for(model: KernelSVM, kernel: Kernel, n: int) -> Maker | None:
     """Return what makes Gram matrices on the device of a fit on n rows; None without one."""
     plain = model.solver == "smo" and model.approximate is None
     if not plain and model.device.startswith("cuda"):
-        raise ValueError(
+        raise ParameterError(
+            "device",
             f"device={model.device!r} has solver='smo' without approximate, and not "
-            f"solver={model.solver!r} with approximate={model.approximate!r}."
+            f"solver={model.solver!r} with approximate={model.approximate!r}.",
         )
     if not plain or model.device == "cpu":
         return None

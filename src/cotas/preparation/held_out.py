@@ -18,6 +18,7 @@ from cotas.files.frames import polars
 from cotas.files.problems import DataFileError, Remark, asked, remark
 from cotas.files.table import Table
 from cotas.preparation.columns import LEFT_OUT, roles_of
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 # Rows that are equal more often than this, in number and as a share of all, were not copied.
@@ -170,7 +171,9 @@ def _shares(sizes: IntArray, count: int) -> IntArray:
 def check_equal_rows(equal_rows: str) -> None:
     """Raise for what equal rows cannot be."""
     if equal_rows not in EQUAL_ROWS:
-        raise ValueError(f"equal_rows must be one of {EQUAL_ROWS}, not {equal_rows!r}.")
+        raise ParameterError(
+            "equal_rows", f"equal_rows must be one of {EQUAL_ROWS}, not {equal_rows!r}."
+        )
 
 
 def bound_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,9 @@ from cotas.files.names import some
 from cotas.files.problems import Remark, asked, leaving_out, parameter, remark
 from cotas.files.table import Table
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
+
+if TYPE_CHECKING:
+    from polars import Series
 
 # What is not so for some rows is not so for all; sorting all of them takes long.
 SOME_ROWS = 1000
@@ -102,7 +105,7 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
             yield from _time_order(table.features[name], role.form)
 
 
-def _time_order(column: Any, form: str) -> Iterator[Remark]:
+def _time_order(column: Series, form: str) -> Iterator[Remark]:
     """Remark on rows that stand in the order of time, of which some were drawn to be held out."""
     moments = column if column.dtype.is_temporal() else parsed(column, form)
     there = moments.drop_nulls()
@@ -116,16 +119,18 @@ def _time_order(column: Any, form: str) -> Iterator[Remark]:
         yield remark(words, "time", column.name)
 
 
-def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
+def _stand_ins(column: Series, name: str) -> Iterator[Remark]:
     """Remark on a number such as −999 in several rows, and farther from the others than these are
     apart."""
     if not column.dtype.is_numeric() or column.dtype == polars().Boolean:
         return
-    for value in {column.min(), column.max()} & STAND_INS:
+    ends: set[Any] = {column.min(), column.max()}
+    for value in ends & STAND_INS:
         others = column.filter(column != value).drop_nulls()
         count = len(column) - column.null_count() - len(others)
         if count > 1 and len(others):
-            low, high = float(others.min()), float(others.max())
+            rest: Any = others.min(), others.max()
+            low, high = map(float, rest)
             if min(abs(value - low), abs(value - high)) > high - low:
                 how = asked("missing", f"{value:g}")
                 yield remark(
@@ -138,12 +143,12 @@ def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
                 )
 
 
-def _never_changes(column: Any) -> bool:
+def _never_changes(column: Series) -> bool:
     """Tell whether all rows hold the same, which a few rows deny soonest."""
     return bool(column.head(SOME_ROWS).n_unique() == 1 and column.n_unique() == 1)
 
 
-def _sorts_rows(column: Any) -> bool:
+def _sorts_rows(column: Series) -> bool:
     """Tell whether whole numbers rise or fall throughout."""
     if not column.dtype.is_integer() or len(column) <= ENOUGH_ROWS:
         return False
@@ -183,7 +188,7 @@ def _columns_of_use(table: Table, useless: Collection[str | None]) -> Iterator[t
                 yield name, column
 
 
-def _tells(column: Any, y: AnyArray, task: str, part: bool = False) -> bool:
+def _tells(column: Series | AnyArray, y: AnyArray, task: str, part: bool = False) -> bool:
     """Tell whether a column gives y away; of a `part` of the rows, whether it may."""
     if part and task == "classification" and y.min() == y.max():
         return True

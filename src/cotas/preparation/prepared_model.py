@@ -30,6 +30,7 @@ from cotas.preparation.held_out import DECLARED, OF_COPIES, bound_of, check_equa
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import read_target, rows_left_out, target_is_there, targets_at
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 NO_COLUMN = "No column is left to learn from: all are constant, empty, or left out."
@@ -148,8 +149,9 @@ class PreparedModel(BaseEstimator):
         **fit_params : handed to the `fit` of the estimator
         """
         if self.probabilities and not hasattr(self.estimator, "decision_function"):
-            raise ValueError(
-                f"probabilities=True is for classifiers; {type(self.estimator).__name__} is none."
+            raise ParameterError(
+                "probabilities",
+                f"probabilities=True is for classifiers; {type(self.estimator).__name__} is none.",
             )
         preparation = Preparation() if self.preparation is None else self.preparation
         self.preparation_ = clone(preparation)
@@ -281,7 +283,9 @@ class PreparedModel(BaseEstimator):
         """
         check_equal_rows(equal_rows)
         if self.task != "classification":
-            raise ValueError("hold_out_bound is for classifiers: an error of numbers has no limit.")
+            raise ParameterError(
+                "estimator", "hold_out_bound is for classifiers: an error of numbers has no limit."
+            )
         table, truth = as_read(X), self.target(y)
         wrong = self.predict(X) != truth
         known = table if isinstance(table, Table) else Table(as_matrix(table), None, "", "matrix")
@@ -336,8 +340,9 @@ class PreparedModel(BaseEstimator):
         standardizing."""
         check_is_fitted(self, "estimator_")
         if not hasattr(self.estimator_, "coef_"):
-            raise ValueError(
-                f"{type(self.estimator_).__name__} is no linear function of the columns."
+            raise ParameterError(
+                "estimator",
+                f"{type(self.estimator_).__name__} is no linear function of the columns.",
             )
         rows = np.atleast_2d(self.estimator_.coef_)
         biases = np.broadcast_to(np.atleast_1d(self.estimator_.intercept_), len(rows))

@@ -13,6 +13,7 @@ from cotas.files.dates import SOME_CELLS, tell_form
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError, Remark, asked, remark
 from cotas.files.table import Table
+from cotas.refusals import ParameterError
 from cotas.words import in_one, say
 
 TASKS = ("classification", "regression")
@@ -60,7 +61,7 @@ def read_as_classes(y: Any, name: str | None) -> list[Remark]:
 def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
     """Return the target, from this column, as the estimators take it: labels, or doubles."""
     if task not in TASKS:
-        raise ValueError(f"task must be one of {TASKS}, not {task!r}.")
+        raise ParameterError("task", f"task must be one of {TASKS}, not {task!r}.")
     values = np.asarray(y)
     values = values.astype(str) if values.dtype.kind == "O" else values
     if values.dtype.kind in "mM":

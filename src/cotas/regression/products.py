@@ -19,7 +19,7 @@ WIDEST_DENSE = 256
 
 
 def products_of(data: Observations, each: Each, widest: int) -> Stream | None:
-    """Compute the products of dense rows, if there are many more of them than columns, and these not
+    """Compute the products of dense rows, if they are many more than columns and these not
     too many.
 
     A model is proved from them without another pass. Of sparse rows a solver adds up moments much

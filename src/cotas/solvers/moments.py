@@ -18,6 +18,7 @@ from cotas.arrays import BoolArray, Each, FloatArray, Matrix
 from cotas.design import add, add_outer, as_design
 from cotas.design.blocks import moved, row_block
 from cotas.loops import loop
+from cotas.refusals import ParameterError
 from cotas.source import Block
 
 # Rows in double precision that stay in the cache of a core while they are added up, but not
@@ -308,7 +309,7 @@ def column_deviation(
 def targets(block: Block) -> FloatArray:
     """Compute y of a block with a column for each target."""
     if np.asarray(block.y).dtype.kind not in "biuf":
-        raise ValueError("y of the source holds words, and a regression needs numbers.")
+        raise ParameterError("y", "y of the source holds words, and a regression needs numbers.")
     y = np.asarray(block.y, dtype=np.float64)
     return y[:, None] if y.ndim == 1 else y
 

@@ -13,7 +13,11 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.fitting.data import Examples, read_examples
 from cotas.kernel.online import OnlineKernelClassifier, over_all_rows
 from cotas.kernel.svm import KernelSVM
-from cotas.kernel.training import BinaryProblem, binary_problems
+from cotas.kernel.training import (
+    BinaryProblem,
+    binary_problems,
+)
+from cotas.refusals import ParameterError
 from cotas.running import one_thread_in_blas
 from cotas.solvers.bias import best_bias
 from cotas.solvers.kernel_online import KernelRun, KernelTraining
@@ -124,7 +128,9 @@ def trace_pairs(
 ) -> tuple[Any, Printed, Callable[[], Iterator[Step]]]:
     """Fit a kernel machine and keep its moves; its algorithm, and how to go through them."""
     if estimator.approximate is not None:
-        raise ValueError("trace shows pairs of multipliers, which approximate= does not move.")
+        raise ParameterError(
+            "approximate", "trace shows pairs of multipliers, which approximate= does not move."
+        )
     moves: list[list[Move]] = []
     model = clone(estimator)._fit(X, y, sample_weight, moves)
     examples = read_examples(clone(estimator), X, y, sample_weight, estimator.class_weight)
