@@ -18,7 +18,7 @@ from cotas.cli.data import TooBig
 from cotas.cli.models import DEFAULTS, build, check_suits
 from cotas.cli.options import Columns
 from cotas.cli.outcome import model_lines, proofs, shape, show_classes, told
-from cotas.cli.session import Session, Watcher, writing
+from cotas.cli.session import Session, watching, writing
 from cotas.cli.training import (
     FEWEST_TO_SPLIT,
     Settings,
@@ -355,7 +355,7 @@ def _train(
     given = dict(settings.given)
     if threads < thread_count(None):
         given.setdefault("n_jobs", threads)
-    with Watcher(session, name) as watcher, warnings.catch_warnings(record=True) as caught:
+    with watching(session, name) as watcher, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         numbers = y if task == "classification" else np.asarray(y, dtype=np.float64)
         estimator, notes = build(name, numbers, settings.seed, given)

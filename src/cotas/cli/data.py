@@ -88,9 +88,9 @@ def open_table(
         text = [*(columns.category or []), *drop, *options.pop("categories", [])]
         wishes, limits = as_told(columns.reading() | {"categories": text})
         table = read_coded(name, wishes, limits, **options)
+        for option in ("category", "keep", "unix_seconds"):
+            table.refuse_names(option.replace("_", "-"), getattr(columns, option))
         table = table.predicting(target, drop, text, columns.rows_without_target)
-    for option in ("category", "keep", "unix_seconds"):
-        table.refuse_names(option.replace("_", "-"), getattr(columns, option))
     return table.without(drop) if drop else table
 
 
