@@ -48,7 +48,8 @@ PLAIN = ("kind", "lower", "upper", "gap", "relative_gap", "holds", "vacuous", "s
 
 
 class Witness(Protocol):
-    """What a proof needs besides the data. `check` is the trusted code that carries it out."""
+    """A witness: what a proof needs besides the data. `check` is the trusted code that carries it
+    out."""
 
     @property
     def coef(self) -> FloatArray: ...

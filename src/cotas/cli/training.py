@@ -50,7 +50,8 @@ FEWEST_TO_SPLIT = 30
 
 @dataclass(frozen=True)
 class Settings(FitOptions):
-    """What was asked for, the parameters of the model, and how columns are to be prepared."""
+    """Settings that were asked for, the parameters of the model, and how columns are to be
+    prepared."""
 
     given: dict[str, Any] = field(default_factory=dict)
     command: str = ""

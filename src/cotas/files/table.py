@@ -20,7 +20,7 @@ from cotas.words import in_one, say
 
 @dataclass(frozen=True)
 class Table:
-    """What was read: columns with names and types, or a matrix of numbers.
+    """A table that was read: columns with names and types, or a matrix of numbers.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ def refuse_not_finite(block: Block, gaps: bool = False) -> None:
 
 @dataclass(frozen=True)
 class LabelTotals:
-    """How many rows each label has, and what they weigh together; all labels are of one kind."""
+    """Totals of each label, rows and weight; all labels are of one kind."""
 
     found: dict[Any, tuple[int, float]]
     kind: str
@@ -261,7 +261,7 @@ def _entries_of_a_row(block: Block) -> float:
 
 @dataclass(frozen=True)
 class OfRows:
-    """What a method of a fitted model returns for the rows of a block."""
+    """Answers: what a method of a fitted model returns for the rows of a block."""
 
     model: Any
     method: str
@@ -284,7 +284,7 @@ class Hits:
 
 @dataclass(frozen=True)
 class Residuals:
-    """Σ s(y − ŷ)², Σ s, Σ s(y − m) and Σ s(y − m)² of a block, for some m near y."""
+    """Sums Σ s(y − ŷ)², Σ s, Σ s(y − m) and Σ s(y − m)² of a block, for some m near y."""
 
     model: Any
     middle: FloatArray

@@ -191,7 +191,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class KernelSetting:
-    """What all the binary problems of a fit share."""
+    """The setting that all the binary problems of a fit share."""
 
     model: KernelSVM
     kernel: Kernel
@@ -226,7 +226,7 @@ def helped(run: KernelIterates, check: Any) -> Generator[Iterate, None, Reason |
 
 
 class KernelCheck:
-    """Proves what it can of yᵢαᵢ/λ, θ₀ being the best bias for them."""
+    """The check of yᵢαᵢ/λ, θ₀ being the best bias for them."""
 
     def __init__(self, setting: KernelSetting, problem: BinaryProblem, each: Each) -> None:
         self.setting, self.problem, self.each = setting, problem, each

@@ -75,7 +75,7 @@ class FewRows:
 
 @dataclass(frozen=True)
 class FromProducts(FewRows):
-    """Those of rows in memory; models are proved from the products, or else from the rows."""
+    """Products of rows in memory; models are proved from the products, or else from the rows."""
 
     seen: Observations
     each: Each
@@ -105,7 +105,7 @@ class FromProducts(FewRows):
 
 @dataclass(frozen=True)
 class InBlocks(FewRows):
-    """Those of a source, which proves the models."""
+    """Products of a source, which proves the models."""
 
     source: Source
     weights: None = None  # the source has them itself

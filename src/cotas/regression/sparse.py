@@ -51,7 +51,8 @@ ADVICE = "Raise max_iter, max_time or tol, or rescale the features."
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SparseRegressor(LinearRegressor):
-    """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes coefficients zero."""
+    """A regression with ½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes
+    coefficients zero."""
 
     lam: float | None = None
     positive: bool = False
@@ -261,7 +262,8 @@ class SparseRegressor(LinearRegressor):
 
 
 class SparseSolution(NamedTuple):
-    """What was found for one target, its certificate, and the rounds that the solver had made."""
+    """The solution found for one target, its certificate, and the rounds that the solver had
+    made."""
 
     found: LassoIterate
     certificate: Certificate

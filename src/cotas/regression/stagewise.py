@@ -49,7 +49,7 @@ from cotas.words import say
 
 @dataclass(frozen=True)
 class StagewisePath:
-    """βᵏ and what belongs to it, for k = 0 (β = 0) to the last iteration.
+    """The path βᵏ and what belongs to it, for k = 0 (β = 0) to the last iteration.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def centred_in_blocks(source: Source, free_bias: bool) -> Centred:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StagewiseRegressor(LinearRegressor):
-    """What the three algorithms share: the rate, the run, the path and the certificate."""
+    """The base of the three algorithms: the rate, the run, the path and the certificate."""
 
     eps: Any = 0.1
     max_iter: int = 1000

@@ -18,7 +18,7 @@ from cotas.solvers.run import NO_WEIGHTS, weight
 
 
 class Penalty(NamedTuple):
-    """λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²"""
+    """The elastic net λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²"""
 
     lam1: float
     lam2: float = 0.0
@@ -72,7 +72,7 @@ def value(penalty: Penalty, beta: FloatArray) -> float:
 
 
 class Penalized(NamedTuple):
-    """P and P − D."""
+    """Values P and P − D."""
 
     primal: float
     gap: float
