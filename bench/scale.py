@@ -46,7 +46,7 @@ from typing import Any
 import cotas
 from bench import scale_cluster, scale_peers
 from bench.scale_data import ENTRIES, ROW_BYTES, files, peak
-from cotas.cli.sizes import parse_size
+from cotas.cli.data import parse_size
 from cotas.running import cpu_count, in_order
 from cotas.source import Block
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from cotas.refusals import ParameterError
+
 
 @dataclass(frozen=True)
 class Constant:
@@ -68,14 +70,16 @@ class PowerLaw:
         _check_positive(self.eta0, "eta0")
         _check_positive(self.delay, "delay")
         if not self.power > 0.5:
-            raise ValueError(
+            raise ParameterError(
+                "power",
                 f"power={self.power!r}: Σ η² diverges, so the noise does not die out; take "
-                "½ < power ≤ 1."
+                "½ < power ≤ 1.",
             )
         if self.power > 1:
-            raise ValueError(
+            raise ParameterError(
+                "power",
                 f"power={self.power!r}: Σ η is finite, so the steps may end before the minimum; "
-                "take ½ < power ≤ 1."
+                "take ½ < power ≤ 1.",
             )
 
     def __call__(self, k: Any) -> Any:
@@ -90,4 +94,4 @@ class PowerLaw:
 
 def _check_positive(value: float, name: str) -> None:
     if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number above zero, not {value!r}.")
+        raise ParameterError(name, f"{name} must be a finite number above zero, not {value!r}.")

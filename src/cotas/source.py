@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
+from cotas.refusals import ParameterError
 
 T = TypeVar("T")
 # Bytes of a block in double precision: a few of them are in memory at a time.
@@ -92,7 +93,7 @@ def in_pairs(parts: Iterable[T]) -> T:
             last = stack.pop()
             stack[-1] = stack[-1] + last
     if not stack:
-        raise ValueError("The source has no rows.")
+        raise ParameterError("X", "The source has no rows.")
     whole = stack.pop()
     while stack:
         whole = stack.pop() + whole
@@ -142,7 +143,7 @@ class Source(ABC):
         lies."""
         for block in self.blocks():
             return function(block)
-        raise ValueError("The source has no blocks.")
+        raise ParameterError("X", "The source has no blocks.")
 
     def collect(self, function: Callable[[Block], AnyArray], each: Each = map) -> Any:
         """Collect what a function returns for each row, in the order in which the rows were
@@ -244,17 +245,21 @@ class Arrays(Source):
         self.X = rows_as_given(X) if sparse.issparse(X) else as_given(X)
         self.y, self.weights = as_given(y), None if weights is None else as_given(weights)
         if self.X.ndim != 2:
-            raise ValueError(f"X must have rows and columns, and it has {self.X.ndim} dimensions.")
+            raise ParameterError(
+                "X", f"X must have rows and columns, and it has {self.X.ndim} dimensions."
+            )
         self.n_rows, self.n_features = (int(size) for size in self.X.shape)
         for name, given in (("y", self.y), ("weights", self.weights)):
             if given is not None and given.shape[:1] != (self.n_rows,):
                 found = len(given) if given.ndim else 1
-                raise ValueError(f"X has {self.n_rows} rows, and {name} has {found}.")
+                raise ParameterError(name, f"X has {self.n_rows} rows, and {name} has {found}.")
         if not self.n_rows:
-            raise ValueError("X holds no rows.")
+            raise ParameterError("X", "X holds no rows.")
         size: Any = block_rows
         if size is not None and not (isinstance(size, Integral) and int(size) > 0):
-            raise ValueError(f"block_rows must be a whole number above zero: {size!r}.")
+            raise ParameterError(
+                "block_rows", f"block_rows must be a whole number above zero: {size!r}."
+            )
         whole = Block(0, self.X, self.y)
         self.block_rows = int(block_rows or whole.spans(BLOCK_BYTES)[0].stop)
 
@@ -281,7 +286,7 @@ class Shaped(Protocol):
 
 
 # What users hand over as X; an estimator reads it before anything else.
-MatrixLike: TypeAlias = Matrix | ArrayLike | Shaped | Source
+MatrixLike: TypeAlias = "Matrix | ArrayLike | Shaped | Source"
 
 
 # Collections of other libraries, by the module that makes a source of them.
@@ -306,11 +311,12 @@ def source_of(X: Any, y: Any = None, sample_weight: Any = None) -> Source | None
         found: Source = reader_of(X).from_dask(X, y, sample_weight)
         return found
     if y is not None:
-        raise ValueError("A source of row blocks has its own y; leave y out.")
+        raise ParameterError("y", "A source of row blocks has its own y; leave y out.")
     if sample_weight is not None:
-        raise ValueError(
+        raise ParameterError(
+            "sample_weight",
             "A source of row blocks has its own weights, whose rows may be in another order than "
-            "yours: give them to the source, for example open_pages(…, weights=…)."
+            "yours: give them to the source, for example open_pages(…, weights=…).",
         )
     return X
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from cotas.refusals import ParameterError
 from cotas.words import again, say
 
 
@@ -203,4 +204,4 @@ class Gap(Rule):
 
 def _check_positive(value: float, name: str) -> None:
     if not value > 0:
-        raise ValueError(f"{name} must be above zero, not {value!r}.")
+        raise ParameterError(name, f"{name} must be above zero, not {value!r}.")

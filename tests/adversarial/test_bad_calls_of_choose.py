@@ -10,7 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import cotas
+from cotas.stops import InterruptedWarning
 from problems import noisy_clouds, plane, regression
+from refusals import refuses
 
 X, Y = noisy_clouds(60)
 
@@ -22,19 +24,19 @@ def choose(model=None, rows=X, labels=Y, over="lam", values=(1.0, 0.1), **option
 
 @pytest.mark.parametrize("model", [cotas.LinearSVM, "svm", None.__class__, 3, StandardScaler()])
 def test_what_is_not_an_estimator(model):
-    with pytest.raises(TypeError, match="must be an estimator"):
+    with refuses("model", TypeError):
         cotas.choose(model, X, Y)
 
 
 @pytest.mark.parametrize("values", [[], (), np.array([])])
 def test_no_values(values):
-    with pytest.raises(ValueError, match="values is empty"):
+    with refuses("values"):
         choose(values=values)
 
 
 @pytest.mark.parametrize("values", [0.1, "0.1", b"1"])
 def test_values_that_are_no_sequence(values):
-    with pytest.raises(TypeError, match="values must be a sequence"):
+    with refuses("values", TypeError):
         choose(values=values)
 
 
@@ -42,28 +44,28 @@ def test_values_that_are_no_sequence(values):
 def test_nan_in_the_data_is_not_blamed_on_the_values(model):
     X, y = np.array(noisy_clouds()[0], dtype=float), np.arange(len(noisy_clouds()[0])) % 2
     X[3, 0] = np.nan
-    with pytest.raises(ValueError, match=r"X (holds|contains) NaN|Input X"):
+    with pytest.raises(ValueError, match="X"):
         cotas.choose(model, X, y)
 
 
 def test_a_single_class_is_named_as_one_writes_it():
-    with pytest.raises(ValueError, match=r"one class only \(7\)"):
+    with refuses("y", naming="7"):
         cotas.LinearSVM().fit(np.eye(3), np.full(3, 7))
 
 
 def test_nan_among_the_values():
-    with pytest.raises(ValueError, match="values holds NaN"):
+    with refuses("values"):
         choose(values=[0.1, float("nan")])
 
 
 @pytest.mark.parametrize("rounds", [0, -1, 2.5])
 def test_rounds_that_there_are_not(rounds):
-    with pytest.raises((ValueError, TypeError), match="n_estimators"):
+    with refuses("n_estimators"):
         choose(cotas.AdaBoost(), over="n_estimators", values=[1, rounds])
 
 
 def test_a_value_that_the_model_refuses_is_named():
-    with pytest.raises(ValueError, match="lam must be a finite number above zero") as caught:
+    with refuses("lam") as caught:
         choose(values=[0.1, -1.0], n_jobs=1)
     assert any("lam=-1.0" in note for note in caught.value.__notes__)
 
@@ -78,35 +80,35 @@ def test_doubles_are_tried_once():
     ("over", "meant"), [("lamb", "lam"), ("max_iteration", "max_iter"), ("tool", "tol")]
 )
 def test_an_unknown_parameter_with_a_suggestion(over, meant):
-    with pytest.raises(ValueError, match=f"Did you mean '{meant}'"):
+    with refuses("over", naming=meant):
         choose(over=over)
 
 
 def test_an_unknown_parameter_of_a_pipeline():
     model = make_pipeline(StandardScaler(), cotas.LinearSVM())
-    with pytest.raises(ValueError, match="Did you mean 'linearsvm__lam'"):
+    with refuses("over", naming="linearsvm__lam"):
         choose(model, over="linearsvm__lamb")
 
 
 def test_a_name_that_two_steps_have():
     model = make_pipeline(StandardScaler(), StandardScaler(), cotas.LinearSVM())
-    with pytest.raises(ValueError, match="standardscaler-1__with_mean or standardscaler-2__with"):
+    with refuses("over", naming="standardscaler-1__with_mean"):
         choose(model, over="with_mean", values=[True, False])
 
 
 def test_a_parameter_that_is_no_name():
-    with pytest.raises(TypeError, match="over must be the name"):
+    with refuses("over", TypeError):
         choose(over=3)
 
 
 def test_values_are_needed_where_no_grid_is_known():
-    with pytest.raises(ValueError, match="values must be given for over='tol'"):
+    with refuses("values"):
         choose(over="tol", values=None)
 
 
 @pytest.mark.parametrize("validation", [1.5, 0.0, 1.0, -0.2, "a fifth", True, float("nan")])
 def test_a_share_that_is_none(validation):
-    with pytest.raises(ValueError, match="validation must be a fraction between 0 and 1"):
+    with refuses("validation"):
         choose(validation=validation)
 
 
@@ -117,49 +119,49 @@ def test_an_unusual_share_is_told(validation):
 
 
 def test_validation_and_folds_together():
-    with pytest.raises(ValueError, match="not both"):
+    with refuses("folds"):
         choose(validation=0.2, folds=3)
 
 
 @pytest.mark.parametrize("folds", [1, 0, -3, 61])
 def test_too_few_or_too_many_folds(folds):
-    with pytest.raises(ValueError, match="folds must lie between"):
+    with refuses("folds"):
         choose(folds=folds)
 
 
 @pytest.mark.parametrize("folds", ["three", 2.5, object()])
 def test_folds_of_the_wrong_kind(folds):
-    with pytest.raises(TypeError, match="folds must be"):
+    with refuses("folds", TypeError):
         choose(folds=folds)
 
 
 def test_one_class():
-    with pytest.raises(ValueError, match=r"one class only|at least 2"):
+    with refuses("y"):
         choose(labels=np.ones(60))
 
 
 def test_one_class_in_a_fold():
     labels = np.r_[np.ones(30), -np.ones(30)]
-    with pytest.raises(ValueError, match="hold one class only"):
+    with refuses("y"):
         choose(labels=labels, folds=KFold(2))
 
 
 def test_a_class_of_one_row():
     labels = np.r_[np.zeros(59), 1.0]
-    with pytest.raises(ValueError, match="cannot be set aside"):
+    with refuses("validation"):
         choose(labels=labels)
-    with pytest.raises(ValueError, match="has one row only"):
+    with refuses("y"):
         choose(labels=labels, folds=3)
 
 
 def test_a_class_with_fewer_rows_than_folds():
     labels = np.r_[np.zeros(57), 1.0, 1.0, 1.0]
-    with pytest.raises(ValueError, match=r"class 1\.0 has 3 rows"):
+    with refuses("folds", naming="1.0"):
         choose(labels=labels, folds=5)
 
 
 def test_one_row():
-    with pytest.raises(ValueError, match="X has 1 rows"):
+    with refuses("X"):
         cotas.choose(cotas.Ridge(), [[1.0]], [2.0])
 
 
@@ -174,17 +176,17 @@ def test_two_rows_are_enough_for_numbers():
 def test_rows_and_labels_that_do_not_match():
     with pytest.raises(ValueError, match="inconsistent numbers"):
         choose(labels=Y[:50])
-    with pytest.raises(ValueError, match="validation has 60 rows and 50 answers"):
+    with refuses("validation", naming="60"):
         choose(validation=(X, Y[:50]))
 
 
 def test_labels_that_were_not_trained_on():
-    with pytest.raises(ValueError, match="labels that the rows to train on do not"):
+    with refuses("validation"):
         choose(validation=(X, np.where(Y == 1, 7, -1)))
 
 
 def test_nan_in_the_answers():
-    with pytest.raises(ValueError, match="y holds NaN"):
+    with refuses("y"):
         cotas.choose(cotas.Ridge(), X, np.full(60, np.nan))
 
 
@@ -196,7 +198,7 @@ def test_nan_in_the_rows():
 
 
 def test_weights_that_leave_nothing_to_judge_by():
-    with pytest.raises(ValueError, match="no row to judge by"):
+    with refuses("sample_weight"):
         choose(validation=(X[:5], Y[:5], np.zeros(5)))
 
 
@@ -206,73 +208,73 @@ def test_negative_weights():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "parameter"),
     [
-        ({"by": "luck"}, "by must be"),
-        ({"loss": "squared"}, "loss must be one of"),
-        ({"loss": "log"}, "needs a model with `predict_proba`"),
-        ({"loss": "hinge", "scoring": "accuracy"}, "not both"),
-        ({"complexity": "up"}, "complexity must be"),
-        ({"tighten": -1}, "tighten must be"),
-        ({"tighten": 1.5}, "tighten must be"),
-        ({"enough": -0.1}, "enough must lie"),
-        ({"enough": float("nan")}, "enough must lie"),
+        ({"by": "luck"}, "by"),
+        ({"loss": "squared"}, "loss"),
+        ({"loss": "log"}, "loss"),
+        ({"loss": "hinge", "scoring": "accuracy"}, "scoring"),
+        ({"complexity": "up"}, "complexity"),
+        ({"tighten": -1}, "tighten"),
+        ({"tighten": 1.5}, "tighten"),
+        ({"enough": -0.1}, "enough"),
+        ({"enough": float("nan")}, "enough"),
     ],
 )
-def test_options_that_make_no_sense(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_options_that_make_no_sense(options, parameter):
+    with refuses(parameter):
         choose(**options)
 
 
 @pytest.mark.parametrize("options", [{"folds": 3}, {"over": "tol", "values": [1e-3, 1e-4]}])
 def test_a_bound_between_what_is_no_path(options):
-    with pytest.raises(ValueError, match="between=True needs the λ of a LinearSVM"):
+    with refuses("between"):
         choose(between=True, **options)
 
 
 def test_losses_of_the_wrong_shape():
-    with pytest.raises(ValueError, match="a number for each row"):
+    with refuses("loss"):
         choose(loss=lambda y, predictions: 0.5)
 
 
 def test_a_largest_loss_that_is_exceeded():
-    with pytest.raises(ValueError, match="between 0 and largest"):
+    with refuses("errors"):
         cotas.choose(cotas.Ridge(), *regression(), values=[0.1], largest_loss=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "parameter"),
     [
-        ((5, 3), "errors must be a whole number between 0 and n"),
-        ((-1, 3), "errors must be a whole number between 0 and n"),
-        ((1.5, 3), "errors must be a whole number"),
-        ((0, 0), "n, the number of rows"),
-        ((1,), "n, the number of rows"),
-        ((1, 3, 1.0), "confidence must lie between"),
-        ((1, 3, 0.95, 0), "tried must be"),
-        (([0.5, 0.2],), "for losses give `largest`"),
-        (([0, 1], 3), "errors has 2 rows"),
+        ((5, 3), "errors"),
+        ((-1, 3), "errors"),
+        ((1.5, 3), "errors"),
+        ((0, 0), "n"),
+        ((1,), "n"),
+        ((1, 3, 1.0), "confidence"),
+        ((1, 3, 0.95, 0), "tried"),
+        (([0.5, 0.2],), "errors"),
+        (([0, 1], 3), "errors"),
     ],
 )
-def test_bounds_of_nothing(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_bounds_of_nothing(arguments, parameter):
+    with refuses(parameter):
         cotas.hold_out_bound(*arguments)
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [49], [1.5], [-3], [float("nan")], "all"])
 def test_sizes_that_there_are_not(sizes):
-    with pytest.raises(ValueError, match="sizes"):
+    with refuses("sizes"):
         cotas.learning_curves(cotas.LinearSVM(), X, Y, sizes, random_state=0)
 
 
 def test_bad_calls_of_bias_variance():
-    with pytest.raises(ValueError, match="classes do not have"):
+    with refuses("model"):
         cotas.bias_variance(cotas.LinearSVM(), (X, Y))
-    with pytest.raises(TypeError, match="draw must be"):
+    with refuses("draw", TypeError):
         cotas.bias_variance(cotas.Ridge(), X)
-    with pytest.raises(ValueError, match="repeats must be"):
+    with refuses("repeats"):
         cotas.bias_variance(cotas.Ridge(), plane(), repeats=1)
-    with pytest.raises(ValueError, match="values must be given"):
+    with refuses("values"):
         cotas.bias_variance(cotas.Ridge(), plane(), "lam")
 
 
@@ -297,7 +299,7 @@ class Impatient(ClassifierMixin, BaseEstimator):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_returns_what_is_done(n_jobs):
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         found = choose(Impatient(), over="value", values=[1, 2, 3, 4], n_jobs=n_jobs)
     assert found.interrupted
     assert found.values[:2] == (1, 2)
@@ -320,7 +322,7 @@ def test_ctrl_c_that_an_estimator_answers_itself():
             raise KeyboardInterrupt
 
     model = cotas.LinearSVM(callbacks=press)
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         found = choose(model, values=[1.0, 0.1, 0.01, 0.001], n_jobs=1, tighten=0)
     assert found.values == (1.0, 0.1)
     assert found.interrupted
@@ -336,7 +338,7 @@ def test_ctrl_c_in_learning_curves_and_bias_variance():
 
     model = cotas.LinearSVM(callbacks=press, tol=1e-8)
     sizes = list(range(10, 49))
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         curves = cotas.learning_curves(model, X, Y, sizes, n_jobs=1, random_state=0)
     assert curves.interrupted
     assert 0 < len(curves.sizes) < len(sizes)
@@ -349,14 +351,14 @@ def test_ctrl_c_in_learning_curves_and_bias_variance():
         rows = rng.normal(size=(20, 2))
         return rows, rows.sum(axis=1)
 
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         found = cotas.bias_variance(cotas.Ridge(), draw, repeats=50, n_jobs=1, random_state=0)
     assert found.interrupted
     assert found.repeats == 5
 
 
 def test_errors_of_a_thread_are_not_swallowed():
-    with pytest.raises(ValueError, match="lam must be"):
+    with refuses("lam"):
         choose(values=[-1.0, 0.1, 0.2, 0.3, 0.4, 0.5], n_jobs=2)
 
 
@@ -367,7 +369,7 @@ def test_leaving_one_out_works():
 
 
 def test_the_message_on_what_is_no_estimator_is_short():
-    with pytest.raises(TypeError, match=r"not ndarray\.$"):
+    with refuses("model", TypeError):
         cotas.choose(X, Y, cotas.LinearSVM())
-    with pytest.raises(TypeError, match=r"not the class LinearSVM\.$"):
+    with refuses("model", TypeError):
         cotas.choose(cotas.LinearSVM, X, Y)

@@ -7,7 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 import cotas.solvers.lasso_working_set as working_set
 import cotas.solvers.stagewise as stagewise
 from cotas import ForwardStagewise, Lasso, LSBoost, RegularizedForwardStagewise, lasso_path
+from cotas.stops import InterruptedWarning
 from problems import regression
+from refusals import refuses
 
 X, Y = regression(30, 5)
 MODELS = [
@@ -21,60 +23,60 @@ by_model = pytest.mark.parametrize("model", MODELS, ids=str)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "parameter"),
     [
-        ({"lam": -1.0}, "lam must be a finite number above zero"),
-        ({"lam": 0.0}, "use LeastSquares"),
-        ({"lam": np.nan}, "lam must be"),
-        ({"delta": 0.0}, "delta must be"),
-        ({"delta": -2.0}, "delta must be"),
-        ({"delta": np.inf}, "delta must be"),
-        ({"lam": 1.0, "delta": 1.0}, "lam or delta, not both"),
-        ({"tol": 0.0}, "tol must be"),
-        ({"max_time": -1.0}, "max_time must be"),
+        ({"lam": -1.0}, "lam"),
+        ({"lam": 0.0}, "lam"),
+        ({"lam": np.nan}, "lam"),
+        ({"delta": 0.0}, "delta"),
+        ({"delta": -2.0}, "delta"),
+        ({"delta": np.inf}, "delta"),
+        ({"lam": 1.0, "delta": 1.0}, "delta"),
+        ({"tol": 0.0}, "tol"),
+        ({"max_time": -1.0}, "max_time"),
     ],
 )
-def test_parameters_of_the_lasso(parameters, message):
-    with pytest.raises(ValueError, match=message):
+def test_parameters_of_the_lasso(parameters, parameter):
+    with refuses(parameter):
         Lasso(**parameters).fit(X, Y)
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("model", "parameter"),
     [
-        (LSBoost(eps=0.0), "eps must be"),
-        (LSBoost(eps=1.5), r"eps must lie in \(0, 1\]"),
-        (LSBoost(eps=-0.1), "eps must be"),
-        (LSBoost(eps=[0.1, 0.2], max_iter=3), "eps has 2 values for 3 iterations"),
-        (LSBoost(eps=lambda k: 1.0 - k, max_iter=3), "above zero and finite"),
-        (LSBoost(eps=np.nan), "eps must be"),
+        (LSBoost(eps=0.0), "eps"),
+        (LSBoost(eps=1.5), "eps"),
+        (LSBoost(eps=-0.1), "eps"),
+        (LSBoost(eps=[0.1, 0.2], max_iter=3), "eps"),
+        (LSBoost(eps=lambda k: 1.0 - k, max_iter=3), "eps"),
+        (LSBoost(eps=np.nan), "eps"),
         (LSBoost(max_iter=0), "max_iter"),
-        (LSBoost(ties="last"), "ties must be one of"),
-        (ForwardStagewise(eps=np.inf), "eps must be"),
-        (RegularizedForwardStagewise(eps=1.0, delta=0.5), "must not exceed delta"),
-        (RegularizedForwardStagewise(delta=0.0), "delta must be"),
-        (RegularizedForwardStagewise(delta=-np.inf), "delta must be"),
-        (RegularizedForwardStagewise(delta=np.nan), "delta must be"),
+        (LSBoost(ties="last"), "ties"),
+        (ForwardStagewise(eps=np.inf), "eps"),
+        (RegularizedForwardStagewise(eps=1.0, delta=0.5), "eps"),
+        (RegularizedForwardStagewise(delta=0.0), "delta"),
+        (RegularizedForwardStagewise(delta=-np.inf), "delta"),
+        (RegularizedForwardStagewise(delta=np.nan), "delta"),
     ],
 )
-def test_parameters_of_the_stagewise_algorithms(model, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+def test_parameters_of_the_stagewise_algorithms(model, parameter):
+    with refuses(parameter):
         model.fit(X, Y)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "parameter"),
     [
-        ({"method": "magic"}, "method must be one of"),
-        ({"lams": [1.0, -1.0]}, "lams must be"),
-        ({"lams": []}, "lams must be"),
-        ({"ratio": 0.0}, "ratio must be"),
-        ({"n_lams": 0}, "n_lams must be"),
-        ({"method": "homotopy", "lams": [1.0]}, "finds its own"),
+        ({"method": "magic"}, "method"),
+        ({"lams": [1.0, -1.0]}, "lams"),
+        ({"lams": []}, "lams"),
+        ({"ratio": 0.0}, "ratio"),
+        ({"n_lams": 0}, "n_lams"),
+        ({"method": "homotopy", "lams": [1.0]}, "method"),
     ],
 )
-def test_parameters_of_the_path(parameters, message):
-    with pytest.raises(ValueError, match=message):
+def test_parameters_of_the_path(parameters, parameter):
+    with refuses(parameter):
         lasso_path(X, Y, **parameters)
 
 
@@ -142,7 +144,7 @@ def test_interrupted_fits_are_honest(monkeypatch, parameters):
 
     monkeypatch.setattr(working_set, "solve_on_gram", interrupted)
     wide = regression(30, 200, seed=9)
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         model = Lasso(**parameters, tol=1e-12).fit(*wide)
     assert (model.coef_ != 0).any()
     assert model.certificate_.relative_gap > 1e-12
@@ -161,7 +163,7 @@ def test_interrupted_runs_are_honest(monkeypatch):
 
     monkeypatch.setattr(stagewise, "follow", interrupted)
     monkeypatch.setattr(stagewise.Stagewise, "_fetch", lambda self: True)
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         model = LSBoost(max_iter=500).fit(X, Y)
     assert model.n_iter_ == 20
     assert model.certificate_.holds

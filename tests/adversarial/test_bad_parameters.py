@@ -9,6 +9,7 @@ from sklearn.base import clone, is_classifier
 import cotas
 from cotas.fitting.certified import Certified
 from problems import clouds, plane, three_clouds
+from refusals import refuses
 
 KINDS = [
     kind
@@ -44,7 +45,7 @@ def with_parameter(kind, name, value):
     return model
 
 
-def refuses(kind, name, value):
+def is_refused(kind, name, value):
     model = with_parameter(kind, name, value)
     with pytest.raises((TypeError, ValueError), match=rf"\b{name}\b"):
         model.fit(*data_of(kind))
@@ -54,15 +55,15 @@ def refuses(kind, name, value):
 @pytest.mark.parametrize("value", [np.nan, "3", -np.inf, np.array([0.1, 0.2]), True], ids=str)
 def test_what_is_no_number(kind, name, value):
     if not (np.ndim(value) and name in ("eps", "step")):  # which may be one for each iteration
-        refuses(kind, name, value)
+        is_refused(kind, name, value)
 
 
 @pytest.mark.parametrize(("kind", "name"), list(parameters_with("int")))
 @pytest.mark.parametrize("value", [0, 2.5, np.nan, "3", True], ids=str)
 def test_what_counts_nothing(kind, name, value):
-    refuses(kind, name, value)
+    is_refused(kind, name, value)
     if name != "n_jobs":
-        refuses(kind, name, -1)
+        is_refused(kind, name, -1)
 
 
 @pytest.mark.parametrize(("kind", "name"), list(parameters_with("int")))
@@ -89,7 +90,7 @@ by_kind = pytest.mark.parametrize("kind", WITH_C, ids=lambda kind: kind.__name__
 
 @by_kind
 def test_lam_or_c_not_both(kind):
-    with pytest.raises(ValueError, match="lam or C, not both"):
+    with refuses("C"):
         kind(lam=0.5, C=1.0).fit(*data_of(kind))
 
 
@@ -129,7 +130,7 @@ def test_a_class_that_does_not_count(kind, by):
         model.set_params(class_weight={0: 1, 1: 0, 2: 1})
     else:
         pytest.skip("no class_weight")
-    with pytest.raises(ValueError, match=r"no example of class \[1\]"):
+    with refuses("sample_weight"):
         model.fit(X, y, sample_weight=weights)
 
 
@@ -140,14 +141,14 @@ def test_a_class_that_does_not_count(kind, by):
 @pytest.mark.parametrize("ratio", [0, 1, 2, -0.1, np.nan, "a"])
 def test_ratio_of_a_path(path, ratio):
     X, y = clouds(30, 3)
-    with pytest.raises((TypeError, ValueError), match=r"\bratio\b"):
+    with refuses("ratio"):
         path(X, y, n_lams=3, ratio=ratio)
 
 
 @pytest.mark.parametrize("path", [cotas.lasso_path, cotas.logistic_path, cotas.svm_path])
 @pytest.mark.parametrize("count", [0, -1, 2.5, np.nan, "3"])
 def test_number_of_lams(path, count):
-    with pytest.raises((TypeError, ValueError), match=r"\bn_lams\b"):
+    with refuses("n_lams"):
         path(*clouds(30, 3), n_lams=count)
 
 
@@ -160,7 +161,7 @@ def test_elastic_net_without_l1_is_ridge():
 
 
 def test_columns_rate_beside_a_weak_learner():
-    with pytest.raises(ValueError, match="eps=array"):
+    with refuses("eps"):
         cotas.LSBoost("stump", eps=np.array([0.1, 0.2])).fit(*plane(30, 3))
 
 
@@ -169,7 +170,7 @@ def test_columns_rate_beside_a_weak_learner():
 )
 def test_gram_matrix_that_is_not_square(kind):
     X, y = data_of(kind)
-    with pytest.raises(ValueError, match=r"square matrix .* shape \(30, 20\)"):
+    with refuses("X", naming="30"):
         kind("precomputed").fit((X @ X.T)[:, :20], y)
 
 

@@ -9,6 +9,7 @@ from sklearn.linear_model import SGDClassifier
 
 import cotas
 from problems import clouds, regression
+from refusals import refuses
 
 LARGE = 2**53 + 1
 STAMP = 1_763_242_500_123_456_789  # a day of 2025 in nanoseconds
@@ -50,16 +51,16 @@ by_form = pytest.mark.parametrize("form", HOLDING_ONE)
 @by_form
 @pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS], ids=lambda m: type(m).__name__)
 def test_a_fit_refuses_whole_numbers_that_would_be_rounded(model, form):
-    with pytest.raises(ValueError, match=r"X holds -?\d+, .* Subtract an offset"):
+    with refuses("X"):
         model.fit(HOLDING_ONE[form], target if model in REGRESSORS else y)
 
 
 @by_form
 def test_so_do_verification_and_certify(form):
     for model in (cotas.LeastSquares().fit(Z, target), TheirRidge().fit(Z, target)):
-        with pytest.raises(ValueError, match="X holds"):
+        with refuses("X"):
             cotas.certify(model, HOLDING_ONE[form], target)
-    with pytest.raises(ValueError, match="X holds"):
+    with refuses("X"):
         cotas.LeastSquares().fit(Z, target).certificate_.verify(HOLDING_ONE[form], target)
 
 
@@ -67,11 +68,11 @@ def test_so_do_verification_and_certify(form):
 def test_targets_that_would_be_rounded_are_refused(model):
     large = with_entry(LARGE)[:, 1]
     for form in (large, large.tolist(), pd.Series(large)):
-        with pytest.raises(ValueError, match="y holds"):
+        with refuses("y"):
             model.fit(Z, form)
     certificate = model.fit(Z, target).certificate_
     assert any("y holds" in words for words in certificate.discrepancies(Z, large))
-    with pytest.raises(ValueError, match="y holds"):
+    with refuses("y"):
         cotas.certify(TheirRidge().fit(Z, target), Z, large)
 
 
@@ -105,9 +106,9 @@ def test_masked_entries_and_complex_numbers_are_refused():
         lambda: model.certificate_.verify(masked, target),
         lambda: model.certificate_.verify(Z, some),
     ):
-        with pytest.raises(ValueError, match="masked"):
+        with refuses(["X", "y"]):
             call()
-    with pytest.raises(ValueError, match="Complex data not supported"):
+    with refuses("X"):
         model.certificate_.verify(Z + 0j, target)
-    with pytest.raises(ValueError, match="Complex data not supported"):
+    with refuses("y"):
         cotas.LeastSquares().fit(Z, target + 0j)

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from cotas import KernelPegasos, KernelPerceptron, KernelRidge, KernelSVM, KernelSVR, certify
 from cotas.kernels import RBF, Cosine, Custom, Linear, Polynomial, Precomputed
 from problems import bad_data, clouds
+from refusals import refuses
 
 X, y = clouds(40, 3)
 MODELS = [
@@ -85,11 +86,11 @@ def test_bad_weights_and_calls(model):
 def test_bad_gram_matrices():
     K = RBF()(X)
     model = KernelPegasos(Precomputed(), max_iter=2)
-    with pytest.raises(ValueError, match="square"):
+    with refuses("X"):
         model.fit(K[:, :30], y)
-    with pytest.raises(ValueError, match="not symmetric"):
+    with refuses("kernel"):
         model.fit(np.tril(K), y)
-    with pytest.raises(ValueError, match="not a Mercer kernel"):
+    with refuses("kernel"):
         model.fit(-K, y)
     with pytest.raises(ValueError, match="features"):
         model.fit(K, y).predict(K[:, :30])

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import cotas
+from refusals import refuses
 
 WIDE = np.longdouble(2) ** 60 + np.arange(1, 9, dtype=np.longdouble)
 y = np.arange(8.0)
@@ -31,13 +32,13 @@ HAS_MORE_DIGITS = pytest.mark.skipif(
 )
 @pytest.mark.parametrize("model", [cotas.LeastSquares(), cotas.Lasso(), cotas.KernelRidge()])
 def test_what_would_be_rounded_is_refused(model, X, targets, name):
-    with pytest.raises(ValueError, match=f"^{name} holds .* double precision cannot hold"):
+    with refuses(name):
         model.fit(X, targets)
 
 
 def test_an_entry_in_parts_has_their_exact_sum_or_is_refused():
     parts = (np.array([2.0**53, 1.0, 2.0**53, 2.0**53, 3.0]), [0] * 5, [0, 2, 3, 5])
-    with pytest.raises(ValueError, match="stores an entry in parts"):
+    with refuses("X"):
         cotas.LeastSquares().fit(sparse.csr_matrix(parts, shape=(3, 1)), [1.0, 0.0, 3.0])
     exact = (np.array([1.0, 1.0, 2.0, 3.0, 3.0]), [0] * 5, [0, 2, 3, 5])
     X = sparse.csr_matrix(exact, shape=(3, 1))

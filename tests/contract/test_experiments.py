@@ -30,6 +30,7 @@ from cotas.experiments.sheet import SLIDE, SMALLEST
 from cotas.words import LANGUAGES, say
 from findings.figures import COMMAND, Finding, all_findings, filled, table
 from findings.figures.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes
+from refusals import refuses
 
 VERDICTS = (AGREES, IN_PART, DIFFERS, FLIPS, NO_CLAIM)
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
@@ -151,7 +152,7 @@ def test_a_png_has_the_points_of_a_projector(tmp_path):
 
 
 def test_a_format_that_is_none(tmp_path):
-    with pytest.raises(ValueError, match=r"format must be one of .*png.*svg.*pdf.*, not 'gif'"):
+    with refuses("format"):
         reproduce("3.3", tmp_path, format="gif")
     assert not list(tmp_path.iterdir())
 
@@ -215,7 +216,7 @@ def test_a_number_that_stands_in_two_documents_is_answered_with_both():
     ]
     assert ("algoritmo", "5") in twice
     for word, number in twice:
-        with pytest.raises(UnknownFigureError, match="several documents") as caught:
+        with pytest.raises(UnknownFigureError) as caught:
             find_all(f"{word}-{number}")
         for choice in re.findall(rf"00\d-{word}-{number}", str(caught.value)):
             assert find_all(choice)
@@ -247,7 +248,7 @@ def test_a_document_goes_by_its_author(author):
 
 
 def test_no_two_suggestions_stand_for_the_same_figures():
-    with pytest.raises(UnknownFigureError, match="Did you mean") as caught:
+    with pytest.raises(UnknownFigureError) as caught:
         find_all("pegassos")
     some = re.search(r"Did you mean (.*)\?", str(caught.value))[1].split(" or ")
     assert len({find_all(name) for name in some}) == len(some)
@@ -255,7 +256,7 @@ def test_no_two_suggestions_stand_for_the_same_figures():
 
 def test_a_name_of_several_figures_is_not_the_name_of_one():
     assert len(find_all("tesis")) == sum(name.startswith("001") for name in FIGURES)
-    with pytest.raises(UnknownFigureError, match=r"stands for several figures: .*001-1\.1"):
+    with pytest.raises(UnknownFigureError):
         find("tesis")
 
 
@@ -270,7 +271,7 @@ def test_a_name_of_several_figures_is_not_the_name_of_one():
     ],
 )
 def test_an_unknown_name_is_answered_with_suggestions(wrong, advice):
-    with pytest.raises(UnknownFigureError, match="Did you mean") as caught:
+    with pytest.raises(UnknownFigureError) as caught:
         find(wrong)
     assert advice in str(caught.value)
     assert "--list" in str(caught.value)
@@ -294,7 +295,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
 
 def test_the_right_to_write_is_asked_for_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(PermissionError, match="not writable: choose another"):
+    with pytest.raises(PermissionError):
         reproduce("3.1", tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -360,9 +361,9 @@ def test_the_memorizer_is_an_estimator_of_scikit_learn():
 
 def test_the_memorizer_names_what_is_wrong():
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 2]
-    with pytest.raises(ValueError, match="y must hold two labels; it has 3 classes"):
+    with refuses("y"):
         MemorisingClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="eps"):
+    with refuses("eps"):
         MemorisingClassifier(eps=0.0).fit(X, [0, 1, 0])
 
 

@@ -46,7 +46,7 @@ def test_a_citation_of_something_else_is_told(name, monkeypatch):
 
 def test_a_version_that_the_change_log_does_not_know_is_told(monkeypatch):
     monkeypatch.setattr(release, "version", lambda: "99.0.0")
-    with pytest.raises(release.NotReadyError, match=r"CHANGELOG.md has no heading .*99\.0\.0"):
+    with pytest.raises(release.NotReadyError):
         release.check_words()
 
 

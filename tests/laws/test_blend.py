@@ -16,6 +16,7 @@ from cotas.selection.blend import Blend, answers, members_of
 from cotas.selection.halving import BLEND, LEAST_SHARE, Candidate, Halving, Judge, Subsample
 from cotas.stops import InterruptedWarning, Stop
 from problems import clouds
+from refusals import refuses
 
 X, Y = load_diabetes(return_X_y=True)
 THREE, FLOWERS = load_iris(return_X_y=True)
@@ -85,27 +86,27 @@ def test_weights_that_were_sealed_anew_are_not_those_of_the_certificate():
 
 
 @pytest.mark.parametrize(
-    ("estimators", "weights", "words"),
+    ("estimators", "weights", "parameter"),
     [
-        ([], None, "estimators must be a list"),
-        ([("a", LINE), ("a", TREES)], None, "not unique"),
-        ([("a", LINE), ("b", cotas.LinearSVM())], None, "all classifiers or all regressors"),
-        ([("a", LINE), ("b", "ridge")], None, "must be estimators of cotas"),
-        ([("a", LINE), ("b", "drop")], None, "must be estimators of cotas"),
-        ([("a", LINE), ("b", Blend(PAIR))], None, "none a blend itself"),
-        ((("a", LINE), ("b", TREES)), None, "estimators must be a list"),
-        ([LINE, TREES], None, "estimators must be a list"),
-        ("ab", None, "estimators must be a list"),
-        (PAIR, {"line": 1, "trees": 2}, "weights must be 2 numbers"),
-        (PAIR, "12", "weights must be 2 numbers"),
-        (PAIR, [1, 2, 3], "weights must be 2 numbers"),
-        (PAIR, [-1, 2], "weights must be 2 numbers"),
-        (PAIR, [0, 0], "not all 0"),
-        (PAIR, [np.nan, 1], "weights must be 2 numbers"),
+        ([], None, "estimators"),
+        ([("a", LINE), ("a", TREES)], None, "estimators"),
+        ([("a", LINE), ("b", cotas.LinearSVM())], None, "estimators"),
+        ([("a", LINE), ("b", "ridge")], None, "estimators"),
+        ([("a", LINE), ("b", "drop")], None, "estimators"),
+        ([("a", LINE), ("b", Blend(PAIR))], None, "estimators"),
+        ((("a", LINE), ("b", TREES)), None, "estimators"),
+        ([LINE, TREES], None, "estimators"),
+        ("ab", None, "estimators"),
+        (PAIR, {"line": 1, "trees": 2}, "weights"),
+        (PAIR, "12", "weights"),
+        (PAIR, [1, 2, 3], "weights"),
+        (PAIR, [-1, 2], "weights"),
+        (PAIR, [0, 0], "weights"),
+        (PAIR, [np.nan, 1], "weights"),
     ],
 )
-def test_what_is_no_blend_is_refused(estimators, weights, words):
-    with pytest.raises(ValueError, match=words):
+def test_what_is_no_blend_is_refused(estimators, weights, parameter):
+    with refuses(parameter):
         Blend(estimators, weights).fit(X, Y)
 
 
@@ -124,7 +125,7 @@ def test_an_interrupted_blend_has_the_models_that_were_fitted():
             return self._sealed()
 
     three = [("a", cotas.Ridge()), ("b", Interrupted()), ("c", cotas.Ridge())]
-    with pytest.warns(InterruptedWarning, match="1 of the estimators"):
+    with pytest.warns(InterruptedWarning):
         blend = Blend(three, [1, 1, 2]).fit(X, Y)
     assert blend.stop_ is Stop.INTERRUPTED
     assert blend.names_ == ["a", "b"]

@@ -13,6 +13,7 @@ from cotas import (
     RealAdaBoost,
     Stump,
 )
+from cotas.stops import InterruptedWarning
 from problems import LAYOUTS, noisy_clouds, three_clouds
 
 EVERY = [
@@ -147,7 +148,7 @@ def test_callbacks_can_stop_and_interrupts_keep_the_model():
         if report.round == 3:
             raise KeyboardInterrupt
 
-    with pytest.warns(match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         model = AdaBoost(n_estimators=50, callbacks=interrupt).fit(X, y)
     assert model.n_rounds_ == 3
     assert model.certificate_.verify(X, y)

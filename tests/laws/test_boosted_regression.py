@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import cotas
 from cotas import LSBoost, Stump, Tree
+from refusals import refuses
 
 X, Y = make_friedman1(300, n_features=6, noise=1.0, random_state=0)
 X, Y = np.round(X, 2), np.round(Y, 3)
@@ -305,7 +306,7 @@ def test_parameters_that_would_be_ignored_or_mean_nothing(parameters, words):
 
 
 def test_data_that_cannot_be_fitted():
-    with pytest.raises(ValueError, match="overflow"):
+    with refuses("y"):
         LSBoost("stump").fit(X, np.full(len(Y), 1e200) * np.sign(Y - 10))
     with pytest.raises(ValueError):
         LSBoost("stump").fit(X, np.column_stack([Y, Y]))

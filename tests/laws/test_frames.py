@@ -14,6 +14,7 @@ from cotas.exceptions import DataFileError, ModelFileError
 from cotas.preparation.columns import ColumnWarning
 from cotas.tables import PreparedModel, read_table
 from estimators import every_estimator
+from refusals import says
 from terminal import cotas as command
 
 N = 60
@@ -169,7 +170,7 @@ def test_numbers_to_be_predicted_are_read_as_in_a_file(kind):
 
 
 def test_a_target_that_is_no_number_is_refused_in_words():
-    with pytest.raises(DataFileError, match="the target holds"):
+    with says(DataFileError, name="the target"):
         PreparedModel(cotas.Ridge()).fit({"x": NUMBERS}, ["oops"] * 30 + ["1"] * 30)
 
 
@@ -181,7 +182,7 @@ def test_a_warning_of_a_column_names_the_line_of_the_caller():
         lambda: model.preparation_.transform(odd_frame("oops")),
     )
     for call in calls:
-        with pytest.warns(ColumnWarning, match=r"no numbers .* \(1 in all") as caught:
+        with pytest.warns(ColumnWarning) as caught:
             call()
         assert {warning.filename for warning in caught} == {__file__}
     nameless = {"model": model, "frame": odd_frame("oops")}  # as `exec` makes its own

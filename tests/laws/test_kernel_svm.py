@@ -21,8 +21,9 @@ from cotas.certificates import KernelDualPoint
 from cotas.kernel.training import KernelCheck
 from cotas.kernels import RBF, Custom, Linear, Polynomial, gram
 from cotas.solvers import smo as smo_module
-from cotas.stops import Stop
+from cotas.stops import InterruptedWarning, Stop
 from problems import LAYOUTS, clouds, labelled, least_of_signed_dual, three_clouds
+from refusals import refuses
 
 SETS = {
     "breast cancer": load_breast_cancer,
@@ -227,7 +228,7 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended():
 def test_max_time_and_max_iterations_end_a_fit_with_an_honest_gap():
     X, y = clouds(1500, 4, noise=2.0)
     for limit in ({"max_iter": 1}, {"max_time": 1e-9}):
-        with pytest.warns(ConvergenceWarning, match="relative gap proved"):
+        with pytest.warns(ConvergenceWarning):
             model = cotas.KernelSVM(RBF(0.5), C=100.0, tol=1e-9, **limit).fit(X, y)
         assert model.stop_.name == ("TIME" if "max_time" in limit else "ITERATIONS")
         assert model.certificate_.holds
@@ -261,7 +262,7 @@ def test_an_interrupted_fit_returns_the_best_model_so_far(small, monkeypatch):
 
     original = KernelCheck.point
     monkeypatch.setattr(KernelCheck, "point", interrupt)
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         model = cotas.KernelSVM(RBF(0.3), C=100.0, tol=1e-10).fit(X, y)
     assert model.certificate_.holds
     assert model.predict(X).shape == y.shape
@@ -309,14 +310,14 @@ def test_any_kernel_and_a_precomputed_one():
 def test_an_indefinite_kernel_is_refused_and_on_request_said_to_have_no_gap():
     X, y = clouds(40, 2)
     tanh = Custom(lambda x, z: np.tanh(2.0 * x @ z - 1.0))
-    with pytest.raises(ValueError, match="not a Mercer kernel"):
+    with refuses("kernel"):
         cotas.KernelSVM(tanh, lam=0.1).fit(X, y)
     model = cotas.KernelSVM(tanh, lam=0.1, indefinite="allow", max_iter=50).fit(X, y)
     assert model.certificate_.kind != "duality"
 
 
 @pytest.mark.parametrize(
-    ("bad", "error"),
+    ("bad", "parameter"),
     [
         ({"lam": 0}, "lam"),
         ({"C": -1.0}, "C"),
@@ -327,13 +328,13 @@ def test_an_indefinite_kernel_is_refused_and_on_request_said_to_have_no_gap():
         ({"solver": "libsvm"}, "solver"),
         ({"multiclass": "all"}, "multiclass"),
         ({"kernel": "tanh"}, "kernel"),
-        ({"class_weight": {1: 1.0, -1: 0.0}}, r"no example of class \[-1\]"),
+        ({"class_weight": {1: 1.0, -1: 0.0}}, "sample_weight"),
     ],
     ids=str,
 )
-def test_bad_parameters_are_named(bad, error):
+def test_bad_parameters_are_named(bad, parameter):
     X, y = clouds(20, 2)
-    with pytest.raises(ValueError, match=error):
+    with refuses(parameter):
         cotas.KernelSVM(**bad).fit(X, y)
 
 
@@ -430,9 +431,9 @@ def test_approximations_of_several_classes_and_their_limits():
         ).fit(X, y)
         assert all(certificate.verify(X, y) for certificate in model.certificate_.singles)
         assert model.score(X, y) > 0.7
-    with pytest.raises(ValueError, match="RBF"):
+    with refuses("approximate"):
         cotas.KernelSVM("linear", approximate="fourier").fit(X, y)
-    with pytest.raises(ValueError, match="precomputed"):
+    with refuses("approximate"):
         cotas.KernelSVM("precomputed", approximate="nystroem").fit(X @ X.T, y)
 
 

@@ -13,6 +13,7 @@ from cotas import Lasso, lasso_path
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.certificates.sweep import EPS
 from problems import LAYOUTS, regression, targeted
+from refusals import refuses
 
 X, Y = regression()
 WIDE = regression(25, 120, seed=3)
@@ -139,12 +140,12 @@ def test_knots_are_optimal_on_any_data(data):
 
 def test_paths_know_what_they_can_tell():
     grid = lasso_path(X, Y, n_lams=5)
-    with pytest.raises(ValueError, match="homotopy"):
+    with refuses("method"):
         grid.lam_at(1.0)
     exact = lasso_path(X, Y, method="homotopy")
-    with pytest.raises(ValueError, match="delta must lie on the path"):
+    with refuses("delta"):
         exact.lam_at(1e9)
-    with pytest.raises(ValueError, match="where the path ends"):
+    with refuses("lam"):
         exact.coef_at(1e-9)
     assert (exact.coef_at(1e9) == 0).all()
 

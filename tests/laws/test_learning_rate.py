@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import cotas
 from cotas.boosting.base import Boosted, BoostedClassifier
 from problems import noisy_clouds, regression, three_clouds
+from refusals import refuses
 
 SETTINGS = {"LSBoost": {"weak_learner": "stump"}}
 EVERY = [
@@ -99,5 +100,5 @@ def test_several_classes_have_a_list_each_and_a_vote_one():
 @by_booster
 @pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf])
 def test_rates_that_are_none(model, rate):
-    with pytest.raises(ValueError, match="learning_rate"):
+    with refuses("learning_rate"):
         clone(model).set_params(learning_rate=rate).fit(*data_for(model))

@@ -10,6 +10,7 @@ from sklearn.base import clone
 import cotas
 from cotas import LeastSquares, Ridge, schedules, stops
 from problems import LAYOUTS, plane
+from refusals import refuses
 
 SOLVERS = ("normal-equations", "qr", "gradient", "conjugate-gradients")
 by_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -251,9 +252,9 @@ def test_stochastic_batches_are_one_epoch():
         assert model.certificate_.verify(X[batch], y[batch])
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-12)
     model.solver = "auto"
-    with pytest.raises(ValueError, match="solver was changed"):
+    with refuses("solver"):
         model.partial_fit(X, y)
-    with pytest.raises(ValueError, match="targets"):
+    with refuses("y"):
         Ridge().partial_fit(X, y).partial_fit(X, np.column_stack([y, y]))
 
 
@@ -261,20 +262,20 @@ def test_stochastic_batches_are_one_epoch():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "parameter"),
     [
-        ({"solver": "magic"}, "solver must be one of"),
-        ({"step": "fast"}, "step must be"),
-        ({"step": -1.0}, "step must be"),
-        ({"batch_size": 1.5}, "batch_size must be a whole number"),
-        ({"stop": 7}, "stop must be None or a rule"),
-        ({"tol": 0.0}, "tol must be"),
-        ({"lam": -1.0}, "lam must be"),
-        ({"max_iter": 0}, "max_iter must be"),
+        ({"solver": "magic"}, "solver"),
+        ({"step": "fast"}, "step"),
+        ({"step": -1.0}, "step"),
+        ({"batch_size": 1.5}, "batch_size"),
+        ({"stop": 7}, "stop"),
+        ({"tol": 0.0}, "tol"),
+        ({"lam": -1.0}, "lam"),
+        ({"max_iter": 0}, "max_iter"),
     ],
 )
-def test_bad_parameters(options, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+def test_bad_parameters(options, parameter):
+    with refuses(parameter):
         Ridge(**options).fit([[1.0], [2.0]], [1.0, 2.0])
 
 
@@ -294,7 +295,7 @@ def test_data_that_are_not_finite(solver):
 
 def test_numbers_whose_squares_overflow():
     X, y = plane(60, 3)
-    with pytest.raises(ValueError, match="Rescale"):
+    with refuses("X"):
         LeastSquares().fit(X * 1e200, y)
 
 

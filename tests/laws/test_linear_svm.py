@@ -12,8 +12,9 @@ from sklearn.svm import SVC
 
 from cotas import LinearSVM, Pegasos, separability
 from cotas.exceptions import NotSeparableError
-from cotas.stops import Stop
+from cotas.stops import InterruptedWarning, Stop
 from problems import LAYOUTS, clouds, labelled, separable, three_clouds
+from refusals import refuses
 
 SOLVERS = ["newton", "interior-point", "dual-coordinate-ascent"]
 STEPWISE = SOLVERS[:3]
@@ -168,7 +169,7 @@ def test_ctrl_c_in_the_proof_of_all_classes_leaves_a_model(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("cotas.linear.dispatch.begun_together", interrupt)
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         model = LinearSVM().fit(X, y)
     assert model.stop_ is Stop.INTERRUPTED
     assert model.certificate_.verify(X, y)
@@ -185,7 +186,7 @@ def test_never_worse_than_pegasos():
 @by_stepwise_solver
 def test_stops_and_says_why(solver):
     X, y = clouds(200, 5)
-    with pytest.warns(ConvergenceWarning, match="relative gap proved"):
+    with pytest.warns(ConvergenceWarning):
         model = LinearSVM(solver=solver, tol=1e-12, max_iter=2, random_state=0).fit(X, y)
     assert model.stop_ is Stop.ITERATIONS
     assert model.certificate_.verify(X, y)
@@ -213,7 +214,7 @@ def test_ctrl_c_gives_the_best_so_far(solver):
             raise KeyboardInterrupt
 
     model = LinearSVM(solver=solver, tol=1e-12, callbacks=interrupt, random_state=0)
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         model.fit(X, y)
     assert model.stop_ is Stop.INTERRUPTED
     assert model.certificate_.verify(X, y)
@@ -233,7 +234,7 @@ def test_a_perturbed_model_fails():
     [({"lam": 0}, "lam"), ({"tol": -1}, "tol"), ({"solver": "magic"}, "solver")],
 )
 def test_bad_parameters(parameters, name):
-    with pytest.raises(ValueError, match=name):
+    with refuses(name):
         LinearSVM(**parameters).fit([[1.0], [2.0]], [0, 1])
 
 
@@ -271,7 +272,7 @@ def test_hard_margin_is_the_widest_of_all(bias, data):
 
 def test_hard_margin_without_one_carries_the_proof():
     X, y = clouds(100, 3, noise=2.0)
-    with pytest.raises(NotSeparableError, match="Use margin='soft'") as caught:
+    with pytest.raises(NotSeparableError) as caught:
         LinearSVM(margin="hard").fit(X, y)
     proof = caught.value.proof
     assert not proof.separable

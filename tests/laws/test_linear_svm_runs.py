@@ -124,8 +124,8 @@ def test_ctrl_c_ends_all_the_classes_and_keeps_the_best_of_each(n_jobs):
         random_state=0,
     )
     with (
-        pytest.warns(UserWarning, match="Interrupted"),
-        pytest.warns(ConvergenceWarning, match="interrupted"),
+        pytest.warns(InterruptedWarning),
+        pytest.warns(ConvergenceWarning),
     ):
         model.fit(X, y)
     assert model.stop_ is Stop.INTERRUPTED
@@ -229,7 +229,7 @@ def test_it_goes_on_after_ctrl_c_and_after_a_pickle(solver):
             raise KeyboardInterrupt
 
     model = LinearSVM(lam=0.1, solver=solver, tol=REACHABLE[solver], random_state=0)
-    with pytest.warns(UserWarning, match="Interrupted"):
+    with pytest.warns(InterruptedWarning):
         model.set_params(callbacks=interrupt, n_jobs=1).fit(X, y)
     before = [certificate.gap for certificate in model.certificate_.singles]
     model = pickle.loads(pickle.dumps(model.set_params(callbacks=None, warm_start=True)))

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import cotas
 from cotas.stops import Stop
 from problems import LAYOUTS, clouds, three_clouds
+from refusals import refuses
 
 TWO, THREE = clouds(120, 4), three_clouds(120, 4)
 PENALTIES = {"l2": 0.0, "l1": 1.0, "elasticnet": 0.4}
@@ -88,7 +89,7 @@ def test_the_weight_of_a_class_is_that_of_its_examples():
     by_class = cotas.LogisticRegression(class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, y)
     by_row = cotas.LogisticRegression().fit(X, y, np.array([1.0, 2.0, 0.5])[y])
     np.testing.assert_array_equal(by_class.coef_, by_row.coef_)
-    with pytest.raises(ValueError, match="class"):
+    with refuses("sample_weight"):
         cotas.LogisticRegression(class_weight={1: 0.0}).fit(X, y)
 
 
@@ -99,7 +100,7 @@ def test_lam_and_C_say_the_same_and_only_one_may_be_given():
     other = cotas.LogisticRegression(lam=1 / (4.0 * n)).fit(X, y)
     np.testing.assert_array_equal(one.coef_, other.coef_)
     assert one.lam_ == 1 / (4.0 * n)
-    with pytest.raises(ValueError, match="not both"):
+    with refuses("C"):
         cotas.LogisticRegression(lam=0.1, C=1.0).fit(X, y)
 
 
@@ -201,7 +202,7 @@ def test_limits_end_the_fit_with_a_warning_and_a_true_certificate():
     X, y = scaled(load_digits)
     for limit, stop in (({"max_iter": 2}, Stop.ITERATIONS), ({"max_time": 1e-9}, Stop.TIME)):
         model = cotas.LogisticRegression(**limit)
-        with pytest.warns(ConvergenceWarning, match="relative gap"):
+        with pytest.warns(ConvergenceWarning):
             model.fit(X, y)
         assert model.stop_ is stop
         assert model.certificate_.relative_gap > 1e-4
@@ -263,5 +264,5 @@ def test_certify_proves_it_again():
     ],
 )
 def test_a_wrong_parameter_is_named(wrong, name):
-    with pytest.raises((ValueError, TypeError), match=name):
+    with refuses(name):
         cotas.LogisticRegression(**wrong).fit(*TWO)

@@ -10,6 +10,7 @@ from cotas.fitting.path import Path
 from cotas.regression import lasso_data
 from cotas.regression.lasso_path import TOGETHER
 from problems import clouds, regression, three_clouds
+from refusals import refuses
 
 TWO, THREE, REAL = clouds(120, 4), three_clouds(120, 4), regression(60, 6)
 LAMS = [0.3, 0.01, 0.1]
@@ -50,7 +51,7 @@ def test_what_is_penalized_grows_as_lam_falls(name):
 @by_path
 @pytest.mark.parametrize("lams", [[], [0.0], [-1.0], [np.nan], [np.inf]])
 def test_wrong_lams_are_named(name, lams):
-    with pytest.raises(ValueError, match="lams"):
+    with refuses("lams"):
         PATHS[name](lams)
 
 
@@ -89,7 +90,7 @@ def test_validation_chooses_a_lam():
     assert path.best_lam in LAMS
     assert path.validation_bound is None
     assert "Best validation error" in repr(path)
-    with pytest.raises(ValueError, match="validation"):
+    with refuses("validation"):
         _ = cotas.logistic_path(X, y, LAMS).best_lam
 
 
@@ -113,7 +114,7 @@ def with_clock(monkeypatch, run):
 
     with monkeypatch.context() as patched:
         patched.setattr(time, "perf_counter", lambda: now[0])
-        for data in (lasso_data.InMemory, lasso_data.FromProducts):
+        for data in (lasso_data.InMemory, lasso_data.OfAllRows):
             patched.setattr(data, "prove", proved(data.prove))
         for kind in (cotas.LinearSVM, cotas.LogisticRegression):
             patched.setattr(kind, "fit", fitted(kind.fit))
@@ -142,5 +143,5 @@ def test_a_path_without_time_has_no_bound_between_its_values():
 
 @by_path
 def test_a_path_refuses_a_time_that_is_none(name):
-    with pytest.raises(ValueError, match="max_time"):
+    with refuses("max_time"):
         PATHS[name](LAMS, max_time=-1.0)

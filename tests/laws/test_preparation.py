@@ -20,11 +20,13 @@ import cotas
 from cotas.files.problems import ModelFileError
 from cotas.files.state import digest
 from cotas.preparation.columns import ColumnError, ColumnWarning
-from cotas.preparation.inspection import copies as find_copies
+from cotas.preparation.held_out import copies as find_copies
+from cotas.preparation.held_out import hold_out_rows
 from cotas.preparation.recipe import Recipe
-from cotas.preparation.targets import as_target, hold_out_rows, tell_task
+from cotas.preparation.targets import as_target, tell_task
 from cotas.scale.decoding import Reading
 from cotas.tables import Preparation, PreparedModel, Table, inspect_table
+from refusals import refuses, says
 from terminal import cotas as command
 
 
@@ -165,7 +167,7 @@ def test_unseen_values_go_to_the_pool_and_nowhere_without_one():
     names = ["a"] * 50 + ["b"] * 50 + ["c"] * 50
     frame = pl.DataFrame({"pooled": [*names[:-1], "rare"], "plain": names})
     preparation = Preparation().fit(frame)
-    with pytest.warns(ColumnWarning, match="'plain'"):
+    with pytest.warns(ColumnWarning):
         Z = preparation.transform(pl.DataFrame({"pooled": ["new"], "plain": ["new"]}))
     columns = preparation.get_feature_names_out().tolist()
     assert Z[0].tolist() == [name == "pooled=other" for name in columns]
@@ -205,7 +207,7 @@ def test_columns_that_no_model_can_use_are_left_out_or_named(why):
     assert preparation.dropped_ == [("odd one", why)]
     assert preparation.used_columns_ == ["x"]
     assert (preparation.transform(frame.drop("odd one")) == preparation.transform(frame)).all()
-    with pytest.raises(ColumnError, match="'odd one' is left out"):
+    with says(ColumnError, names="odd one"):
         Preparation(strict=True).fit(frame)
     if why != "other":
         kept = Preparation(keep=["odd one"], min_frequency=0).fit(frame)
@@ -217,13 +219,13 @@ def test_all_columns_that_cannot_be_used_are_named_at_once():
     with pytest.raises(ColumnError) as caught:
         Preparation(strict=True).fit(pl.DataFrame({**USELESS, "x": [1.5, 2.5] * 20}))
     assert all(f"'{name}'" in str(caught.value) for name in USELESS)
-    with pytest.raises(ColumnError, match="no column 'nope'"):
+    with says(ColumnError, name="nope"):
         Preparation(keep=["nope"]).fit(pl.DataFrame(USELESS))
 
 
 def test_an_infinite_number_is_refused_with_its_row():
     frame = pl.DataFrame({"odd one": [1.0, float("inf")] * 15})
-    with pytest.raises(ColumnError, match=r"column 'odd one' .*infinite number in row 2"):
+    with says(ColumnError, name="odd one", value="2"):
         Preparation().fit(frame)
 
 
@@ -236,13 +238,13 @@ def test_numbers_that_come_once_but_mean_something_stay():
 def test_tables_that_do_not_fit_the_model_are_refused():
     frame, _, _ = people()
     preparation = Preparation().fit(frame)
-    with pytest.raises(ColumnError, match="needs the columns 'age', 'town'"):
+    with says(ColumnError, names="'age', 'town'"):
         preparation.transform(frame.drop("age", "town"))
-    with pytest.raises(ColumnError, match="'age' holds 'old', where the model expects numbers"):
+    with says(ColumnError, name="age", value="old", expected="numbers"):
         preparation.transform(frame.with_columns(age=pl.lit("old")))
-    with pytest.raises(ColumnError, match="fitted on a table with named columns"):
+    with pytest.raises(ColumnError):
         preparation.transform(np.zeros((3, 5)))
-    with pytest.raises(ColumnError, match="fitted on a matrix"):
+    with pytest.raises(ColumnError):
         Preparation().fit(np.arange(6.0).reshape(3, 2)).transform(frame)
     notes = preparation.compare(frame.select(pl.lit(1).alias("new"), *frame.columns[::-1]))
     assert "ignored: new" in notes[0]
@@ -333,7 +335,7 @@ def test_a_prepared_regressor():
     assert model.score(frame, score) > 0.8
     assert model.certificate_.holds
     boosted = PreparedModel(cotas.AdaBoost(n_estimators=2)).fit(frame, score > 0)
-    with pytest.raises(ValueError, match="no linear function"):
+    with refuses("estimator"):
         boosted.in_original_units()
 
 

@@ -15,6 +15,7 @@ import cotas
 from cotas.certificates.residuals import ResidualPoint
 from cotas.stops import Stop
 from problems import LAYOUTS, plane, regression
+from refusals import refuses
 
 X, Y = regression(90, 6)
 MODELS = [
@@ -228,12 +229,12 @@ def test_constant_targets_are_met():
     ("kind", "wrong", "name"),
     [
         (cotas.LinearSVR, {"epsilon": -0.1}, "epsilon"),
-        (cotas.LinearSVR, {"lam": 0.5, "C": 1.0}, "not both"),
+        (cotas.LinearSVR, {"lam": 0.5, "C": 1.0}, "C"),
         (cotas.LinearSVR, {"tol": 0.0}, "tol"),
         (cotas.HuberRegressor, {"epsilon": 0.0}, "epsilon"),
         (cotas.HuberRegressor, {"lam": np.inf}, "lam"),
     ],
 )
 def test_a_wrong_parameter_is_named(kind, wrong, name):
-    with pytest.raises((ValueError, TypeError), match=name):
+    with refuses(name):
         kind(**wrong).fit(X, Y)

@@ -27,7 +27,7 @@ from cotas.certificates import Certificate, binding
 from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.presentation import OPTIMIZATION
-from cotas.cli import sizes
+from cotas.cli import data as sizes
 from cotas.cli.command import UsageError
 from cotas.cli.models import task_of
 from cotas.files.claims import rows_of_a_group
@@ -46,6 +46,7 @@ from cotas.solvers.rounded_blocks import Bend, Diagonal, Place, Respond
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_groups, in_pairs
 from cotas.stops import InterruptedWarning, Stop
 from in_blocks import EVERY, MIXED, TAKE, made, same_parameters, spoil
+from refusals import refuses, says
 from terminal import cotas as terminal
 from terminal import customers
 
@@ -161,23 +162,23 @@ def test_what_a_source_may_not_hold(kind):
     for poison in (np.inf,) if gaps else (np.nan, np.inf):
         bad = X.copy()
         bad[400, 2] = poison
-        with pytest.raises(ValueError, match="rows 340 to 509"):
+        with refuses("X", naming="340"):
             made(kind).fit(Arrays(bad, y, block_rows=170))
-    with pytest.raises(ValueError, match="has its own y"):
+    with refuses("y"):
         made(kind).fit(Arrays(X, y), y)
-    with pytest.raises(ValueError, match="has its own weights"):
+    with refuses("sample_weight"):
         made(kind).fit(Arrays(X, y), None, WEIGHTS)
-    with pytest.raises(ValueError, match="egative"):
+    with refuses("sample_weight"):
         made(kind).fit(Arrays(X, y, -np.ones(N)))
-    with pytest.raises(ValueError, match=r"class|zero"):
+    with refuses("sample_weight"):
         made(kind).fit(Arrays(X, y, np.zeros(N)))
-    with pytest.raises(ValueError, match="sums overflow or vanish"):
+    with refuses("The weight of a row"):
         made(kind).fit(Arrays(X, y, np.full(N, 1e300)))
     fitted = made(kind).fit(Arrays(X, y))
-    with pytest.raises(ValueError, match="expecting 5 features"):
+    with refuses("X"):
         fitted.predict(Arrays(X[:, :4], y))
     if is_classifier(kind()):
-        with pytest.raises(ValueError, match="one class only"):
+        with refuses("y"):
             made(kind).fit(Arrays(X, np.ones(N)))
 
 
@@ -427,7 +428,7 @@ def test_weights_prove_the_same_in_any_blocks_or_are_refused(kind, size):
     heavy[::3] = 1.0
     source = Arrays(rows, y, size * heavy, block_rows=20)
     if size < 1e-100:
-        with pytest.raises(ValueError, match="weight"):
+        with refuses("The weight of all rows"):
             made(kind).fit(source)
         return
     certificate = made(kind).fit(source).certificate_
@@ -520,7 +521,7 @@ def test_a_batch_is_no_source(kind):
     """Whatever else is given, the message is about the source."""
     y = np.sign(Z)
     for more in ((), (y,), (None,), (y, [-1.0, 1.0])):
-        with pytest.raises(NotInBlocksError, match=r"partial_fit of .*source of row blocks"):
+        with pytest.raises(NotInBlocksError):
             made(kind).partial_fit(Arrays(X, y), *more)
     more = {"classes": [-1, 1]} if is_classifier(kind()) else {}
     with pytest.raises(ValueError, match="requires y to be passed"):
@@ -539,13 +540,13 @@ def test_boosters_say_what_needs_arrays(kind):
     ]
     wishes += [{"loss": "absolute"}] if kind is cotas.LSBoost else []
     for wish in wishes:
-        with pytest.raises(NotInBlocksError, match="source of row blocks"):
+        with pytest.raises(NotInBlocksError):
             made(kind, **wish).fit(Arrays(X, y))
     wide = np.tile(X, 200)
-    with pytest.raises(ValueError, match="Give a smaller depth, or fewer columns"):
+    with refuses("weak_learner"):
         made(kind, weak_learner=cotas.Tree(8)).fit(Arrays(wide, y))
     if kind is cotas.AdaBoost:  # histograms for each class
-        with pytest.raises(ValueError, match="multiclass='ovr' needs less"):
+        with refuses("weak_learner"):
             made(kind, weak_learner=cotas.Tree(4), multiclass="samme").fit(Arrays(wide, y))
 
 
@@ -584,7 +585,7 @@ def asked_for(function):
     return [n for n, p in known.items() if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
 
 
-def refuses(call, given, **more):
+def is_refused(call, given, **more):
     """Whether a call refuses rows in blocks, and says so; generators are followed."""
     try:
         found = call(X=given, **more)
@@ -611,8 +612,8 @@ def test_every_method_takes_rows_in_blocks_or_refuses_them(kind):
             if asked is None or name.startswith("set_"):
                 continue
             more = {"y": y} if "y" in asked else {}
-            if refuses(method, source, **more):
-                assert refuses(method, DaskFrame(), **more), name
+            if is_refused(method, source, **more):
+                assert is_refused(method, DaskFrame(), **more), name
                 continue
             known = {"y": y} if "y" in inspect.signature(method).parameters else {}
             np.testing.assert_allclose(
@@ -637,7 +638,7 @@ def test_functions_of_rows_refuse_blocks_that_they_do_not_take():
     for name, call in calls.items():
         given = {key: value for key, value in more.items() if key in asked_for(call)}
         for rows in (Arrays(X, TWO), DaskFrame()):
-            assert refuses(call, rows, **given), name
+            assert is_refused(call, rows, **given), name
         if "validation" in inspect.signature(call).parameters:
             with pytest.raises(NotInBlocksError, match="validation"):
                 call(**given, X=X, validation=(DaskFrame(), TWO))
@@ -694,7 +695,7 @@ def test_pages_of_libsvm_files_are_sparse(tmp_path):
     model = cotas.LinearSVM(tol=1e-3).fit(pages)
     assert model.certificate_.verify(pages)
     np.testing.assert_array_equal(model.predict(pages), model.predict(FEW))
-    with pytest.raises(DataFileError, match="only 3 are expected"):
+    with says(DataFileError, most="3"):
         cotas.open_pages(tmp_path / "*.svm", n_features=3)
     fitted = cotas.tables.Preparation().fit(X)
     for name, value in (
@@ -756,7 +757,7 @@ def test_a_damaged_page_is_told_and_healed_by_the_next_run(tmp_path, harm):
     harmed = pages.folder / pages.pages[2].name
     # In the middle of a fit: it has been read before, and found whole.
     harm(harmed)
-    with pytest.raises(PageError, match="once more"):
+    with pytest.raises(PageError):
         cotas.LinearSVM(tol=1e-3).fit(pages)
     healed = cotas.open_pages(path, **given)
     assert not healed.reused
@@ -794,21 +795,21 @@ def test_clean_removes_pages_and_nothing_else(tmp_path):
 def test_pages_refuse_what_is_no_number(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,b,y\n1,x,0\n2,z,1\n")
-    with pytest.raises(DataFileError, match="hold no numbers"):
+    with says(DataFileError, names="b"):
         cotas.open_pages(path, target="y")
     path.write_text("a,b,y\n1,,0\n2,3,1\n")
-    with pytest.raises(DataFileError, match="'b' has a missing value in row 1"):
+    with says(DataFileError, name="b", row="1"):
         cotas.open_pages(path, target="y")
     path.write_text("a,b,y\n1,2,\n2,3,1\n")
-    with pytest.raises(DataFileError, match="target 'y' is missing in 1 rows"):
+    with says(DataFileError, name="y", missing="1"):
         cotas.open_pages(path, target="y")
     for wrong, words in (("c", "no column 'c'"), (None, "which column")):
         with pytest.raises(DataFileError, match=words):
             cotas.open_pages(path, target=wrong)
     pl.DataFrame({"a": [2**60 + 1, 2], "y": [0, 1]}).write_parquet(tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match="double precision cannot hold"):
+    with refuses("the column 'a'"):
         cotas.open_pages(tmp_path / "b.parquet", target="y")
-    with pytest.raises(DataFileError, match="no such file"):
+    with pytest.raises(DataFileError):
         cotas.open_pages(tmp_path / "nothing.csv", target="y")
 
 
@@ -854,10 +855,10 @@ def test_a_preparation_learns_of_batches_what_it_learns_of_the_whole(rows):
     np.testing.assert_allclose(there.means_, here.means_, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(there.scales_, here.scales_, rtol=1e-9)
     assert {name for name, _ in there.dropped_} >= {"id", "name", "unit"}
-    with pytest.raises(DataFileError, match="same columns"):
+    with pytest.raises(DataFileError):
         there.fit_batches([table, table.drop("age")])
     for nothing in ([], [table[:0]]):
-        with pytest.raises(DataFileError, match=r"no rows|one at least"):
+        with pytest.raises(DataFileError):
             there.fit_batches(nothing)
 
 
@@ -1069,7 +1070,7 @@ def test_memory_too_little_for_a_row_group_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(sizes, "BASE", 10**12)  # no table fits
     assert sizes.too_big(str(path), "1GB").threads == 4
     monkeypatch.setattr("cotas.scale.decoding.row_group_bytes", lambda file: 1e9)
-    with pytest.raises(UsageError, match=r"row group of it.* takes 1.0 GB, and 2.3 GB are needed"):
+    with says(UsageError, piece="1.0", least="2.3"):
         sizes.too_big(str(path), "1GB")
     whole, broken = path.read_bytes(), tmp_path / "broken.parquet"
     for bad in (b"", b"PAR1", whole[:-1], whole[:-40] + whole[-8:], b"\xff" * 40 + whole[-8:]):
@@ -1095,7 +1096,7 @@ def test_pages_are_split_at_random_and_at_one_place(tmp_path):
     both = np.concatenate([first.collect(_labels_of), last.collect(_labels_of)])
     np.testing.assert_array_equal(np.sort(both), np.sort(Z))
     assert pages.first(first.n_rows).n_rows == first.n_rows
-    with pytest.raises(ValueError, match="No number of pages"):
+    with refuses("n_rows"):
         pages.first(1)
 
 
@@ -1127,7 +1128,7 @@ def test_dense_and_sparse_blocks_mixed_prove_what_dense_ones_do(kind):
     proved = made(kind).fit(Arrays(far, y, block_rows=150)).certificate_
     for others in (lambda start: start > 0, lambda start: start == 0):
         mixed = Handed((far, y), lambda block, others=others: as_sparse(block, others))
-        with pytest.raises(ValueError, match="sparse and others are dense"):
+        with refuses("X"):
             made(kind).fit(mixed)
         for one in proved.singles:
             again = one.witness.check(mixed)
@@ -1204,7 +1205,7 @@ def test_no_number_is_rounded_or_uncovered(kind, how):
 @pytest.mark.parametrize("kind", TAKE, ids=lambda kind: kind.__name__)
 def test_no_sum_of_the_parts_of_an_entry_is_rounded(kind):
     for rows in (TWICE, TWICE.tocsc(), sparse.coo_matrix(_coordinates(TWICE), shape=(N, D))):
-        with pytest.raises(ValueError, match="stores an entry in parts"):
+        with refuses("X, in rows 0 to 149 of the source,"):
             made(kind).fit(Arrays(rows, targets_for(kind), block_rows=150))
 
 
@@ -1254,7 +1255,7 @@ def test_labels_are_of_one_kind_in_all_blocks(kind, how):
                 block._replace(y=OTHER_LABELS[how](block.y)) if others(block.start) else block
             ),
         )
-        with pytest.raises(ValueError, match=r"y (must hold|holds) labels"):
+        with refuses("y"):
             made(kind).fit(source)
 
 
@@ -1267,7 +1268,7 @@ def test_two_labels_never_become_one(kind):
             block._replace(y=np.where(block.y > 0, float(LARGE), 0.0)) if block.start else block
         ),
     )
-    with pytest.raises(ValueError, match="two classes would become one"):
+    with refuses("y"):
         made(kind).fit(source)
     assert made(kind).fit(Arrays(X, y)).classes_.tolist() == [0, LARGE]
 
@@ -1301,7 +1302,7 @@ def test_blocks_that_change_between_passes_are_noticed(kind, part):
             return block._replace(y=random.permutation(block.y))
         return block._replace(weights=random.uniform(1.0, 2.0, size=block.n_rows))
 
-    with pytest.raises(ValueError, match="not the same when they were read again"):
+    with refuses("X"):
         made(kind).fit(Handed((X, y, np.ones(N)), change))
 
 
@@ -1348,19 +1349,19 @@ def test_blocks_of_a_wrong_shape_are_named(kind, how):
 
     y = targets_for(kind)
     proved = made(kind).fit(Arrays(X, y)).certificate_
-    with pytest.raises(ValueError, match=r"rows 150 to \d+ of the source"):
+    with refuses(["X", "sample_weight", "y"]):
         made(kind).fit(Handed((X, y), change))
     assert not proved.verify(Handed((X, y), change))
 
 
 def test_arrays_that_are_no_source():
     for rows in (-1, 0, 2.5, "5"):
-        with pytest.raises(ValueError, match="block_rows must be a whole number above zero"):
+        with refuses("block_rows"):
             Arrays(X, Z, block_rows=rows)
     for given in ((X, Z[:5]), (X, 1.0), (X, Z, np.ones(3))):
-        with pytest.raises(ValueError, match=f"X has {N} rows"):
+        with refuses(["y", "weights"], naming=str(N)):
             Arrays(*given)
-    with pytest.raises(ValueError, match="rows and columns"):
+    with refuses("X"):
         Arrays(Z, Z)
 
 
@@ -1517,10 +1518,10 @@ def test_mixed_perceptrons_do_not_depend_on_the_unit(kind, power):
 def test_what_a_mixture_does_not_do_it_says(kind):
     source = Arrays(X, TWO, block_rows=200)
     for given in ({"warm_start": True}, {"early_stopping": True}):
-        with pytest.raises(ValueError, match="needs rows in memory"):
+        with refuses(["early_stopping", "warm_start"]):
             made(kind).set_params(**given).fit(source)
     if "separator" in kind().get_params():
-        with pytest.raises(ValueError, match="needs rows in memory"):
+        with refuses("separator"):
             kind(separator="tightest").fit(source)
     unproved = made(kind).set_params(certify=False).fit(source)
     assert unproved.certificate_.kind == "none"
@@ -1586,7 +1587,7 @@ def test_labels_that_other_blocks_would_round_are_refused():
         (X, y),
         lambda block: block._replace(y=np.full(len(block.y), 2.0**53)) if block.start else block,
     )
-    with pytest.raises(ValueError, match="two classes would become one"):
+    with refuses("y"):
         cotas.LinearSVM().fit(source)
 
 

@@ -237,7 +237,7 @@ def test_a_safe_choice_is_that_of_the_exact_optima():
 def test_a_missed_gap_is_marked_and_told():
     X, y = noisy_clouds(200)
     model = cotas.LinearSVM(max_iter=1, tol=1e-6)
-    with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="not proved at lam"):
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning):
         found = cotas.choose(model, X, y, values=LAMS, tighten=0, refit=False, random_state=0)
     assert found.missed.all()
     assert set(found.status) == {"MISSED tol"}

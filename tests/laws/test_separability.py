@@ -16,6 +16,7 @@ from cotas.certificates.theorems.separation import FARTHEST
 from cotas.solvers import separating_plane
 from cotas.solvers.separating_plane import separate, widest_margin
 from problems import LAYOUTS, clouds, labelled, separable
+from refusals import refuses
 
 
 def extended(X, y, bias=1.0):
@@ -106,9 +107,9 @@ def test_the_largest_gamma_is_that_of_the_hard_margin_machine():
 
 
 def test_bad_words_for_the_widest():
-    with pytest.raises(ValueError, match="widest"):
+    with refuses("widest"):
         separability([[0.0], [1.0]], [0, 1], widest="wide")
-    with pytest.raises(ValueError, match="one class"):
+    with refuses("y"):
         separability([[0.0], [1.0]], [1, 1], widest="distance")
 
 
@@ -209,7 +210,7 @@ def test_small_and_odd_cases():
 
 
 def test_bad_questions():
-    with pytest.raises(ValueError, match="two classes"):
+    with refuses("y"):
         separability([[1.0], [2.0], [3.0]], [0, 1, 2])
     with pytest.raises(ValueError, match="NaN"):
         separability([[np.nan], [2.0]], [0, 1])

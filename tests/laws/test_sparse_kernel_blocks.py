@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import cotas
-from cotas.certificates.core import kernels
+from cotas.certificates.core import gram
 from cotas.kernel.blocks import SparseRadial, blocks_of
 from cotas.kernels import RBF
 
@@ -48,7 +48,7 @@ def test_sparse_rows_beside_filled_ones_keep_the_bound_of_the_core(gamma):
     """Also where the rows are so long that their differences are taken."""
     X = one_hot(80)
     dense = X.toarray()
-    K, e, f = kernels.block(("rbf", gamma, 1.0), X[:30], dense[30:])
+    K, e, f = gram.block(("rbf", gamma, 1.0), X[:30], dense[30:])
     exact = np.exp(-gamma * ((dense[:30, None] - dense[30:]) ** 2).sum(axis=2))
     assert (np.abs(K - exact) <= np.outer(e, f) + 1e-14).all()
 

@@ -16,7 +16,9 @@ from cotas import LinearSVM, svm_path
 from cotas.certificates import optimum_region
 from cotas.certificates.consequences.biases import best_biases
 from cotas.certificates.consequences.path import bound_between, outlooks
+from cotas.stops import InterruptedWarning
 from problems import clouds, labelled, three_clouds
+from refusals import refuses
 
 
 def optimum(X, y, lam, bias, weights=None):
@@ -173,7 +175,7 @@ def test_each_fit_is_that_of_its_lam(solver):
         assert certificate.upper == pytest.approx(alone.certificate_.upper, abs=1e-6)
         np.testing.assert_allclose(coef, alone.coef_, atol=2 * np.sqrt(2e-6 / lam))
     assert path.verify(X, y)
-    with pytest.raises(ValueError, match="needs validation"):
+    with refuses("validation"):
         _ = path.best_lam
 
 
@@ -190,7 +192,7 @@ def test_layouts_agree_and_it_can_be_verified():
     assert not dense.verify(X, np.roll(y, 1), validation=(X_val, y_val))
     claimed = replace(dense.validation_bound, lower=dense.validation_bound.lower + 0.2)
     assert not replace(dense, validation_bound=claimed).verify(X, y, validation=(X_val, y_val))
-    with pytest.raises(ValueError, match="needs validation"):
+    with refuses("validation"):
         dense.verify(X, y)
 
 
@@ -219,7 +221,7 @@ def test_a_path_of_other_classes_proves_nothing(k):
 
 def test_it_warns_once_of_all_the_gaps():
     X, y = clouds(60, 3)
-    with pytest.warns(ConvergenceWarning, match="At 3 of 3 values") as caught:
+    with pytest.warns(ConvergenceWarning) as caught:
         svm_path(X, y, [1.0, 0.1, 0.01], tol=1e-15, max_iter=2)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -252,7 +254,7 @@ def test_ctrl_c_in_the_proof_keeps_the_fits(monkeypatch):
 
     monkeypatch.setattr("cotas.fitting.path.bound_validation_error", interrupted)
     X, y = clouds(60, 3)
-    with pytest.warns(UserWarning, match="Interrupted before"):
+    with pytest.warns(InterruptedWarning):
         path = svm_path(X, y, [1.0, 0.1], validation=(X, y))
     assert len(path.lams) == 2
     assert path.validation_bound is None

@@ -19,6 +19,7 @@ from cotas.files.csv_dialect import detect
 from cotas.files.libsvm import in_columns, parse_block, read_libsvm, word_by_word
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches, read_table
+from refusals import says
 
 FRAME = pl.DataFrame(
     {
@@ -260,9 +261,9 @@ def test_npz(tmp_path, examples):
 def test_what_decompresses_to_too_much_is_refused(tmp_path, pack, head):
     path = tmp_path / "bomb"
     path.write_bytes(pack(head + b"\n" * 3_000_000))
-    with pytest.raises(DataFileError, match="more than 1,000,000 bytes"):
+    with says(DataFileError, most="1,000,000"):
         read_table(path, max_bytes=1_000_000)
-    with pytest.raises(DataFileError, match="more than 1,000,000 bytes"):
+    with says(DataFileError, most="1,000,000"):
         list(batches(path, 10, n_features=3, max_bytes=1_000_000))
 
 
@@ -270,7 +271,7 @@ def test_a_ratio_that_no_honest_table_has_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("cotas.files.compression.UNSUSPICIOUS_BYTES", 1_000_000)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"x,y\n1,2\n" + b"\n" * 3_000_000))
-    with pytest.raises(DataFileError, match="200 times its size"):
+    with says(DataFileError, most="200"):
         read_table(path)
 
 

@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 import cotas
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import LEAST_WEIGHT, MOST_WEIGHT
+from refusals import refuses
 
 ESTIMATORS = [
     kind
@@ -93,7 +94,7 @@ WEIGHED = [kind for kind in ESTIMATORS if "sample_weight" in inspect.signature(k
 @pytest.mark.parametrize("kind", WEIGHED, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("weight", [1e307, 2 * MOST_WEIGHT, LEAST_WEIGHT / 2, 5e-324])
 def test_weights_whose_sums_overflow_or_vanish_are_refused(kind, weight):
-    with pytest.raises(ValueError, match=r"sample_weight goes up to .* divide them all"):
+    with refuses("sample_weight"):
         kind().fit(X, targets(kind), sample_weight=np.full(len(X), weight))
 
 
@@ -133,10 +134,10 @@ def test_rows_without_weight_are_not_set_aside(kind):
     other = np.where(weights > 0, y, y[::-1])
     again = stopped_by(kind, aside).fit(X, other, sample_weight=weights)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    with pytest.raises(ValueError, match="some of those with a weight"):
+    with refuses("validation_fraction"):
         stopped_by(kind, aside).fit(X, y, sample_weight=aside.astype(float))
     if is_classifier(model):
-        with pytest.raises(ValueError, match="one class"):
+        with refuses("validation_fraction"):
             stopped_by(kind, y == 1).fit(X, y)
 
 
@@ -147,7 +148,7 @@ def test_rows_without_weight_are_not_set_aside(kind):
     ids=["numbers", "all", "none", "too few", "words"],
 )
 def test_rows_that_cannot_be_set_aside_are_refused(kind, rows):
-    with pytest.raises((ValueError, TypeError), match=r"validation_fraction .* array of bool"):
+    with refuses("validation_fraction"):
         stopped_by(kind, rows).fit(X, targets(kind))
 
 
@@ -161,12 +162,12 @@ PARTIAL = [
 @pytest.mark.parametrize("kind", PARTIAL, ids=lambda kind: kind.__name__)
 def test_one_pass_holds_no_rows_out(kind):
     model = kind(early_stopping=True)
-    with pytest.raises(ValueError, match="early_stopping=True"):
+    with refuses("early_stopping"):
         model.partial_fit(X, targets(kind), classes=[0, 1])
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "1"])
 def test_the_time_to_look_for_a_proof_is_not_negative(seconds):
     model = cotas.LinearSVM().fit(X, SCORES > 0)
-    with pytest.raises((ValueError, TypeError), match="max_time must be"):
+    with refuses("max_time"):
         cotas.certify(model, X, SCORES > 0, max_time=seconds)

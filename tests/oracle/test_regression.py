@@ -68,7 +68,7 @@ def test_foreign_models_state_our_problem(targets):
 def test_foreign_models_that_stopped_early_are_found_out():
     X, y = load_diabetes(return_X_y=True)
     early = linear_model.Ridge(alpha=1e-3, solver="sag", max_iter=2, tol=1e-15, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
+    with pytest.warns(ConvergenceWarning):
         early.fit(X, y)
     best = linear_model.Ridge(alpha=1e-3).fit(X, y)
     slow, exact = cotas.certify(early, X, y), cotas.certify(best, X, y)

@@ -18,6 +18,7 @@ from cotas.boosting.weak_learners import PreparedLearner, check_choice
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Exponential
+from cotas.refusals import ParameterError
 from cotas.solvers.boosting import Round, Steps, adaboost, real_adaboost, slowed
 from cotas.solvers.samme import samme
 
@@ -176,9 +177,10 @@ class AdaBoost(ExponentialBooster):
 
     def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
         if before is not None and self._votes() != getattr(self, "_voted", self._votes()):
-            raise ValueError(
+            raise ParameterError(
+                "warm_start",
                 "warm_start=True goes on with the machines there are, and multiclass was changed "
-                "since. Fit with warm_start=False, or set multiclass back."
+                "since. Fit with warm_start=False, or set multiclass back.",
             )
         self._voted = self._votes()
         if not self._voted:

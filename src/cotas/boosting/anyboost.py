@@ -16,6 +16,7 @@ from cotas.certificates.theorems.hull import HullPoint
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive, check_rate
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
+from cotas.refusals import ParameterError
 from cotas.solvers.anyboost import anyboost, convex_anyboost
 from cotas.solvers.boosting import Round
 
@@ -35,11 +36,14 @@ def find_cost(cost: Any) -> Loss:
     """Return a cost by its name, or an object with value and slope."""
     if isinstance(cost, str):
         if cost not in COSTS:
-            raise ValueError(f"cost={cost!r} is not one of {', '.join(map(repr, COSTS))}.")
+            raise ParameterError(
+                "cost", f"cost={cost!r} is not one of {', '.join(map(repr, COSTS))}."
+            )
         return COSTS[cost]
     if not (hasattr(cost, "value") and hasattr(cost, "slope")):
-        raise ValueError(
-            f"cost={cost!r} must have the methods value(z) and slope(z) of the margin z = yF(x)."
+        raise ParameterError(
+            "cost",
+            f"cost={cost!r} must have the methods value(z) and slope(z) of the margin z = yF(x).",
         )
     if not hasattr(cost, "name"):
         return _Named(cost)
@@ -108,9 +112,10 @@ class AnyBoost(BoostedClassifier, Booster):
         if check_steps(self.step, self._named_steps) == "closed-form" and not isinstance(
             cost, Exponential
         ):
-            raise ValueError(
+            raise ParameterError(
+                "step",
                 "step='closed-form' belongs to the exponential cost; take 'line-search' for "
-                f"cost={self.cost!r}."
+                f"cost={self.cost!r}.",
             )
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
@@ -123,9 +128,10 @@ class AnyBoost(BoostedClassifier, Booster):
         self, weak: PreparedLearner, machine: BoostingRun, towards: bool
     ) -> Iterator[Round]:
         if self._as_printed() and machine.before is not None:
-            raise ValueError(
+            raise ParameterError(
+                "step",
                 "step='printed' divides by all the steps so far, which a model does not keep: "
-                "fit it in one go, without warm_start."
+                "fit it in one go, without warm_start.",
             )
         return anyboost(
             weak.learner,

@@ -19,6 +19,7 @@ from cotas.fitting.from_source import (
     label_totals,
     refuse_not_finite,
 )
+from cotas.refusals import ParameterError
 from cotas.solvers.block_binning import Coder, LookAtColumns
 from cotas.solvers.block_boosting import (
     BlockExponential,
@@ -50,9 +51,9 @@ def numbers(block: Block) -> Sums:
     largest."""
     y = np.asarray(block.y, dtype=np.float64)
     if y.ndim != 1:
-        raise ValueError(f"y must be a vector of numbers, and its shape is {y.shape}.")
+        raise ParameterError("y", f"y must be a vector of numbers, and its shape is {y.shape}.")
     if not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity.")
+        raise ParameterError("y", "Input y contains NaN or infinity.")
     s = block.shares()
     used = y[s > 0]
     ends = (Lowest(used.min(initial=np.inf)), Lowest((-used).min(initial=np.inf)))
@@ -191,10 +192,14 @@ def read_blocks(
     if targets:
         scatter, lowest, highest = found
         if not scatter.total > 0:
-            raise ValueError("The weights of the source are zero for all rows: one must count.")
+            raise ParameterError(
+                "sample_weight", "The weights of the source are zero for all rows: one must count."
+            )
         refuse_extreme_weights(min(1.0, scatter.total), "The weight of all rows")
         if not np.isfinite(scatter.squares).all():
-            raise ValueError("The squares of y overflow. Rescale y, and what is predicted with it.")
+            raise ParameterError(
+                "y", "The squares of y overflow. Rescale y, and what is predicted with it."
+            )
         middle = float(np.clip(scatter.mean[0], float(lowest), -float(highest)))
         coder = Coder.of(columns, categorical)
         watched = seen_once(bound, Columns((None,)))

@@ -38,9 +38,11 @@ from cotas.fitting.parameters import (
     check_jobs,
     check_positive,
     check_time,
+    check_validation,
 )
-from cotas.fitting.pursuit import Pursuit, end_of_turn, finished, foremost_of
-from cotas.fitting.validation import Patience, check_validation, hold_out
+from cotas.fitting.pursuit import Patience, Pursuit, end_of_turn, finished, foremost_of
+from cotas.fitting.validation import hold_out
+from cotas.refusals import ParameterError
 from cotas.running import Monitor, blocks_in_threads, taking_turns
 from cotas.solvers.boosted_regression import Error, Residuals
 from cotas.solvers.boosting import NothingLeft, Round, Steps
@@ -241,9 +243,10 @@ class Booster(Boosted):
         columns."""
         found = self._known_categories() if resumes else categories_of(X)
         if found and not isinstance(learner, Stump | Tree):
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 f"X has columns of categories, which {learner!r} cannot use: take Stump or Tree, "
-                "or cotas.tables.PreparedModel, which spreads them out."
+                "or cotas.tables.PreparedModel, which spreads them out.",
             )
         X = coded(X, found)
         if hasattr(self, "categories_") and not resumes:
@@ -410,9 +413,10 @@ def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
     """Return one of the names, a number above zero, numbers, or a function of the round."""
     if isinstance(step, str):
         if step not in names:
-            raise ValueError(
+            raise ParameterError(
+                "step",
                 f"step={step!r} is not one of {', '.join(map(repr, names))}, a number, numbers "
-                "or a function of the round."
+                "or a function of the round.",
             )
         return step
     if callable(step):
@@ -422,11 +426,13 @@ def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
         return float(step)
     numbers = [float(a) for a in np.asarray(step, dtype=np.float64).ravel()]
     if not numbers or not all(np.isfinite(a) and a > 0 for a in numbers):
-        raise ValueError(f"step={step!r} must be above zero.")
+        raise ParameterError("step", f"step={step!r} must be above zero.")
     return numbers
 
 
 def _refuse_one_class(examples: Examples) -> None:
     used = examples.used()
     if used is not None and len(np.unique(examples.codes[used])) < 2:
-        raise ValueError("The examples with a weight are of one class; two classes are needed.")
+        raise ParameterError(
+            "y", "The examples with a weight are of one class; two classes are needed."
+        )

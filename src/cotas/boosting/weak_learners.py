@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.theorems.weak_learners import StumpClass
+from cotas.refusals import ParameterError
 from cotas.solvers.binning import Scale
 from cotas.solvers.sparse_binning import bin_table
 from cotas.solvers.trees import Categories, list_categories
@@ -124,16 +125,18 @@ def resolve(weak_learner: Any) -> Any:
     named = {None: Stump, "stump": Stump, "tree": Tree, "linear": LinearLearner}
     if weak_learner is None or isinstance(weak_learner, str):
         if weak_learner not in named:
-            raise ValueError(
+            raise ParameterError(
+                "weak_learner",
                 f"weak_learner={weak_learner!r} is not one of 'stump', 'tree' and 'linear', nor "
-                "an estimator."
+                "an estimator.",
             )
         return named[weak_learner]()
     if isinstance(weak_learner, Stump | Tree | LinearLearner):
         return weak_learner
     if not (hasattr(weak_learner, "fit") and has_fit_parameter(weak_learner, "sample_weight")):
-        raise ValueError(
-            f"weak_learner={weak_learner!r} must be an estimator whose fit takes sample_weight."
+        raise ParameterError(
+            "weak_learner",
+            f"weak_learner={weak_learner!r} must be an estimator whose fit takes sample_weight.",
         )
     return weak_learner
 
@@ -166,7 +169,9 @@ def prepare(
     categorical[list(named)] = True
     if learner.search == "exact":
         if categorical.any() or learner.criterion != "error":
-            raise ValueError("Stump(search='exact') is for numeric features and criterion='error'.")
+            raise ParameterError(
+                "search", "Stump(search='exact') is for numeric features and criterion='error'."
+            )
         none = list_categories(Scale([np.empty(0)] * X.shape[1], categorical))
         return PreparedLearner(
             ExactStumpLearner(X, used, each), none, StumpClass(None, categorical)
@@ -188,7 +193,9 @@ def check_tests(learner: Any, n_features: int) -> BoolArray:
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
     """Refuse a value that is none of the choices."""
     if value not in choices:
-        raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}.")
+        raise ParameterError(
+            name, f"{name}={value!r} is not one of {', '.join(map(repr, choices))}."
+        )
 
 
 def _mask(given: Any, n_features: int) -> BoolArray:
@@ -198,13 +205,14 @@ def _mask(given: Any, n_features: int) -> BoolArray:
         return mask
     given = np.asarray(given)
     if given.dtype == np.bool_ and given.shape != (n_features,):
-        raise ValueError(
-            f"categorical_features has {len(given)} entries for {n_features} features."
+        raise ParameterError(
+            "categorical_features",
+            f"categorical_features has {len(given)} entries for {n_features} features.",
         )
     try:
         mask[given] = True
     except IndexError as error:
-        raise ValueError(f"categorical_features: {error}.") from error
+        raise ParameterError("categorical_features", f"categorical_features: {error}.") from error
     return mask
 
 
@@ -245,7 +253,9 @@ class EstimatorLearner:
         self, wz: FloatArray, w: FloatArray, largest: float = math.inf, equal: bool = False
     ) -> Fitted:
         if not is_regressor(self.template):
-            raise ValueError(f"This algorithm needs a regressor, and {self.template!r} is none.")
+            raise ParameterError(
+                "weak_learner", f"This algorithm needs a regressor, and {self.template!r} is none."
+            )
         z = np.divide(wz, w, out=np.zeros_like(w), where=w > 0)
         return self._fit(z, w, "value")
 
@@ -261,16 +271,18 @@ class EstimatorLearner:
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
         if not (is_classifier(self.template) and hasattr(self.template, "predict_proba")):
-            raise ValueError(
+            raise ParameterError(
+                "weak_learner",
                 "RealAdaBoost needs a classifier with predict_proba, and "
-                f"{self.template!r} is none."
+                f"{self.template!r} is none.",
             )
         return self._fit(np.where(wy > 0, 1.0, -1.0), w, "log odds")
 
     def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
         if not is_classifier(self.template):
-            raise ValueError(
-                f"multiclass='samme' needs a classifier, and {self.template!r} is none."
+            raise ParameterError(
+                "multiclass",
+                f"multiclass='samme' needs a classifier, and {self.template!r} is none.",
             )
         estimator = self._train(classes.astype(np.int64), w)
         functions = tuple(Function(estimator, "class", code) for code in range(n_classes))

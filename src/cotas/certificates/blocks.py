@@ -24,6 +24,7 @@ from cotas.certificates.sweep import (
     sketch_sums,
     targets_of,
 )
+from cotas.refusals import ParameterError
 from cotas.source import Arrays, Block, Changed, Source, Sums, double
 
 T = TypeVar("T")
@@ -168,10 +169,11 @@ class Watched(Changed):
         both: Any = super().map_reduce(partial(with_sketch, function, self.read), each)
         before, self.seen = self.seen, both[1:]
         if before is not None and not self._same_rows(before):
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 "The blocks of the source were not the same when they were read again, and what "
                 "is proved would be of no data at all: seed what makes them, or keep them, which "
-                "persist() does in Dask."
+                "persist() does in Dask.",
             )
         found: T = both[0]
         return found

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
+from cotas.refusals import ParameterError
 
 _NAMES = ("category", "Categorical", "Enum", "dictionary")
 _NUMBERS = ("int", "uint", "float", "double", "bool", "halffloat")
@@ -60,7 +61,9 @@ def coded(X: Any, known: Mapping[int, Sequence[str]] | None = None) -> Any:
     known = own if known is None else known
     new = sorted(set(own) - set(known))
     if new:
-        raise ValueError(f"Column {new[0]} of X holds categories, and was numbers in the fit.")
+        raise ParameterError(
+            "X", f"Column {new[0]} of X holds categories, and was numbers in the fit."
+        )
     for j, kind in enumerate(_kinds(X)):
         if j in known and not kind.lower().startswith(_NUMBERS):
             cells = _cells(X, j)

@@ -2,7 +2,7 @@
 
 The core says what has to be computed, Kw and how far it may be off; here it is computed by
 PyTorch's tensors in double precision, and by `device/fused.py` where a kernel falls with the
-distance. The bounds are those of `core/kernels.py`, from two numbers m and e for each row, with
+distance. The bounds are those of `core/gram.py`, from two numbers m and e for each row, with
 one centre for all rows, and no pair of rows computed from its differences: rows that are far from
 the centre have a larger e instead.
 
@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import composites, kernels
+from cotas.certificates.core import composites
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.gram import Each, Gram
+from cotas.certificates.core.gram import Each, Gram, positive
 from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
 from cotas.certificates.kernel import MAKER
 from cotas.device.find import WORTH_A_DEVICE, device_for, in_short
@@ -94,7 +94,7 @@ class DeviceGram(Gram):
         from cotas.device.rows import DeviceRows
 
         self.spec, self.X, self.each, self.shift = spec, X, each, 0.0
-        self.positive, self.n = kernels.positive(spec), int(X.shape[0])
+        self.positive, self.n = positive(spec), int(X.shape[0])
         with np.errstate(all="ignore"):
             self.rows = DeviceRows(spec, X, device, torch.float64)
             m, e = self._enclosed()
@@ -196,7 +196,7 @@ class Shared:
 
 
 def enclosed(spec: Any, A: Any, centre: Any, most: Shared) -> tuple[Any, Any]:
-    """Compute m and e of `core/kernels.py` on a device: |k| ≤ √(mm′), and K is off by √(ee′)."""
+    """Compute m and e of `core/gram.py` on a device: |k| ≤ √(mm′), and K is off by √(ee′)."""
     match spec:
         case ("linear",):
             return _squares(A)

@@ -2,8 +2,8 @@
 
     f(x) = Σ βᵢ k(xᵢ, x) + θ₀,    P(θ, θ₀) = Σ sᵢ H(yᵢ f(xᵢ)) + (λ/2) βᵀKβ
 
-`core/kernels.py` evaluates k, `core/gram.py` multiplies by K and bounds both sides. Here stand the
-witnesses and the words. Where the formula does not show that K is positive semi-definite, K is
+`core/gram.py` evaluates k, multiplies by K and bounds both sides. Here stand the witnesses and the
+words. Where the formula does not show that K is positive semi-definite, K is
 examined on up to `LARGEST_EXAMINED` rows, which takes the n² numbers at once.
 """
 
@@ -24,8 +24,7 @@ from cotas.certificates.core import composites, lines  # noqa: F401  (which add 
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.definite import proved_shift
 from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
-from cotas.certificates.core.gram import Gram, SquaredLength, bounds
-from cotas.certificates.core.kernels import positive
+from cotas.certificates.core.gram import Gram, SquaredLength, bounds, positive
 from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.core.rounding import TINY, U, above, total, up
 from cotas.certificates.ledger import Parametric, Together
@@ -51,6 +50,7 @@ from cotas.certificates.sweep import (
     signs_of,
 )
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.words import english, in_one, say
 
 REFERENCE = "weak duality in feature space, section 3.7 of Fuentes Cabrera and Fuentes-Pineda"
@@ -68,7 +68,7 @@ class KernelFunction(Protocol):
     """A kernel as data: all that the checker knows of a kernel."""
 
     def spec(self) -> Any:
-        """Return the kernel as plain data, which `core/kernels.py` evaluates."""
+        """Return the kernel as plain data, which `core/gram.py` evaluates."""
         ...
 
 
@@ -185,7 +185,7 @@ class KernelSurvey:
         self.spec, self.formula = kernel.spec(), f"k(x, x′) = {kernel}"
         self.trusted = on_trust(self.spec)
         if y.shape != (self.n,):
-            raise ValueError(f"y must have one entry for each of the {self.n} rows of X.")
+            raise ParameterError("y", f"y must have one entry for each of the {self.n} rows of X.")
         refuse_other_rows(self.n, *(point.coef for point in points))
         self.scores = np.zeros((self.n, len(points)))
         self.regions: list[KernelRegion | None] = [None] * len(points)
@@ -205,7 +205,7 @@ class KernelSurvey:
         """Refuse what is no point of the problem; move the dual points into the feasible set."""
         points = self.points
         refuse_other_rows(self.n, *(point.multipliers for point in points))
-        self.risks = [_risk(point.problem) for point in points]
+        self.risks, shares = [_risk(point.problem) for point in points], _shares(points)
         self.weights = [Weights.of(point.weights, self.n) for point in points]
         self.betas = np.array([p.coef for p in points], np.float64).T
         self.biases = np.array([float(p.intercept) for p in points])
@@ -214,7 +214,7 @@ class KernelSurvey:
         for model in models:
             Claim(*model).refuse(self.n, self.n)
         s, self.room = np.array([w.s for w in self.weights]).T, np.zeros((self.n, 1))
-        self.given = -self.targets * s * _shares(points).T
+        self.given = -self.targets * s * shares.T
         moved = [
             feasible(risk.loss, y, c, w, risk.free_bias)
             for risk, y, c, w in zip(self.risks, self.targets.T, self.given.T, s.T, strict=True)
@@ -459,7 +459,7 @@ def refuse_another_subject(subject: str, y: AnyArray, positive: Any, weights: An
     used = np.asarray(y) if weights is None else np.asarray(y)[np.asarray(weights) > 0]
     others = used[used != positive]
     if not len(others):
-        raise ValueError("The rows with a weight are of one class only.")
+        raise ParameterError("y", "The rows with a weight are of one class only.")
     about = {against_the_rest(positive)}
     if (others == others[0]).all():
         about |= {"", against(others[0], positive), against(positive, others[0])}

@@ -142,34 +142,26 @@ class _LassoSurvey:
     """The bounds of several points of one data set, and what follows from them."""
 
     def __init__(self, points: Sequence[LassoPoint], X: Matrix, y: AnyArray, each: Each) -> None:
-        self.points, first = points, points[0]
-        self.rows: Rows = rows_of(X, first.problem.free_bias, each=each)
-        refuse_other_rows(self.rows.n, weights=first.weights)
-        targets = targets_of(self.rows.n, y, [first.column])
-        self.y = np.ascontiguousarray(targets[:, 0])
-        # The same for every point of a path.
-        self.constant = constant_model(self.y, first.weights, first.problem.free_bias)
-        sketches = sketches_in_passing(self.rows, targets)
-        self.found = self._bounds()
+        self.points, one, free = points, points[0], points[0].problem.free_bias
+        self.rows: Rows = rows_of(X, free, each=each)
+        refuse_other_rows(self.rows.n, weights=one.weights)
+        targets = targets_of(self.rows.n, y, [one.column])
+        y = np.ascontiguousarray(targets[:, 0])
+        self.constant = constant_model(y, one.weights, free)  # the same for every point of a path
+        sketches, self.high = sketches_in_passing(self.rows, targets), 0.0
+        try:
+            w = Weights.of(one.weights, self.rows.n)
+            risks = [p.problem.risk(p.penalty_scale) for p in points]
+            models = [(np.asarray(p.coef, np.float64), float(p.intercept)) for p in points]
+            claims = [Claim(risk, y, *model) for risk, model in zip(risks, models, strict=True)]
+            self.found, self.high = all_bounds(self.rows, claims, w), w.high
+        except Objection as objection:
+            self.found = [Found(objection)] * len(points)
         self.sketch: Sketch = sketches()[0]
 
-    def _bounds(self) -> list[Found]:
-        try:
-            risks = [p.problem.risk(p.penalty_scale) for p in self.points]
-        except Objection as objection:
-            return [Found(objection)] * len(self.points)
-        models = [(np.asarray(p.coef, np.float64), float(p.intercept)) for p in self.points]
-        claims = [Claim(risk, self.y, *model) for risk, model in zip(risks, models, strict=True)]
-        return all_bounds(self.rows, claims, self.points[0].weights)
-
     def conclude(self, k: int) -> Certificate:
-        point, weights = self.points[k], self.points[0].weights
-        found = self.found[k]
-        try:
-            high = Weights.of(weights, self.rows.n).high
-        except Objection as objection:
-            high, found = 0.0, Found(objection)
-        return in_certificate(point, found, (high, weights), self.constant, self.sketch)
+        weights = self.high, self.points[0].weights
+        return in_certificate(self.points[k], self.found[k], weights, self.constant, self.sketch)
 
     def zeros(self) -> BoolArray:
         """Screen by the gap (Ndiaye et al. 2017), rounded the safe way.
@@ -248,9 +240,9 @@ def _about_the_dual(
     problem = point.problem
     if pull is None:
         return {}
-    scale = 1.0 if point.penalty_scale is None else point.penalty_scale
-    with np.errstate(divide="ignore", invalid="ignore"):
-        q = np.where(np.equal(scale, 0.0), 0.0, -pull.u / total / scale)
+    q, scale = -pull.u / total, point.penalty_scale
+    if scale is not None:
+        q = np.divide(q, scale, where=np.not_equal(scale, 0.0), out=np.zeros_like(q))
     top = float((q if problem.positive else np.abs(q)).max(initial=0.0))
     if problem.delta is None:
         return {"λ": float(problem.lam or 0.0), "largest correlation": max(top, 0.0)}

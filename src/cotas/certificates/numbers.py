@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from cotas.refusals import ParameterError
+
 # Up to here every whole number is a double.
 WHOLE = 1 << 53
 
@@ -33,13 +35,14 @@ example the smallest value of the column, or pass floats if the last digits do n
     refuse_masked(values, name)
     for part in _parts(values):
         if part.dtype.kind == "c":
-            raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
+            raise ParameterError(name, f"Complex data not supported: {name} holds complex numbers.")
         for number in _rounded(part):
-            raise ValueError(
+            raise ParameterError(
+                name,
                 f"{name} holds {number}, a number that double precision cannot hold: it would be "
                 "rounded, and what is proved would be about other data. Subtract an offset first, "
                 "for example the smallest value of the column, or pass floats if the last digits "
-                "do not matter."
+                "do not matter.",
             )
     if sparse.issparse(values):
         _refuse_inexact_sums(values, name)
@@ -48,9 +51,10 @@ example the smallest value of the column, or pass floats if the last digits do n
 def refuse_masked(values: Any, name: str) -> None:
     """Raise if some entries of an argument are masked: validation would uncover them."""
     if np.ma.is_masked(values):
-        raise ValueError(
+        raise ParameterError(
+            name,
             f"{name} has masked entries, which would count as if they were not masked. Fill them "
-            "in, or leave those rows out."
+            "in, or leave those rows out.",
         )
 
 
@@ -118,10 +122,11 @@ def _refuse_inexact_sums(X: Any, name: str) -> None:
         parts = data[np.searchsorted(place, key) : np.searchsorted(place, key, side="right")]
         whole = np.add.reduce(parts)
         if np.isfinite(parts).all() and sum(map(Fraction, parts.tolist())) != Fraction(whole):
-            raise ValueError(
+            raise ParameterError(
+                name,
                 f"{name} stores an entry in parts whose sum double precision cannot hold: it would "
                 "be rounded, and what is proved would be about other data. Call sum_duplicates() "
-                "first if the last digits do not matter."
+                "first if the last digits do not matter.",
             )
 
 

@@ -29,6 +29,7 @@ from cotas.certificates.sweep import (
     rows_of,
 )
 from cotas.problem import SoftmaxRisk
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 
@@ -77,7 +78,7 @@ class SoftmaxPoint(Parametric):
         rows, y = rows_of(X, self.problem.free_bias, facts, each), np.asarray(y)
         refuse_other_rows(rows.n, self.weights)
         if not np.isin(y, self.classes).all():
-            raise ValueError("y holds labels that the certificate does not know.")
+            raise ParameterError("y", "y holds labels that the certificate does not know.")
         found = self._bounds(Whole(rows, class_signs(y, classes), self.weights), (rows.n, rows.d))
         sketches = facts.sketches if facts else class_sketches(X, y, classes)
         return self._conclude(found, sketches, self.weights)

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, Matrix, Sparse
 from cotas.certificates.numbers import WHOLE, refuse_inexact, refuse_masked
+from cotas.refusals import ParameterError
 from cotas.source import Block, as_stored, rows_of
 
 # What labels are, by the kind of an array of them.
@@ -41,14 +42,17 @@ class Sound:
         n, where = X.shape[0], rows_of(block)
         y = _numbers(block.y, "y", where) if self.targets else _labels(block.y, where)
         if y.shape[:1] != (n,):
-            raise ValueError(f"X has {n} rows, and y has {len(y) if y.ndim else 1}: {where}.")
+            raise ParameterError(
+                "y", f"X has {n} rows, and y has {len(y) if y.ndim else 1}: {where}."
+            )
         if block.weights is None:
             return Block(block.start, X, y)
         weights = _numbers(block.weights, "weights", where)
         if weights.shape != (n,):
-            raise ValueError(
+            raise ParameterError(
+                "sample_weight",
                 f"The weights must be one number for each of {n} rows, and their shape is "
-                f"{weights.shape}: {where}."
+                f"{weights.shape}: {where}.",
             )
         return Block(block.start, X, y, weights)
 
@@ -57,18 +61,20 @@ class Sound:
         shape: Any = getattr(X, "shape", ())
         where = rows_of(block)
         if len(shape) != 2 or not shape[0]:
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 f"X of a block must have rows and columns, and its shape is {shape}: {where}. "
-                "Leave out blocks that are empty."
+                "Leave out blocks that are empty.",
             )
         if shape[1] != self.n_features:
-            raise ValueError(
-                f"X has {shape[1]} columns where {self.n_features} are expected: {where}."
+            raise ParameterError(
+                "X", f"X has {shape[1]} columns where {self.n_features} are expected: {where}."
             )
         if self.is_sparse not in (None, sparse.issparse(X)):
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 "Some blocks of X are sparse and others are dense: make all of them CSR matrices, "
-                f"or all of them arrays; the first that differs holds {where}."
+                f"or all of them arrays; the first that differs holds {where}.",
             )
         if sparse.issparse(X):
             X = as_stored(X)
@@ -89,8 +95,8 @@ def _numbers(values: Any, name: str, where: str) -> FloatArray:
             raise TypeError(found.dtype)
         return found.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name} must hold numbers, and in {where} it holds something else ({error})."
+        raise ParameterError(
+            name, f"{name} must hold numbers, and in {where} it holds something else ({error})."
         ) from None
 
 
@@ -105,9 +111,10 @@ def _labels(values: Any, where: str) -> AnyArray:
     if y.dtype.kind != "f":
         return y
     if (np.abs(y) >= WHOLE).any():  # other blocks may have whole numbers
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"y holds labels of 2⁵³ or more as floats, in {where}: two classes would become one. "
-            "Make them whole numbers in all blocks, or text."
+            "Make them whole numbers in all blocks, or text.",
         )
     return y.astype(np.float64, copy=False)  # 2²⁴ + 1 would be equal to a short 2²⁴
 
@@ -121,9 +128,10 @@ def kind_of_labels(values: Any, where: str) -> str:
         kinds = {np.asarray(label).dtype.kind for label in several.values()}
     found = sorted({LABELS.get(kind, "") for kind in kinds})
     if "" in found or (y.dtype.kind == "O" and (y != y).any()):
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"y must hold labels that are text or numbers, and in {where} some are neither, or "
-            "missing: turn them into text, or leave those rows out."
+            "missing: turn them into text, or leave those rows out.",
         )
     refuse_mixed_labels(found, where)
     return found[0]
@@ -132,7 +140,8 @@ def kind_of_labels(values: Any, where: str) -> str:
 def refuse_mixed_labels(kinds: Sequence[str], where: str) -> None:
     """Raise if labels are of several kinds."""
     if len(set(kinds)) > 1:
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"y holds labels that are {' and others that are '.join(kinds)}, and whether 1 is the "
-            f"class '1' cannot be told: make all of them text, or all numbers; see {where}."
+            f"class '1' cannot be told: make all of them text, or all numbers; see {where}.",
         )

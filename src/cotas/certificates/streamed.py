@@ -19,7 +19,7 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.core.choices import SAMPLE, frame
+from cotas.certificates.core.choices import SAMPLE, in_columns, shift_of, some_rows
 from cotas.certificates.core.curvature import WITHIN, SquaredFound, fall
 from cotas.certificates.core.hessian import Hessian, worth_storing
 from cotas.certificates.core.rounding import (
@@ -274,7 +274,7 @@ def _centre_of(X: Matrix, targets: FloatArray) -> FloatArray:
     """Return a point near the rows, by a look at some of them: any will do."""
     if sparse.issparse(X):  # blocks of sparse rows that are moved are made dense
         X = X[:: max(1, X.shape[0] // SAMPLE)].toarray()
-    shift, middle = frame(X, True)[0], np.add.reduce(targets) / len(targets)
+    shift, middle = shift_of(in_columns(some_rows(X))), np.add.reduce(targets) / len(targets)
     return np.concatenate([np.zeros(X.shape[1]) if shift is None else shift, middle])
 
 

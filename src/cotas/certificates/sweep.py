@@ -23,6 +23,7 @@ from cotas.certificates.core.rounding import TINY, U, gamma, norm_up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparse_rows import row_squares, rows_in, some_of
 from cotas.certificates.presentation import other_rows
+from cotas.refusals import ParameterError
 
 # A block in double precision already is a view; others have to be converted. What SciPy does for
 # each block, however few its entries are, is worth longer ones.
@@ -135,7 +136,7 @@ def sketches_of(
 def refuse_other_labels(X: Matrix, y: AnyArray) -> None:
     """Raise where there is not one label for each row."""
     if y.ndim != 1 or len(y) != X.shape[0]:
-        raise ValueError(f"y must have one label for each of the {X.shape[0]} rows of X.")
+        raise ParameterError("y", f"y must have one label for each of the {X.shape[0]} rows of X.")
 
 
 def class_signs(labels: AnyArray, positives: Sequence[Any]) -> FloatArray:
@@ -191,7 +192,7 @@ def products(rows: Matrix, theta: FloatArray, lengths: FloatArray) -> tuple[Floa
 def refuse_other_features(d: int, others: int) -> None:
     """Raise if the data have another number of columns than the witness."""
     if d != others:
-        raise ValueError(f"X has {d} features; the certificate is about {others}.")
+        raise ParameterError("X", f"X has {d} features; the certificate is about {others}.")
 
 
 def refuse_other_rows(n: int, *needed: Any, weights: Any = None) -> None:
@@ -277,7 +278,7 @@ def as_rows(X: Matrix) -> Matrix:
     if not sparse.issparse(X):
         array = np.asarray(X)
         if array.ndim != 2:
-            raise ValueError(f"X must have two dimensions, and it has {array.ndim}.")
+            raise ParameterError("X", f"X must have two dimensions, and it has {array.ndim}.")
         return array if array.dtype.kind == "f" else array.astype(np.float64)
     rows = X if X.format == "csr" else sparse.csr_matrix(X)
     if not rows.has_canonical_format:
@@ -318,11 +319,15 @@ def targets_of(n: int, y: AnyArray, columns: Sequence[int | None]) -> FloatArray
     """Return the targets of n rows in double precision, as certificates speak of them."""
     y = np.asarray(y, dtype=np.float64)
     if y.ndim not in (1, 2) or any(c is None for c in columns) == (y.ndim == 2):
-        raise ValueError(f"y has {y.ndim} dimensions; the certificate is about other targets.")
+        raise ParameterError(
+            "y", f"y has {y.ndim} dimensions; the certificate is about other targets."
+        )
     if y.ndim == 2 and max(c or 0 for c in columns) >= y.shape[1]:
-        raise ValueError(f"y has {y.shape[1]} targets; the certificate is about another one.")
+        raise ParameterError(
+            "y", f"y has {y.shape[1]} targets; the certificate is about another one."
+        )
     if len(y) != n:
-        raise ValueError(f"y must have one target for each of the {n} rows of X.")
+        raise ParameterError("y", f"y must have one target for each of the {n} rows of X.")
     return y[:, None] if y.ndim == 1 else y[:, [int(c or 0) for c in columns]]
 
 

@@ -15,8 +15,8 @@ from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import at_most
 from cotas.cli.command import UsageError
-from cotas.cli.data import drawable, open_table, preparation_of, save_picture, target_of
-from cotas.cli.models import DEFAULTS, build, check_suits, parameters, sensible, task_of
+from cotas.cli.data import drawable, open_table, save_picture
+from cotas.cli.models import DEFAULTS, build, check_suits, sensible, task_of
 from cotas.cli.options import (
     MOST,
     NO_WISHES,
@@ -30,6 +30,8 @@ from cotas.cli.options import (
     Target,
     Task,
     known_equal_rows,
+    known_task,
+    parameters,
     refuse,
 )
 from cotas.cli.session import Session
@@ -38,6 +40,7 @@ from cotas.cli.training import (
     SplitTable,
     bound_on_future_rows,
     grouped,
+    preparation_of,
     rival_of,
     sample_of,
     split_and_told,
@@ -48,6 +51,7 @@ from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.quality import baseline
 from cotas.preparation.record import Rival, Sample
+from cotas.preparation.targets import target_of
 from cotas.report.figures import DIGITS, baseline_line
 from cotas.words import say
 
@@ -77,6 +81,7 @@ def path(
     Example: cotas path builtin:breast-cancer --lams 1,0.1,0.01
     """
     drawable(picture, data)
+    known_task(task)
     values = _numbers(lams)
     if values is not None:
         refuse(session, ["number"], "is for λ that are not given by --lams.")
@@ -130,6 +135,7 @@ def curve(
     Example: cotas curve builtin:breast-cancer --model svm --picture curve.png
     """
     drawable(picture, data)
+    known_task(task)
     known_equal_rows(session, equal_rows, group)
     values = _numbers(lams)
     table = open_table(data, target, columns)
@@ -256,6 +262,7 @@ def compare(
     Example: cotas compare builtin:breast-cancer --models svm,kernel-svm,adaboost
     """
     drawable(picture, data)
+    known_task(task)
     known_equal_rows(session, equal_rows, group)
     table = open_table(data, target, columns)
     table, y, task = target_of(table, task)
@@ -264,6 +271,7 @@ def compare(
         seed=seed,
         hold_out=hold_out,
         max_time=max_time,
+        given=parameters([], max_time=max_time),
         preparation=preparation_of(table, columns),
         group=group,
         equal_rows=equal_rows,
@@ -274,7 +282,9 @@ def compare(
     names = _names(models, task, rows)
     found = []
     for name in names:
-        one = train_one(session, name, rows, settings)
+        made, notes = build(name, y[rows.train], seed, settings.given)
+        session.remark(*notes)
+        one = train_one(session, name, rows, settings, made)
         sample = sample_of(one.model, rows, rows.test)
         bound = _bound(sample, rows, len(names), settings)
         found.append((rival_of(rows, one, sample), bound))

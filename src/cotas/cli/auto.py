@@ -48,7 +48,7 @@ def train_auto(
 
     The rows held out play no part in it, so that what they say of the model needs no correction.
     """
-    if settings.given or settings.select:
+    if settings.differs:
         words = "--model auto takes no --lam, --tol, --param or --select: the models differ."
         raise UsageError(words)
     if not settings.time > 0:

@@ -14,12 +14,11 @@ import numpy as np
 import cotas
 from cotas.arrays import AnyArray
 from cotas.cli.command import UsageError
-from cotas.cli.data import read_as_classes, target_name
+from cotas.cli.data import TooBig
 from cotas.cli.models import DEFAULTS, build, check_suits
 from cotas.cli.options import Columns
 from cotas.cli.outcome import model_lines, proofs, shape, show_classes, told
 from cotas.cli.session import Session, Watcher, writing
-from cotas.cli.sizes import TooBig
 from cotas.cli.training import (
     FEWEST_TO_SPLIT,
     Settings,
@@ -39,7 +38,7 @@ from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.streamed import learn, rows_to_learn_from
-from cotas.preparation.targets import tell_task
+from cotas.preparation.targets import read_as_classes, tell_task
 from cotas.report.figures import alarms_of
 from cotas.running import thread_count
 from cotas.scale.decoding import Reading, decoded_bytes, kind_of
@@ -219,7 +218,8 @@ def _learned(
         return Learned(pages, Preparation().fit(first.X), None, np.asarray(first.y))
     head = next(iter(batches(str(files[0]), 100, types={}, **dict(text))))
     drop = names_among(columns.drop or [], head.names, head.source)
-    target = target_name(head, target, drop)
+    target, _ = head.called(target, drop)
+    assert target is not None
     how: dict[str, Any] = {"drop": tuple(drop), "without_target": columns.rows_without_target}
     # What the rows set aside say about the model is proved only if they had no part in it.
     share = settings.hold_out
@@ -352,14 +352,15 @@ def _train(
     task = settings.task
     name = settings.model or DEFAULTS[task]
     check_suits(name, task)
-    given = settings.parameters
+    given = dict(settings.given)
     if threads < thread_count(None):
         given.setdefault("n_jobs", threads)
     with Watcher(session, name) as watcher, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         numbers = y if task == "classification" else np.asarray(y, dtype=np.float64)
-        estimator, notes = build(name, numbers, settings.seed, given, watcher.callback)
+        estimator, notes = build(name, numbers, settings.seed, given)
         session.remark(*notes)
+        watcher.listen_to(estimator)
         began = time.perf_counter()
         plain, _ = build(name, numbers, settings.seed, {})
         try:

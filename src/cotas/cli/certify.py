@@ -14,7 +14,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.certificate import MEAN
 from cotas.cli.big import open_prepared, text_of
 from cotas.cli.command import ProofFailedError, UsageError
-from cotas.cli.data import labels_or_numbers, open_table
+from cotas.cli.data import open_table
 from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions, refuse
 from cotas.cli.outcome import short_of, whole_in_lines
 from cotas.cli.predict import Model
@@ -22,6 +22,7 @@ from cotas.cli.saved import Saved, open_model
 from cotas.cli.session import Session
 from cotas.files.table import Table
 from cotas.fitting.parameters import check_positive
+from cotas.preparation.targets import labels_or_numbers
 from cotas.scale.decoding import input_files
 from cotas.words import say
 

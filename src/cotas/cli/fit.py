@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from cotas.cli import loading
 from cotas.cli.command import UsageError
-from cotas.cli.data import open_table
-from cotas.cli.models import parameters, task_of
+from cotas.cli.data import open_table, refuse_unsuited, too_big
+from cotas.cli.models import task_of
 from cotas.cli.options import (
     NO_WISHES,
     Columns,
@@ -16,11 +16,12 @@ from cotas.cli.options import (
     Target,
     known_equal_rows,
     known_task,
+    parameters,
     refuse,
     writable,
 )
 from cotas.cli.session import Session
-from cotas.cli.sizes import too_big
+from cotas.preparation.targets import target_of
 
 AS_USUAL = FitOptions()
 
@@ -49,13 +50,14 @@ def fit(
             "--confidence lies between 0 and 1, such as 0.95, not {confidence:g}.",
             confidence=wanted.confidence,
         )
-    if model not in (None, "auto"):
-        task_of(str(model))  # a model that there is not is told of before the table is read
+    # A model that there is not is told of before the table is read.
+    suited = "" if model in (None, "auto") else task_of(str(model))
     known_task(wanted.task)
     known_equal_rows(session, wanted.equal_rows, wanted.group)
     if model != "auto":
         refuse(session, ["time", "trials", "single"], "is for the choice of --model auto.")
-    given = parameters(wanted.param or [], lam=wanted.lam, tol=wanted.tol)
+    numbers = {"lam": wanted.lam, "tol": wanted.tol, "max_time": wanted.max_time}
+    given = parameters(wanted.param or [], **numbers)
     if wanted.select in given:
         words = "--select chooses {name}, which is given too: leave one of them out."
         raise UsageError(words, name=wanted.select)
@@ -63,9 +65,8 @@ def fit(
     table = None if big is not None else open_table(data, target, columns)
     # What trains takes a second to load; a table that cannot be read is told of before.
     with loading():
-        from cotas.cli.data import preparation_of, target_of
         from cotas.cli.outcome import finish, store, tell
-        from cotas.cli.training import Settings, train
+        from cotas.cli.training import Settings, preparation_of, train
 
     settings = Settings(**vars(wanted), given=given, command=session.line)
     if big is not None:
@@ -76,7 +77,10 @@ def fit(
         finish(trained.certificate_, trained, wanted.strict)
         return
     assert table is not None
-    table, y, task = target_of(table, wanted.task, model)
+    if suited and wanted.task == "auto":
+        refuse_unsuited(table, str(model), suited)
+        settings = replace(settings, task=suited)
+    table, y, task = target_of(table, settings.task)
     if wanted.probabilities and task == "regression":
         raise UsageError("--probabilities are those of classes; this is regression.")
     settings = replace(settings, task=task, preparation=preparation_of(table, columns))

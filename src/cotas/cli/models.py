@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.cli import loading
 from cotas.cli.command import UsageError
+from cotas.cli.options import literal, parameters
 from cotas.files.names import meant
 from cotas.preparation.telling import label
 from cotas.words import say
@@ -96,7 +96,6 @@ def build(
     y: AnyArray,
     seed: int,
     given: dict[str, Any],
-    callback: Any = None,
     select: str | None = None,
 ) -> tuple[Any, list[str]]:
     """Return an estimator with these parameters, and remarks on what was chosen for the user."""
@@ -118,31 +117,9 @@ def build(
         values["lam"] = LASSO_SHARE * float(np.std(y)) or 1.0
         words = "{name}: lam was not given; {lam:.4g} is taken, 1% of the deviation of y."
         notes.append(say(words, name=name, lam=values["lam"]))
-    own = {"random_state": seed, "progress": False, "callbacks": callback}
+    own = {"random_state": seed, "progress": False}
     values |= {key: value for key, value in own.items() if key in known and key not in values}
     return kind(**values), notes
-
-
-def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
-    """Make parameters of `name=value` words and of options that were given."""
-    found = {name: value for name, value in options.items() if value is not None}
-    for pair in pairs:
-        name, equals, word = pair.partition("=")
-        if not equals or not name.isidentifier():
-            raise UsageError("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
-        if name in ("callbacks", "progress"):
-            raise UsageError("{name} cannot be set from the command line.", name=name)
-        if name in found:
-            raise UsageError("{name} is given twice.", name=name)
-        found[name] = _literal(word)
-    return found
-
-
-def _literal(word: str) -> Any:
-    try:
-        return ast.literal_eval(word)
-    except (ValueError, SyntaxError):
-        return {"true": True, "false": False, "none": None}.get(word.lower(), word)
 
 
 def _made_of_parts(name: str, given: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
@@ -191,7 +168,7 @@ def blend_in_parts(typed: str) -> list[tuple[str, dict[str, Any], float]]:
     found = []
     for piece in re.split(r"(?<=\))\s*\+", typed):
         part = _PART.fullmatch(piece)
-        weight = None if part is None else _literal(part[1].strip())
+        weight = None if part is None else literal(part[1].strip())
         if part is None or not isinstance(weight, float | int):
             words = "--model takes a blend as weight*model(parameters) + …, not {piece!r}."
             raise UsageError(words, piece=piece.strip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -275,3 +276,26 @@ def writable(path: Path | None, what: str, *read: str | Path) -> None:
                 what=what,
                 other=other,
             )
+
+
+def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
+    """Make parameters of `name=value` words and of options that were given."""
+    found = {name: value for name, value in options.items() if value is not None}
+    for pair in pairs:
+        name, equals, word = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
+        if name in ("callbacks", "progress"):
+            raise UsageError("{name} cannot be set from the command line.", name=name)
+        if name in found:
+            raise UsageError("{name} is given twice.", name=name)
+        found[name] = literal(word)
+    return found
+
+
+def literal(word: str) -> Any:
+    """Return what a word stands for, itself if it is nothing else."""
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return {"true": True, "false": False, "none": None}.get(word.lower(), word)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -34,6 +34,9 @@ from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.targets import as_target
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")]
 _IN_COLUMNS = {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
@@ -349,18 +352,18 @@ def _would_run(name: str) -> Any:
     return cell.str.contains(_FORMULA) & ~cell.str.contains(_NUMBER)
 
 
-def _words_of(frame: Any) -> list[str]:
+def _words_of(frame: DataFrame) -> list[str]:
     return [name for name, kind in frame.schema.items() if kind == polars().String]
 
 
-def _runs(frame: Any) -> AnyArray:
+def _runs(frame: DataFrame) -> AnyArray:
     """Tell which rows have a cell that a spreadsheet would run."""
     cells = [_would_run(name).fill_null(False) for name in _words_of(frame)]
     found = frame.select(runs=polars().any_horizontal(cells)) if cells else None
     return np.zeros(frame.height, np.bool_) if found is None else found["runs"].to_numpy()
 
 
-def without_formulas(frame: Any) -> Any:
+def without_formulas(frame: DataFrame) -> Any:
     """Return the frame with an apostrophe before words, and names, that spreadsheets would run.
 
     `=HYPERLINK(…)` in a cell of somebody else's table would run when the answers are opened.
@@ -386,8 +389,9 @@ def _to_columns(frames: Iterator[Any], file: Any, kind: str) -> None:
 
     lazy = register_io_source(source, schema=first.schema)
     sink = Sink(file)
+    given: Any = sink
     try:
-        lazy.sink_parquet(sink) if kind == "parquet" else lazy.sink_ipc(sink)
+        lazy.sink_parquet(given) if kind == "parquet" else lazy.sink_ipc(given)
     except polars_errors():
         if sink.error is not None:
             raise sink.error from None

@@ -184,10 +184,10 @@ class Saved:
     def input_of(self, table: Table, rows: AnyArray | None = None) -> Any:
         """Return the features of all or some rows as `estimator` takes them, prepared once for
         all."""
-        frame = table.features if rows is None else table.take(rows)
+        table = table if rows is None else table.take(rows)
         if isinstance(self.model, PreparedModel):
-            # As a table, whose text was read already.
-            return self.model.prepare(table.with_features(frame))
+            return self.model.prepare(table)
+        frame = table.features
         if not table.has_names:
             return self._of_its_width(frame)
         names = getattr(self.model, "feature_names_in_", None)

@@ -298,6 +298,19 @@ class Watcher:
         """Return what an estimator calls; a plain function, so that it can be cloned with it."""
         return lambda report: self.hear(report)
 
+    def listen_to(self, made: Any, max_time: float | None = None) -> Any:
+        """Have an estimator tell what it does; the models of a blend share the time there is."""
+        from cotas.selection.blend import members_of
+
+        wanted: dict[str, Any] = {"callbacks": self.callback}
+        each = members_of(made)
+        if max_time is not None:
+            wanted["max_time"] = max_time / len(each)
+        for one in each:
+            known = one.get_params(deep=False)
+            one.set_params(**{name: value for name, value in wanted.items() if name in known})
+        return made
+
     def hear(self, report: Any) -> None:
         """Hear one report of a fit."""
         seconds = time.perf_counter() - self._began

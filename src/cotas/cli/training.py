@@ -25,21 +25,27 @@ from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import UNEXPECTED
 from cotas.cli.command import UsageError, code_of
 from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
-from cotas.cli.options import FitOptions
+from cotas.cli.options import Columns, FitOptions
 from cotas.cli.session import Session, Watcher
 from cotas.files.frames import coded
 from cotas.files.models import versions
-from cotas.files.names import meant
+from cotas.files.names import meant, names_among
 from cotas.files.problems import Remark, gathered, remark
 from cotas.files.table import Table
 from cotas.preparation.columns import ColumnWarning
-from cotas.preparation.future import CLASS_BY_CLASS, DECLARED, bound_of
-from cotas.preparation.inspection import copies, inspect_table, numbered
+from cotas.preparation.held_out import (
+    CLASS_BY_CLASS,
+    DECLARED,
+    bound_of,
+    copies,
+    hold_out_rows,
+    numbered,
+)
+from cotas.preparation.inspection import inspect_table
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality, quality_of_classes, quality_of_numbers
 from cotas.preparation.record import FitRecord, Rival, Sample, summarize
-from cotas.preparation.targets import hold_out_rows
 from cotas.selection.blend import BLEND, members_of
 from cotas.stops import Stop
 from cotas.words import say
@@ -58,9 +64,20 @@ class Settings(FitOptions):
     preparation: Preparation = field(default_factory=Preparation)
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of the model that were given, `max_time` among them."""
-        return self.given | ({} if self.max_time is None else {"max_time": self.max_time})
+    def differs(self) -> bool:
+        """Tell whether what was given is about one model, and not about several that differ."""
+        return bool(self.given.keys() - {"max_time"}) or self.select is not None
+
+
+def preparation_of(table: Table, columns: Columns) -> Preparation:
+    """Tell how the columns of this table are to be prepared."""
+    if not table.has_names:
+        return Preparation()
+    keep, seconds = (
+        names_among(words or [], table.names, table.source)
+        for words in (columns.keep, columns.unix_seconds)
+    )
+    return Preparation(keep=keep, strict=columns.strict_columns, unix_seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -77,8 +94,8 @@ class SplitTable:
         """Return what must stay together, of the rows to train on."""
         return None if self.groups is None else self.groups[self.train]
 
-    def take(self, rows: IntArray) -> tuple[Any, AnyArray]:
-        """Return the features and the targets of some rows."""
+    def take(self, rows: IntArray) -> tuple[Table, AnyArray]:
+        """Return some rows, and their targets."""
         return self.table.take(rows), self.y[rows]
 
 
@@ -171,6 +188,7 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
     rows, seen = split_and_told(session, table, y, settings)
     remarks = gathered(seen)
     name = settings.model or DEFAULTS[settings.task]
+    y_train = rows.y[rows.train]
     rivals: list[Rival] = []
     if name == "auto":
         from cotas.cli.auto import train_auto  # which trains by what stands here
@@ -181,12 +199,14 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
             fit = ", ".join(sensible(settings.task, rows.table.n_rows, rows.table.n_columns))
             task = say(settings.task)
             raise UsageError("{name} is not for {task}; {fit} are.", name=name, task=task, fit=fit)
-        made = None
         if TIMES in name:
-            if settings.given or settings.select:
+            if settings.differs:
                 words = "a blend takes no --lam, --tol, --param or --select: its models differ."
                 raise UsageError(words)
-            name, made = BLEND, blend_of(name, rows.y[rows.train], settings.seed)
+            name, made = BLEND, blend_of(name, y_train, settings.seed)
+        else:
+            made, notes = build(name, y_train, settings.seed, settings.given, settings.select)
+            session.remark(*notes)
         best = train_one(session, name, rows, settings, made)
     rare = gathered(without_frequent_values(best.model.preparation_, seen))
     session.remark(*rare)
@@ -205,21 +225,12 @@ def without_frequent_values(preparation: Preparation, said: list[Remark]) -> Ite
 
 
 def train_one(
-    session: Session, name: str, rows: SplitTable, settings: Settings, made: Any = None
+    session: Session, name: str, rows: SplitTable, settings: Settings, made: Any
 ) -> Trained:
-    """Return one model on the training rows, with λ chosen on some of them if that was asked for.
-
-    `made` is the estimator, where others have chosen its parameters.
-    """
-    X, y = rows.take(rows.train)
+    """Return an estimator trained on the training rows, with λ chosen if that was asked for."""
+    table, y = rows.take(rows.train)
     with Watcher(session, name) as watcher:
-        callback = watcher.callback
-        if made is None:
-            given = (settings.seed, settings.parameters, callback, settings.select)
-            estimator, notes = build(name, y, *given)
-            session.remark(*notes)
-        else:
-            estimator = _watched(made, callback, settings.max_time)
+        estimator = watcher.listen_to(made, settings.max_time)
         try:
             estimator._check_parameters()
         except (TypeError, ValueError) as error:
@@ -227,8 +238,8 @@ def train_one(
         choice = None
         if settings.select is not None:
             bar = None if session.shows_progress else False
-            groups = rows.groups_of_training()
-            estimator, choice = _chosen(name, estimator, (X, y, groups), settings, bar)
+            part = (table.features, y, rows.groups_of_training())
+            estimator, choice = _chosen(name, estimator, part, settings, bar)
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -238,11 +249,10 @@ def train_one(
 
             def without() -> Any:
                 plain = build(name, y, settings.seed, {})[0]
-                return PreparedModel(plain, settings.preparation).fit(X, y)
+                return PreparedModel(plain, settings.preparation).fit(table, y)
 
             with blaming(settings.given, without):
-                read = rows.table.with_features(X)
-                prepared = model.fit_prepared(read, y, rows.groups_of_training())
+                prepared = model.fit_prepared(table, y, rows.groups_of_training())
         seconds = time.perf_counter() - began
     words = in_lines(caught)
     each = members_of(model.estimator_)
@@ -260,18 +270,6 @@ def train_one(
 def in_lines(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
     """Return what was warned of, each thing once and in one line."""
     return tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
-
-
-def _watched(made: Any, callback: Any, max_time: float | None) -> Any:
-    """Return the estimator with a callback, and a limit to its time, which the models of a blend
-    share."""
-    each = members_of(made)
-    for one in each:
-        wanted: dict[str, Any] = {"callbacks": callback}
-        wanted |= {} if max_time is None else {"max_time": max_time / len(each)}
-        known = one.get_params(deep=False)
-        one.set_params(**{name: value for name, value in wanted.items() if name in known})
-    return made
 
 
 @contextmanager
@@ -333,7 +331,7 @@ def sample_of(
 ) -> Sample:
     """Return what the model says about some rows, prepared if they are, and how wrong that is."""
     truth, estimator = rows.y[which], model.estimator_
-    X = model.prepare(rows.take(which)[0]) if prepared is None else prepared
+    X = model.preparation_.transform(rows.take(which)[0]) if prepared is None else prepared
     predictions = np.asarray(estimator.predict(X))
     scores = estimator.decision_function(X) if hasattr(estimator, "decision_function") else None
     if is_classifier(model):
@@ -394,7 +392,7 @@ def _quality(
     trained = record.training.truth
     if record.task == "regression":
         return quality_of_numbers(sample.truth, sample.predictions, trained, confidence, groups)
-    classes = record.model.classes_
+    classes = np.asarray(record.model.estimator_.classes_)
     answers = (sample.truth, sample.predictions, sample.scores)
     told = sample.probabilities
     return quality_of_classes(*answers, classes, trained, confidence, told, groups)

@@ -107,11 +107,13 @@ class CentredColumns:
             found -= np.multiply.outer(self.mean, np.add.reduce(weighted))
         return np.asarray((found.T / self.scale).T) if self.standardize else found
 
-    def start(self, target: FloatArray, square: float) -> FloatArray:
-        """Return the correlations with y itself, zero where they are nothing but rounding."""
+    def start(self, y: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+        """Compute y centred, ⟨y, y⟩, and the correlations with y, zero where they are rounding."""
+        target = self.centred(y)
+        square = float(self.weights @ target**2)
         c = self.correlations(target)
         noise = self.rounding() / self.scale * np.sqrt(square)
-        return np.asarray(np.where(np.abs(c) <= noise, 0.0, c))
+        return target, square, np.where(np.abs(c) <= noise, 0.0, c)
 
     def combination(self, chosen: IntArray, beta: FloatArray) -> FloatArray:
         """Compute Σ x̃ⱼ βⱼ over the chosen columns."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
+from cotas.refusals import ParameterError
+
 INSTALL = (
     "device={given!r} needs PyTorch for a CUDA GPU: pip install 'cotas[gpu]', or use device='cpu'."
 )
@@ -23,8 +25,8 @@ def check_device(given: Any) -> None:
         given in ("cpu", "auto", "cuda") or (given.startswith("cuda:") and given[5:].isdecimal())
     )
     if not known:
-        raise ValueError(
-            f"device must be 'cpu', 'cuda', 'cuda:1' (a number) or 'auto', not {given!r}."
+        raise ParameterError(
+            "device", f"device must be 'cpu', 'cuda', 'cuda:1' (a number) or 'auto', not {given!r}."
         )
 
 
@@ -45,7 +47,7 @@ def device_for(given: str, spec: Any, values: int) -> Any:
     if not is_known(spec):
         if given == "auto":
             return None
-        raise ValueError(OWN.format(given=given, what=f"the kernel {spec[0]!r}"))
+        raise ParameterError("device", OWN.format(given=given, what=f"the kernel {spec[0]!r}"))
     return torch.device("cuda" if given == "auto" else given)
 
 

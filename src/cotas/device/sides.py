@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from cotas.refusals import ParameterError
+
 BLOCK_ENTRIES = 1 << 26  # kernel values that are kept at a time, where no program fuses them
 CHUNK = 64  # products that are added up in any order, in double precision
 
@@ -76,7 +78,7 @@ def see(spec: Any, X: Any, centre: Any) -> Side:
         case (_, *kernels):
             parts = tuple(see(k, X, centre) for k in kernels)
             return Side(parts[0].rows, None, parts)
-    raise ValueError(f"{spec!r} is no kernel.")
+    raise ParameterError("kernel", f"{spec!r} is no kernel.")
 
 
 def _radial(u: Any) -> Side:
@@ -143,7 +145,7 @@ def diagonal(spec: Any, side: Side) -> Any:
             return diagonal(k, side.parts[0])
         case ("normalized", k):
             return diagonal(k, side.parts[0]) / side.note / side.note
-    raise ValueError(f"{spec!r} is no kernel.")
+    raise ParameterError("kernel", f"{spec!r} is no kernel.")
 
 
 def block(spec: Any, left: Side, right: Side) -> Any:
@@ -176,7 +178,7 @@ def block(spec: Any, left: Side, right: Side) -> Any:
             for other in others:
                 first = first.add_(other) if spec[0] == "sum" else first.mul_(other)
             return first
-    raise ValueError(f"{spec!r} is no kernel.")
+    raise ParameterError("kernel", f"{spec!r} is no kernel.")
 
 
 def _power(base: Any, p: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
@@ -27,6 +27,9 @@ from cotas.experiments.samples import (
 from cotas.experiments.sheet import below, beside, scatter, sides, signed, span_of
 from cotas.plots.style import COLOURS, GREY, legend, look, tint
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 STAGES = (1, 5, 10, 100)
 # So many seeds are behind each point of a comparison.
@@ -239,7 +242,7 @@ def draw_costs(result: Costs, *axes: Any) -> None:
 
 @draws("001-1.2", "Ten clouds of points, five for each class, 1000 in all", clouds)
 @draws("001-1.7", "Two normal distributions and the theoretical boundary", gaussians)
-def draw_cloud(result: Cloud, ax: Any) -> None:
+def draw_cloud(result: Cloud, ax: Axes) -> None:
     """Draw the points; and the boundary of the theoretical classifier where it is known."""
     X = result.data.X
     if result.theory is not None:
@@ -278,7 +281,7 @@ def draw_stages(result: Stages, *axes: Any) -> None:
 @draws(
     "001-1.10", "Trees of depth 3 in dimension 100, on two normal distributions", gaussians_in_100
 )
-def draw_comparison(result: Accuracies, ax: Any, scale: float = SCALE) -> None:
+def draw_comparison(result: Accuracies, ax: Axes, scale: float = SCALE) -> None:
     """Draw accuracies as points, with their standard errors; every seed is a thin stroke.
 
     `scale` is where the axis begins, in per cent.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +19,9 @@ from cotas.experiments.sheet import below, over, span_of
 from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look, tint
 from cotas.regression.least_squares import LeastSquares
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Multiples of 1/L, L being the largest curvature: beyond 1 every step goes too far, and beyond 2
 # each goes farther than the one before.
@@ -249,7 +252,7 @@ def _needed(share: Callable[[int], float]) -> int:
 
 
 @draws("003-houses", "Price against area, and the line of least squares", line)
-def draw_houses(result: Houses, ax: Any) -> None:
+def draw_houses(result: Houses, ax: Axes) -> None:
     """Draw the table as points, and the line that descent and the closed form agree on."""
     ends = np.array([0.9 * result.area.min(), 1.05 * result.area.max()])
     lines: tuple[tuple[tuple[float, float], dict[str, Any]], ...] = (
@@ -334,7 +337,7 @@ def draw_normalization(result: Normalization, *axes: Any) -> None:
     legend(last, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)
 
 
-def _draw_square(ax: Any, walks: Walks, walk: Walk) -> None:
+def _draw_square(ax: Axes, walks: Walks, walk: Walk) -> None:
     """Draw level lines with the same scale on both axes, the start, the end and the minimum."""
     start, end, best = walk.theta[0], walk.theta[-1], walks.best
     middle = (start + best) / 2
@@ -373,7 +376,7 @@ def draw_batches(result: Walks, *axes: Any) -> None:
     below(axes[1], 3)
 
 
-def _draw_levels(ax: Any, walks: Walks) -> None:
+def _draw_levels(ax: Axes, walks: Walks) -> None:
     """Draw level lines of J of (θ₀, θ₁), the paths, and the minimum as a cross."""
     points = np.vstack([walk.theta for walk in walks.walks] + [walks.best[None, :]])
     x1, x2, J = over(walks.J, span_of(points, 0.2))

@@ -9,6 +9,7 @@ from typing import Any
 from cotas.experiments.names import find
 from cotas.experiments.sheet import DPI
 from cotas.plots.style import pyplot
+from cotas.refusals import ParameterError
 
 # What each format would write of the moment it is written at: without it, equal figures are equal
 # files. The salt is what names inside an SVG are made from; letters of a PDF stay text.
@@ -56,7 +57,7 @@ def reproduce(
     '000-3.3.png'
     """
     if format not in FORMATS:
-        raise ValueError(f"format must be one of {tuple(FORMATS)}, not {format!r}.")
+        raise ParameterError("format", f"format must be one of {tuple(FORMATS)}, not {format!r}.")
     figure, there = find(name), ready(folder)
     target = there / f"{figure.name}.{format}"
     picture = figure(seed, lang, **sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from cotas.experiments.sheet import beside, over, span_of
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, INK, PALE, legend, look, tint
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LAMS = (0.1, 100.0, 1000.0)
 VALIDATION_SHARE = 0.25
@@ -199,7 +202,7 @@ def _losses_along(cs: FloatArray, training: LabelledSample, *others: LabelledSam
 
 
 @draws("004-objective", "The balance of loss and penalty", balance)
-def draw_balance(result: Balance, ax: Any) -> None:
+def draw_balance(result: Balance, ax: Axes) -> None:
     """Draw how the loss falls, the penalty grows, and their sum is least at the solution."""
     total = result.loss + result.penalty
     loss = say("mean hinge loss")
@@ -223,7 +226,7 @@ def draw_balance(result: Balance, ax: Any) -> None:
 
 
 @draws("004-loss", "Training and test loss against c", losses)
-def draw_losses(result: Losses, ax: Any) -> None:
+def draw_losses(result: Losses, ax: Axes) -> None:
     """Draw training and test loss against c."""
     training, test = say("training"), say("test")
     whole = {"clip_on": False}  # the frame cuts no mark in two
@@ -236,7 +239,7 @@ def draw_losses(result: Losses, ax: Any) -> None:
 
 
 @draws("004-fitting", "Underfitting and overfitting, and ĉ by validation", losses)
-def draw_regimes(result: Losses, ax: Any) -> None:
+def draw_regimes(result: Losses, ax: Axes) -> None:
     """Draw the two regimes beside c*, and the ĉ that validation parts of the data choose."""
     low, high = float(result.c[0]), float(result.c[-1])
     ax.axvspan(low, result.best, color=tint(COLOURS[5], 0.16), linewidth=0)
@@ -269,14 +272,19 @@ def draw_regimes(result: Losses, ax: Any) -> None:
 
 
 @draws("004-slope", "Gradient descent with one parameter", slope)
-def draw_slope(result: DescentCurve, ax: Any) -> None:
+def draw_slope(result: DescentCurve, ax: Axes) -> None:
     """Draw J of one parameter, the tangent at the start, and the steps down."""
     ax.plot(result.theta, result.objective, label="J(θ)", **look(0))
     start, value = result.walked[0], result.walked_objective[0]
     near = np.array([start - 1.5, start + 0.5])
     tangent = say("slope ∂J/∂θ at the start")
     ax.plot(near, value + result.slope * (near - start), label=tangent, **look(1))
-    walked = {"color": COLOURS[3], "marker": "o", "linewidth": 0.8, "linestyle": ":"}
+    walked: dict[str, Any] = {
+        "color": COLOURS[3],
+        "marker": "o",
+        "linewidth": 0.8,
+        "linestyle": ":",
+    }
     label = "θ ← θ − η ∂J/∂θ"
     ax.plot(result.walked, result.walked_objective, label=label, **walked)
     ax.annotate(say("start"), (start, value), (10, -6), textcoords="offset points")
@@ -285,7 +293,7 @@ def draw_slope(result: DescentCurve, ax: Any) -> None:
 
 
 @draws("004-surface", "Gradient descent with two parameters, and stochastic descent", surface)
-def draw_surface(result: Surface, ax: Any) -> None:
+def draw_surface(result: Surface, ax: Axes) -> None:
     """Draw J of two parameters: descent goes straight, stochastic descent about it."""
     span = span_of(np.vstack([result.descent, result.stochastic]), 0.15)
     J = over(lambda theta: hinge_objective(result.data, result.lam, theta), span)
@@ -307,7 +315,7 @@ def earlier(values: FloatArray) -> FloatArray:
     return np.array([float(np.sum(values[:k] == value)) for k, value in enumerate(values)])
 
 
-def _mark(ax: Any, x: float, text: str) -> None:
+def _mark(ax: Axes, x: float, text: str) -> None:
     ax.axvline(x, color=INK, linewidth=1.2, linestyle=":")
     ax.annotate(text, (x, 1.0), (5, -14), xycoords=ax.get_xaxis_transform(),
                 textcoords="offset points", fontsize=12)  # fmt: skip

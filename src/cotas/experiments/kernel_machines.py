@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from cotas.kernels import RBF, Linear, Polynomial
 from cotas.linear.separability import separability
 from cotas.plots.style import COLOURS, GREY, INK, MARKERS, tidy
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LAM = 1e-3
 
@@ -81,7 +85,7 @@ def lifted(seed: int = 0, n: int = 120) -> Lifted:
 @draws("002-linear", "Support vector machine with the linear kernel", linear)
 @draws("002-rbf", "Support vector machine with a radial basis function", radial)
 @draws("002-polynomial", "Support vector machine with a polynomial kernel", polynomial)
-def draw_kernel(result: KernelFit, ax: Any) -> None:
+def draw_kernel(result: KernelFit, ax: Axes) -> None:
     """Draw the boundary of a kernel machine in the plane, its margins and its support vectors."""
     data = result.data
     names = (say("boundary f(x) = 0"), say("margins f(x) = ±1"))
@@ -114,7 +118,7 @@ def draw_lifted(result: Lifted, flat: Any, space: Any) -> None:
     _draw_space(flat.figure, result).set_title(say("…but a plane does, in three dimensions"))
 
 
-def _draw_space(figure: Any, result: Lifted) -> Any:
+def _draw_space(figure: Figure, result: Lifted) -> Any:
     """Return the bowl that the points lie on, and the plane between the two classes."""
     space = figure.add_subplot(1, 2, 2, projection="3d", computed_zorder=False)
     a, b, c = result.normal

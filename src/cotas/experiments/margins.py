@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from cotas.linear.perceptron import Perceptron
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, GREY, INK
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TOL = 1e-6
 SMALL_AND_LARGE = (0.1, 300.0)
@@ -180,7 +183,7 @@ def _perceptron(data: LabelledSample, seed: int) -> SeparatingLine:
 
 @draws("000-3.1", "A linear classifier without bias", halves)
 @draws("000-3.2", "A linear classifier with bias", with_bias)
-def draw_halves(result: Halves, ax: Any) -> None:
+def draw_halves(result: Halves, ax: Axes) -> None:
     """Draw the boundary, θ as an arrow from it, and the points by their side."""
     theta, theta0 = result.theta, result.theta0
     plane = "θ · x = 0" if theta0 == 0 else "θ · x + θ₀ = 0"
@@ -188,7 +191,7 @@ def draw_halves(result: Halves, ax: Any) -> None:
     scatter(ax, result.data)
     foot = -theta0 * theta / (theta @ theta)
     arrow(ax, foot, foot + 1.3 * theta)
-    ax.annotate("θ", foot + 1.3 * theta, (-14, 4), textcoords="offset points", fontsize=16)
+    ax.annotate("θ", tuple(foot + 1.3 * theta), (-14, 4), textcoords="offset points", fontsize=16)
     ax.axhline(0, color=INK, linewidth=0.5)
     ax.axvline(0, color=INK, linewidth=0.5)
     facts = say("θ points to the\npositive side")
@@ -203,7 +206,7 @@ def draw_halves(result: Halves, ax: Any) -> None:
 
 
 @draws("000-3.3", "The orthogonal projection on the boundary", projection)
-def draw_projection(result: Projection, ax: Any) -> None:
+def draw_projection(result: Projection, ax: Axes) -> None:
     """Draw the point, its foot on the boundary, and the distance between them."""
     theta, theta0, point, foot = result.theta, result.theta0, result.point, result.foot
     sides(ax, lambda X: X @ theta + theta0, BOX, (r"$\hat\theta\cdot x+\hat\theta_0=0$", None))
@@ -211,11 +214,11 @@ def draw_projection(result: Projection, ax: Any) -> None:
             label=say("distance"))  # fmt: skip
     ax.plot(*point, "s", color=COLOURS[1], markersize=10, label="$x^{(t)}$, $y^{(t)}=+1$")
     ax.plot(*foot, "o", color=INK, markersize=8, label="$x^{(0)}$")
-    ax.annotate("$x^{(t)}$", point, (-8, 8), textcoords="offset points", ha="right", size=15)
-    ax.annotate("$x^{(0)}$", foot, (10, -12), textcoords="offset points", size=15)
+    ax.annotate("$x^{(t)}$", tuple(point), (-8, 8), textcoords="offset points", ha="right", size=15)
+    ax.annotate("$x^{(0)}$", tuple(foot), (10, -12), textcoords="offset points", size=15)
     away = -theta0 * theta / (theta @ theta) - 2.0 * np.array([0.6, 1.0])
     arrow(ax, away, away + 0.8 * theta)
-    ax.annotate(r"$\hat\theta$", away + 0.8 * theta, (-16, 2), textcoords="offset points",
+    ax.annotate(r"$\hat\theta$", tuple(away + 0.8 * theta), (-16, 2), textcoords="offset points",
                 size=15)  # fmt: skip
     measured = say("measured: {distance:.3f}", distance=result.distance)
     facts = f"{measured}\ny(θ·x + θ₀)/‖θ‖ = {result.agreement:.3f}\n"
@@ -242,7 +245,7 @@ def draw_margins(result: Margins, *axes: Any) -> None:
         below(axes[1], 3)
 
 
-def _draw_margin(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
+def _draw_margin(ax: Axes, data: LabelledSample, fit: FittedMargin) -> None:
     _plane(ax, data, fit)
     scatter(ax, data)
     agreement = data.y * (data.X @ fit.theta + fit.theta0)
@@ -250,7 +253,7 @@ def _draw_margin(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
     ring(ax, data.X[np.abs(agreement - 1) <= 1e-3], "on", say("on the margin"))
 
 
-def _plane(ax: Any, data: LabelledSample, fit: FittedMargin) -> None:
+def _plane(ax: Axes, data: LabelledSample, fit: FittedMargin) -> None:
     names = say("boundary"), say("margins")
     sides(ax, lambda X: X @ fit.theta + fit.theta0, span_of(data.X, 0.12), names)
 
@@ -268,7 +271,7 @@ def _facts(fit: FittedMargin, data: LabelledSample) -> list[str]:
 
 
 @draws("000-3.6", "The linear separator with the largest margin", widest)
-def draw_widest(result: Margins, ax: Any) -> None:
+def draw_widest(result: Margins, ax: Axes) -> None:
     """Draw the separator with the largest margin, and others that the perceptron found."""
     data, fit = result.data, result.fit
     _draw_margin(ax, data, fit)
@@ -281,7 +284,7 @@ def draw_widest(result: Margins, ax: Any) -> None:
     beside(ax, title=facts)
 
 
-def draw_series(result: Margins, ax: Any) -> None:
+def draw_series(result: Margins, ax: Axes) -> None:
     """Draw one of several λ; examples without influence are pale, other boundaries are thin
     lines."""
     data, fit = result.data, result.fit
@@ -301,7 +304,7 @@ def draw_series(result: Margins, ax: Any) -> None:
     beside(ax, title="\n".join(facts) + "\n")
 
 
-def _line(ax: Any, theta: FloatArray, theta0: float, **look: Any) -> None:
+def _line(ax: Axes, theta: FloatArray, theta0: float, **look: Any) -> None:
     """Return the line θ·x + θ₀ = 0, within the limits of the axes."""
     foot = -theta0 * theta / (theta @ theta)
     along = np.array([-theta[1], theta[0]])

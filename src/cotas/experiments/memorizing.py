@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -18,7 +18,11 @@ from cotas.experiments.samples import Split, balanced_cube
 from cotas.fitting.parameters import check_positive
 from cotas.linear.svm import LinearSVM
 from cotas.plots.style import COLOURS, INK, legend, look
+from cotas.refusals import ParameterError
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class MemorisingClassifier(ClassifierMixin, BaseEstimator):
@@ -69,8 +73,9 @@ class MemorisingClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         if len(self.classes_) != 2:
             found = "one class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
-            raise ValueError(
-                f"Only binary classification is supported: y must hold two labels; it has {found}."
+            raise ParameterError(
+                "y",
+                f"Only binary classification is supported: y must hold two labels; it has {found}.",
             )
         self.positives_ = X[y == self.classes_[1]]
         return self
@@ -118,7 +123,7 @@ def _errors(model: Any, data: Split) -> tuple[float, float]:
 
 
 @draws("000-memorizer", "Learning by heart: no training error, validation error ½", memory)
-def draw_memory(result: Memory, ax: Any) -> None:
+def draw_memory(result: Memory, ax: Axes) -> None:
     """Draw both errors of the memorizer against ε, and those of a linear classifier as a level."""
     training = say("training error")
     validation = say("validation error")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from cotas.regression.ls_boost import LSBoost
 from cotas.regression.ridge import Ridge
 from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MARGINS = (0.32, 0.16, 0.08, 0.04, 0.02)
 # Theorems on sublinear rates speak of the best of the first k iterations.
@@ -277,7 +280,7 @@ def surrogate(seed: int = 0, n: int = 1000, n_estimators: int = 100) -> Measured
 
 
 @draws("000-perceptron", "Theorem 3.1: mistakes that the perceptron makes, and may make", mistakes)
-def draw_mistakes(result: Mistakes, ax: Any) -> None:
+def draw_mistakes(result: Mistakes, ax: Axes) -> None:
     """Draw mistakes against the bound: nothing may lie above the diagonal."""
     for k, gamma in enumerate(MARGINS):
         ax.loglog(result.allowed[:, k], result.made[:, k], MARKERS[k], color=COLOURS[k],
@@ -298,7 +301,7 @@ def draw_mistakes(result: Mistakes, ax: Any) -> None:
 
 @draws("000-pegasos", "PEGASOS: how far J is above its minimum", subgradient)
 @draws("002-smo", "SMO and kernelized PEGASOS: how far J is above its minimum", kernelized)
-def draw_descents(result: Descents, ax: Any) -> None:
+def draw_descents(result: Descents, ax: Axes) -> None:
     """Draw the excess over the minimum against the epochs."""
     for k, (name, excess) in enumerate(result.excess.items()):
         label = say(KINDS.get(name, name))
@@ -309,7 +312,7 @@ def draw_descents(result: Descents, ax: Any) -> None:
 
 
 @draws("000-ridge", "Ridge regression: training and test error against λ", ridge)
-def draw_risks(result: Risks, ax: Any) -> None:
+def draw_risks(result: Risks, ax: Axes) -> None:
     """Draw training and test error against λ, with their standard errors over the seeds."""
     series = ((result.training, say("training error"), 0), (result.new, say("test error"), 3))
     for values, label, k in series:
@@ -331,7 +334,7 @@ def draw_risks(result: Risks, ax: Any) -> None:
 @draws("001-fs", "Theorem 2.2.1: FS₁ converges sublinearly", forward_bound)
 @draws("001-r-fs", "Theorem 2.2.3: R-FS₁ with δ = 200 converges to the Lasso", regularized_bound)
 @draws("001-adaboost", "Theorem 1.1.5: AdaBoost's training error, and the J(F) above it", surrogate)
-def draw_bounds(result: MeasuredBound, ax: Any) -> None:
+def draw_bounds(result: MeasuredBound, ax: Axes) -> None:
     """Draw what a theorem allows and what was measured; above the bound is shaded."""
     across, scale = result.scales
     k = np.arange(1, len(result.allowed) + 1)
@@ -353,17 +356,17 @@ def _visible(values: FloatArray, scale: str) -> FloatArray:
 
 
 @draws("001-anyboost", "AnyBoost, its convex form, and AdaBoost: the cost H(F) by round", abstract)
-def draw_rounds(result: RoundCosts, ax: Any) -> None:
+def draw_rounds(result: RoundCosts, ax: Axes) -> None:
     """Draw H(F) against the rounds."""
     for k, (name, losses) in enumerate(result.losses.items()):
         rounds = np.arange(1, len(losses) + 1)
-        wide = {"linewidth": 5, "alpha": 0.5} if k == 0 else {}
+        wide: dict[str, Any] = {"linewidth": 5, "alpha": 0.5} if k == 0 else {}
         ax.plot(rounds, losses, label=say(KINDS.get(name, name)), **look(k), **wide)
     ax.set(xlabel=say("round"), ylabel="H(F)", ylim=(0, 1), xscale="log")
     legend(ax, loc="lower left")
 
 
 @draws("000-averaged", "The last θ and the mean of all, on classes that overlap", averages)
-def draw_averages(result: Accuracies, ax: Any) -> None:
+def draw_averages(result: Accuracies, ax: Axes) -> None:
     """Draw the same for online algorithms, which lie closer together."""
     draw_comparison(result, ax, 80.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
@@ -13,6 +13,10 @@ from sklearn.isotonic import isotonic_regression
 from cotas.arrays import BoolArray, FloatArray
 from cotas.experiments.samples import LabelledSample
 from cotas.plots.style import COLOURS, GREY, INK, MARKERS, STYLE, legend, pyplot, tidy, tint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # A slide of 16 to 9, in inches, and the smallest text on it, in points: a thirtieth of the height,
 # which is still read from the last row. At DPI a picture has the points of a projector.
@@ -39,7 +43,7 @@ RINGS: dict[str, dict[str, Any]] = {
 
 
 @contextmanager
-def sheet(columns: int = 1, rows: int = 1, **options: Any) -> Iterator[tuple[Any, list[Any]]]:
+def sheet(columns: int = 1, rows: int = 1, **options: Any) -> Iterator[tuple[Figure, list[Axes]]]:
     """Open a slide with so many panels, in the style of `cotas.plots` with larger letters.
 
     It belongs to nobody else: pyplot does not know it, so nothing has to be closed. `options` are
@@ -57,22 +61,22 @@ def sheet(columns: int = 1, rows: int = 1, **options: Any) -> Iterator[tuple[Any
             tidy(ax, 11)
 
 
-def caption(figure: Any, text: str, source: str) -> None:
+def caption(figure: Figure, text: str, source: str) -> None:
     """Write a title over all panels, broken to the width of the slide, and below where it is
     from."""
     figure.suptitle(textwrap.fill(text, 66), fontsize=14, color=INK)
     figure.text(0.99, 0.012, source, fontsize=SMALLEST, color=GREY, ha="right", va="bottom")
 
 
-def beside(ax: Any, **options: Any) -> None:
+def beside(ax: Axes, **options: Any) -> None:
     """Put a legend to the right of the panel, where it hides nothing."""
     place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
     legend(ax, **{**place, "frameon": False, "alignment": "left", **options})
 
 
-def below(ax: Any, columns: int) -> None:
+def below(ax: Axes, columns: int) -> None:
     """Put one legend for all panels, under them, with what one of them has."""
-    figure = ax.figure
+    figure: Any = ax.figure
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, FOOT), ncols=columns,
                   frameon=False, borderaxespad=0.0)  # fmt: skip
@@ -80,9 +84,10 @@ def below(ax: Any, columns: int) -> None:
     _leave(figure, FOOT + 0.02 + 0.056 * lines)
 
 
-def _leave(figure: Any, share: float) -> None:
+def _leave(figure: Figure, share: float) -> None:
     """Keep the panels off the lowest part of the slide."""
-    figure.get_layout_engine().set(rect=(0.0, share, 1.0, 1.0 - share))
+    layout: Any = figure.get_layout_engine()
+    layout.set(rect=(0.0, share, 1.0, 1.0 - share))
 
 
 def signed(label: int) -> str:
@@ -91,28 +96,38 @@ def signed(label: int) -> str:
 
 
 def scatter(
-    ax: Any, data: LabelledSample, size: float = 26.0, pale: BoolArray | None = None, **options: Any
+    ax: Axes,
+    data: LabelledSample,
+    size: float = 26.0,
+    pale: BoolArray | None = None,
+    **options: Any,
 ) -> None:
     """Draw the examples, −1 blue circles and +1 orange squares; those that are `pale` thinned."""
     for k, label in enumerate((-1, 1)):
         here = data.y == label
         faint = here & pale if pale is not None else np.zeros(len(here), dtype=bool)
-        look = {"marker": MARKERS[k], "s": size, "edgecolors": "white", "linewidths": 0.4}
+        look: dict[str, Any] = {
+            "marker": MARKERS[k],
+            "s": size,
+            "edgecolors": "white",
+            "linewidths": 0.4,
+        }
         look = {"zorder": 2, **look, **options}
-        ax.scatter(*data.X[here & ~faint].T, c=COLOURS[k], label=signed(label), **look)
+        sharp, thinned = data.X[here & ~faint], data.X[faint]
+        ax.scatter(sharp[:, 0], sharp[:, 1], c=COLOURS[k], label=signed(label), **look)
         if faint.any():
-            ax.scatter(*data.X[faint].T, color=tint(COLOURS[k], 0.45), **look)
+            ax.scatter(thinned[:, 0], thinned[:, 1], color=tint(COLOURS[k], 0.45), **look)
 
 
-def ring(ax: Any, X: FloatArray, kind: str, label: str, size: float = 110.0) -> None:
+def ring(ax: Axes, X: FloatArray, kind: str, label: str, size: float = 110.0) -> None:
     """Draw rings around examples, if there are any."""
     if len(X):
-        look = {"facecolors": "none", "edgecolors": INK, "s": size, "zorder": 3}
-        ax.scatter(*X.T, label=label, **look, **RINGS[kind])
+        look: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "s": size, "zorder": 3}
+        ax.scatter(X[:, 0], X[:, 1], label=label, **look, **RINGS[kind])
 
 
 def sides(
-    ax: Any,
+    ax: Axes,
     score: Callable[[FloatArray], FloatArray],
     span: tuple[float, float, float, float],
     names: tuple[str | None, str | None] = (None, None),
@@ -153,7 +168,7 @@ def span_of(X: FloatArray, room: float = 0.08) -> tuple[float, float, float, flo
     return float(left), float(right), float(bottom), float(top)
 
 
-def arrow(ax: Any, start: FloatArray, end: FloatArray, **options: Any) -> None:
+def arrow(ax: Axes, start: FloatArray, end: FloatArray, **options: Any) -> None:
     """Draw an arrow between two points of the plane."""
     look = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", xy=tuple(end), xytext=tuple(start), arrowprops={**look, **options})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from cotas.regression.least_squares import LeastSquares
 from cotas.regression.ls_boost import LSBoost
 from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 DELTA = 200.0
 RUNS = (250, 500, 1000)
@@ -168,7 +171,7 @@ regularized_in_100 = partial(regularized, dimension=100)
 
 @draws("001-2.1", "LS-Boost(0.3) for 50 iterations, and least squares", ls_boost)
 @draws("001-2.2", "FS₁ for 225 iterations, and least squares", forward)
-def draw_bars(result: StagewiseTrial, ax: Any) -> None:
+def draw_bars(result: StagewiseTrial, ax: Axes) -> None:
     """Draw β stacked at some iterations, so that each bar is ‖β‖₁ long; the last is the optimum.
 
     What is positive is above zero, what is negative below.
@@ -202,7 +205,7 @@ def draw_bars(result: StagewiseTrial, ax: Any) -> None:
 
 
 def _bar(
-    ax: Any, x: FloatArray, height: FloatArray, floor: FloatArray, colour: str, label: str | None
+    ax: Axes, x: FloatArray, height: FloatArray, floor: FloatArray, colour: str, label: str | None
 ) -> None:
     ax.bar(
         x, height, 0.86, bottom=floor, color=colour, edgecolor="white", linewidth=0.5, label=label
@@ -219,7 +222,7 @@ def _round_iterations(last: int) -> list[int]:
 
 @draws("001-2.4", "FS₁ for 200 iterations, and the Lasso with δ = 200", forward_and_lasso)
 @draws("001-2.8", "LS-Boost(1) for 100 iterations in dimension 100", fast)
-def draw_run(result: StagewiseTrial, ax: Any) -> None:
+def draw_run(result: StagewiseTrial, ax: Axes) -> None:
     """Draw the coefficients of one run; where they go to stands at the right of each."""
     _draw_one(result, ax, say("● optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=True)
 
@@ -227,7 +230,7 @@ def draw_run(result: StagewiseTrial, ax: Any) -> None:
 @draws("001-2.6", "LS-Boost(0.01) for 100 iterations in dimension 100", slow)
 @draws("001-2.7", "LS-Boost(0.1) for 100 iterations in dimension 100", medium)
 @draws("001-2.9", "FS₁ for 200 iterations in dimension 100", forward_in_100)
-def draw_progress(result: StagewiseTrial, ax: Any) -> None:
+def draw_progress(result: StagewiseTrial, ax: Axes) -> None:
     """Draw the coefficients of one run far from its end; the optimum is given in numbers."""
     _draw_one(result, ax, say("→ optimum, ‖β‖₁ = {goal}", goal=_length(result)), targets=False)
 
@@ -236,7 +239,7 @@ def _length(result: StagewiseTrial) -> str:
     return f"{np.abs(result.goal).sum():.4g}"
 
 
-def _draw_one(result: StagewiseTrial, ax: Any, note: str, targets: bool) -> None:
+def _draw_one(result: StagewiseTrial, ax: Axes, note: str, targets: bool) -> None:
     """Draw a run with what is left of it in the title, and a note on its optimum."""
     _draw_coefficients(ax, result, targets)
     ax.set(xlabel=say("iteration"), ylabel="β")
@@ -266,7 +269,7 @@ def draw_runs(result: Runs, *axes: Any) -> None:
 
 @draws("001-2.5", "The Lasso path", whole_path)
 @draws("001-2.10", "The Lasso path in dimension 100", path_in_100)
-def draw_path(result: LassoBreakpoints, ax: Any) -> None:
+def draw_path(result: LassoBreakpoints, ax: Axes) -> None:
     """Draw the coefficients of the Lasso against δ."""
     final, end = result.coefficients[-1], float(result.delta[-1])
     named = _lines(ax, result.delta, result.coefficients, final)
@@ -279,7 +282,7 @@ def draw_path(result: LassoBreakpoints, ax: Any) -> None:
     _label_ends(ax, end, final, named)
 
 
-def _draw_coefficients(ax: Any, run: StagewiseTrial, targets: bool, labels: bool = True) -> None:
+def _draw_coefficients(ax: Axes, run: StagewiseTrial, targets: bool, labels: bool = True) -> None:
     """Draw the lines of a run, with targets in their colours, or the names only."""
     end = len(run.coefficients) - 1
     named = _lines(ax, np.arange(end + 1.0), run.coefficients, run.goal)
@@ -296,7 +299,7 @@ def _draw_coefficients(ax: Any, run: StagewiseTrial, targets: bool, labels: bool
         _label_ends(ax, 1.06 * end, run.goal, named)
 
 
-def _lines(ax: Any, x: FloatArray, coefficients: FloatArray, goal: FloatArray) -> list[int]:
+def _lines(ax: Axes, x: FloatArray, coefficients: FloatArray, goal: FloatArray) -> list[int]:
     """Return a line for each coefficient; those that are named on top. Returns these."""
     named = _named(goal)
     for j in np.setdiff1d(np.arange(len(goal)), named):
@@ -308,7 +311,7 @@ def _lines(ax: Any, x: FloatArray, coefficients: FloatArray, goal: FloatArray) -
 
 
 def _label_ends(
-    ax: Any, x: float, values: FloatArray, named: list[int], goal: FloatArray | None = None
+    ax: Axes, x: float, values: FloatArray, named: list[int], goal: FloatArray | None = None
 ) -> None:
     """Write β₁, β₂, … to the right of where the lines end, apart from each other.
 
@@ -326,7 +329,7 @@ def _label_ends(
                     arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.8})  # fmt: skip
 
 
-def _note(ax: Any, text: str) -> None:
+def _note(ax: Axes, text: str) -> None:
     """Say what the points are, under the right corner of the panel."""
     ax.annotate(text, (1.0, 0.0), (0, -34), xycoords="axes fraction", textcoords="offset points",
                 ha="right", va="top", fontsize=11, color=INK)  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.export.graph import Value
 from cotas.kernel.interface import Kernel
+from cotas.refusals import ParameterError
 
 
 def block(kernel: Kernel, X: Value, Z: FloatArray) -> Value:
@@ -18,10 +19,11 @@ def block(kernel: Kernel, X: Value, Z: FloatArray) -> Value:
     try:
         return _values(kernel.spec(), X, Z)
     except NotImplementedError:
-        raise ValueError(
+        raise ParameterError(
+            "model",
             f"The kernel {kernel} is a function of Python, which ONNX cannot hold. Kernels that "
             "can be exported are those of cotas.kernels without Custom and FromFeatures, and what "
-            "+ * ** and exp make of them."
+            "+ * ** and exp make of them.",
         ) from None
 
 

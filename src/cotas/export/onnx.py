@@ -29,6 +29,7 @@ from cotas.kernel.regression import KernelRegressor
 from cotas.linear.base import LinearClassifier
 from cotas.linear.logistic import LogisticRegression
 from cotas.losses import Exponential, Logistic, SquaredHinge
+from cotas.refusals import ParameterError
 from cotas.regression.base import LinearRegressor
 
 
@@ -93,7 +94,7 @@ def to_onnx(
 def _input_type(dtype: Any) -> np.dtype[Any]:
     kind: np.dtype[Any] = np.dtype(dtype)
     if kind not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ValueError(f"dtype must be float64 or float32, not {dtype!r}.")
+        raise ParameterError("dtype", f"dtype must be float64 or float32, not {dtype!r}.")
     return kind
 
 
@@ -169,9 +170,10 @@ def _labels(classes: AnyArray) -> AnyArray:
         classes.dtype.kind == "f" and (classes == np.round(classes)).all()
     ):
         return classes.astype(np.int64)
-    raise ValueError(
+    raise ParameterError(
+        "model",
         f"The classes {classes.tolist()} are neither whole numbers nor strings, which are the "
-        "labels that ONNX knows."
+        "labels that ONNX knows.",
     )
 
 
@@ -196,9 +198,10 @@ def _answers(model: Any, X: Value) -> Value:
         return _both(twice.op("Sigmoid")) if k == 2 else twice.op("Softmax", axis=1)
     found = _probabilities(model, scores, k)
     if found is None:
-        raise ValueError(
+        raise ParameterError(
+            "model",
             f"The probabilities of {type(model).__name__} come from a cost function of Python, "
-            "which ONNX cannot hold."
+            "which ONNX cannot hold.",
         )
     return found
 

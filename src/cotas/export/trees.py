@@ -12,6 +12,7 @@ import numpy as np
 
 from cotas.boosting.ensemble import Ensemble
 from cotas.export.graph import Value
+from cotas.refusals import ParameterError
 from cotas.solvers.trees import Categories, Trees
 
 
@@ -23,9 +24,10 @@ def combined(ensemble: Ensemble, X: Value) -> Value:
     if isinstance(functions, Trees) and ensemble.categories is not None:
         return _values(functions, ensemble.categories, X) @ c
     if not all(hasattr(function, "coef") for function in functions):
-        raise ValueError(
+        raise ParameterError(
+            "model",
             "The weak learners are estimators of another library, which ONNX cannot hold as they "
-            "are. Take 'stump', 'tree' or 'linear'."
+            "are. Take 'stump', 'tree' or 'linear'.",
         )
     W = np.array([function.coef for function in functions]).T
     values = X @ W + np.array([function.intercept for function in functions])

@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from cotas.files.frames import changed, different_words, is_coded, is_text, pola
 from cotas.files.problems import DataFileError, Remark, asked, leaving_out, remark
 from cotas.words import in_one, say
 
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
+
 # Words that stand for a value that is not there.
 MISSING = (
     *("", "NA", "N/A", "n/a", "n.a.", "N.A.", "NaN", "nan", "null", "NULL", "None", "none"),
     *("?", "-", "--", ".", "#N/A", "<NA>", "NaT"),
 )
-# What a last row is called that sums up the others.
-TOTALS = ("total", "totals", "grand total", "sum", "totales", "total general", "suma", "sumas")
 # Cells of a column of numbers that may be something else, as a share of those that are not empty.
 FEW_CELLS = 0.01
 # A column with no more different values than this may be a category, whatever they look like.
@@ -81,7 +82,7 @@ def looks_like_a_number(cell: str) -> bool:
     return bool(_EITHER.fullmatch(cell.strip()))
 
 
-def plain_numbers(words: Any, comma: bool) -> Any:
+def plain_numbers(words: Series, comma: bool) -> Series:
     """Return the words as numbers are written in programs; None where a word is no number."""
     pl = polars()
     name = words.name
@@ -98,7 +99,7 @@ def plain_numbers(words: Any, comma: bool) -> Any:
     return words.to_frame().select(pl.when(sound).then(bare).alias(name)).to_series()
 
 
-def numbers_of_words(words: Any, comma: bool) -> Any:
+def numbers_of_words(words: Series, comma: bool) -> Series:
     """Return the words as doubles, null where a word is no number."""
     return plain_numbers(words, comma).cast(polars().Float64, strict=False)
 
@@ -161,7 +162,7 @@ def with_commas(readings: Mapping[str, Reading]) -> tuple[str, ...]:
     return tuple(name for name, how in readings.items() if how.numbers and how.comma)
 
 
-def in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
+def in_plain_numbers(frame: DataFrame, readings: Mapping[str, Reading]) -> DataFrame:
     """Find cells that are numbers, in columns that mostly hold numbers, as programs write them."""
     # All are asked at once, so that thousands of columns of plain numbers cost no pattern each.
     points = [name for name, reading in readings.items() if reading.numbers and not reading.comma]
@@ -173,7 +174,7 @@ def in_plain_numbers(frame: Any, readings: Mapping[str, Reading]) -> Any:
     )
 
 
-def as_they_are(frame: Any) -> Any:
+def as_they_are(frame: DataFrame) -> DataFrame:
     """Return the columns of text whose cells are all numbers as programs write them, as doubles."""
     pl = polars()
     text = frame.select(pl.col(pl.String))
@@ -194,24 +195,9 @@ def are_codes(words: Any) -> bool:
     )
 
 
-def without_totals(frame: Any, before: int = 0) -> tuple[Any, list[Remark]]:
-    """Return the frame without a last row that sums up the others, as spreadsheets have it.
-
-    Its first cell with anything in it says so, in that row alone, and another cell is empty.
-    `before` are rows that came before those of the frame.
-    """
-    last = frame.row(-1) if before + frame.height > 2 else ()
-    filled = [(j, cell) for j, cell in enumerate(last) if cell not in (None, "")]
-    j, word = filled[0] if 0 < len(filled) < len(last) else (0, None)
-    told = isinstance(word, str) and word.strip().rstrip(":").casefold() in TOTALS
-    if not told or (frame[:, j] == word).sum() > 1:
-        return frame, []
-    words = "Row {row} is left out: it begins with {word!r}, like the sum of those above it."
-    said = remark(words, "total", row=before + frame.height, word=str(word).strip())
-    return frame.head(frame.height - 1), [said]
-
-
-def without_missing(frame: Any, names: Iterable[str], gone: Sequence[str] = MISSING) -> Any:
+def without_missing(
+    frame: DataFrame, names: Iterable[str], gone: Sequence[str] = MISSING
+) -> DataFrame:
     """Return the frame with no spaces around the words of these columns, null where one means
     missing.
 
@@ -245,14 +231,18 @@ class Understood(NamedTuple):
     written : by name, what was written of a few numbers or truth values, such as "$5" or "TRUE"
     """
 
-    frame: Any
+    frame: DataFrame
     remarks: list[Remark]
     commas: tuple[str, ...]
     written: dict[str, Any]
 
 
 def understood(
-    frame: Any, comma: bool, source: str, gone: Sequence[str] = MISSING, words: Sequence[str] = ()
+    frame: DataFrame,
+    comma: bool,
+    source: str,
+    gone: Sequence[str] = MISSING,
+    words: Sequence[str] = (),
 ) -> Understood:
     """Return the frame with its columns of text read as numbers where they are, and remarks on
     cells.
@@ -291,7 +281,7 @@ def understood(
     return Understood(frame.with_columns(numbers), remarks, with_commas(readings), written)
 
 
-def as_spelled(values: Any, words: Any) -> Any:
+def as_spelled(values: Series, words: Series) -> Series:
     """Write numbers or truth values as most of their cells are written: 5 as "$5", true as
     "TRUE"."""
     pl = polars()
@@ -303,13 +293,13 @@ def as_spelled(values: Any, words: Any) -> Any:
     return values.replace_strict(usual["value"], usual["word"], default=None)
 
 
-def _are_truths(column: Any) -> bool:
+def _are_truths(column: Series) -> bool:
     """Tell whether all words are true or false, which text tables take for no words."""
     found = different_words(column)
     return len(found) > 0 and bool(found.str.to_lowercase().is_in(["true", "false"]).all())
 
 
-def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark]]:
+def _as_numbers(column: Series, comma: bool, source: str) -> tuple[Series, list[Remark]]:
     """Return a column of numbers that are written as text, with a remark on cells that are none."""
     pl = polars()
     if are_codes(column):
@@ -324,7 +314,9 @@ def _as_numbers(column: Any, comma: bool, source: str) -> tuple[Any, list[Remark
     return _with_odd_cells(bare.fill_null(column), numbers, odd, source)
 
 
-def _with_odd_cells(column: Any, numbers: Any, odd: Any, source: str) -> tuple[Any, list[Remark]]:
+def _with_odd_cells(
+    column: Series, numbers: Any, odd: Any, source: str
+) -> tuple[Series, list[Remark]]:
     name, count, there = column.name, int(odd.sum()), len(column) - column.null_count()
     some = shown_cells(column, odd)
     if few_enough(count, there):
@@ -359,14 +351,14 @@ def few_enough(count: int, there: int) -> bool:
     return count <= FEW_CELLS * there or (count == 1 and there >= 10)
 
 
-def shown_cells(column: Any, odd: Any) -> str:
+def shown_cells(column: Series, odd: Any) -> str:
     """Return the first odd cells, each with its row."""
     rows = odd.arg_true()[:SHOWN].to_list()
     cells = [say("row {row}: {value!r}", row=row + 1, value=column[row][:40]) for row in rows]
     return in_one(cells, "; ")
 
 
-def cells_in_words(column: Any, odd: Any, expected: str) -> str:
+def cells_in_words(column: Series, odd: Any, expected: str) -> str:
     """Return what is said of cells that are taken as missing, not being what the column holds."""
     return say(
         "Column {name!r}: cells that are no {expected} are taken as missing ({count} in all; "

@@ -100,6 +100,11 @@ class Limits:
         self.check_columns(columns, source)
         self.check_memory(rows * columns * NUMBER_BYTES, source)
 
+    def check_text(self, text: bytes | Path, sample: bytes, columns: int, source: str) -> None:
+        """Refuse a table of text, of as many rows as the lines of its beginning are long."""
+        size = os.path.getsize(text) if isinstance(text, Path) else len(text)
+        self.check_shape(size * max(1, sample.count(b"\n")) // max(1, len(sample)), columns, source)
+
 
 USUAL = Limits()
 

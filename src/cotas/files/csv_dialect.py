@@ -23,6 +23,7 @@ from cotas.files.compression import Place, on_disk
 from cotas.files.dates import looks_like_a_date
 from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
+from cotas.refusals import ParameterError
 
 FORMATS = ("csv", "parquet", "arrow", "json", "excel", "sqlite", "libsvm", "npz")
 _FIRST_BYTES = {
@@ -64,7 +65,7 @@ _ENDINGS = (".svm", ".libsvm", ".svmlight", ".light")
 def tell_format(path: Place, stream: io.BufferedReader, source: str, wanted: str | None) -> str:
     """Return one of FORMATS; `wanted` if it is given and the first bytes do not contradict it."""
     if wanted is not None and wanted not in FORMATS:
-        raise ValueError(f"format must be one of {FORMATS}, not {wanted!r}.")
+        raise ParameterError("format", f"format must be one of {FORMATS}, not {wanted!r}.")
     head = stream.peek(4096)[:4096]
     if not head:
         raise DataFileError("it is empty; was it saved or downloaded to the end?", source)

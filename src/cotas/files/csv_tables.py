@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from cotas.files.cells import (
     understood,
     with_commas,
     without_missing,
-    without_totals,
 )
 from cotas.files.compression import (
     USUAL,
@@ -52,10 +51,15 @@ from cotas.files.csv_dialect import (
 )
 from cotas.files.frames import coded, first_line, polars, polars_errors
 from cotas.files.names import names_among
-from cotas.files.problems import DataFileError, remark
+from cotas.files.problems import DataFileError, Remark, remark
 from cotas.files.table import AsGiven, Block, Table, table_of
 from cotas.words import say
 
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+# What a last row is called that sums up the others.
+TOTALS = ("total", "totals", "grand total", "sum", "totales", "total general", "suma", "sumas")
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
 # Rows from which it is told how many digits the numbers of a column have.
@@ -76,7 +80,7 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
     said = about_titles(untidy.titles)
     dialect = detect(sample, source, wishes)
     words = names_among(wishes.words, dialect.names, source)
-    limits.check_shape(_rows_about(text, sample), len(dialect.names), source)
+    limits.check_text(text, sample, len(dialect.names), source)
     if dialect.encoding != "utf-8":
         text = _decoded(_bytes_of(text), dialect, source)
     try:
@@ -93,8 +97,8 @@ def read_csv(path: Place, wishes: Wishes | None = None, *, limits: Limits = USUA
     frame, total = without_totals(_without_blank_lines(frame, text))
     found = understood(coded(frame), dialect.decimal_comma, source, wishes.gone, words)
     if dialect.encoding == MIXED:
-        mixed = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
-        said.append(remark(mixed, "encoding"))
+        both = "Most letters are written in UTF-8 and some in Windows-1252: each is read as it is."
+        said.append(remark(both, "encoding"))
     return table_of(found, source, "csv", (*said, *dialect.remarks, *total))
 
 
@@ -109,12 +113,6 @@ def _text_and_sample(path: Place, limits: Limits, source: str) -> tuple[bytes | 
     with open_bytes(path, limits.text) as unpacked:
         text = limits.read(unpacked, source)
     return text, sample_of(text)
-
-
-def _rows_about(text: bytes | Path, sample: bytes) -> int:
-    """Tell how many rows there are, told from how long the lines of the beginning are."""
-    size = os.path.getsize(text) if isinstance(text, Path) else len(text)
-    return size * max(1, sample.count(b"\n")) // max(1, len(sample))
 
 
 def csv_batches(
@@ -252,7 +250,7 @@ def _parse(
 
 
 def _as_written(
-    frame: Any, text: bytes | Path, dialect: Dialect, source: str, gone: Sequence[str]
+    frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str, gone: Sequence[str]
 ) -> Any:
     """Return the frame with codes such as 08001, and with True and TRUE, as they are written.
 
@@ -326,7 +324,7 @@ def _stray_quote(text: bytes | Path, dialect: Dialect) -> int | None:
         return next((k for k, line in enumerate(lines, 1) if stray.search(line)), None)
 
 
-def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
+def _cast(frame: DataFrame, types: Mapping[str, Any], source: str) -> DataFrame:
     """Cast text to the types asked for, or an error that shows the first cell that does not fit."""
     pl = polars()
     wanted = {name: kind for name, kind in types.items() if kind != pl.String}
@@ -345,7 +343,7 @@ def _cast(frame: Any, types: Mapping[str, Any], source: str) -> Any:
     return cast
 
 
-def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source: str) -> None:
+def _refuse_short_rows(frame: DataFrame, text: bytes | Path, dialect: Dialect, source: str) -> None:
     """Refuse rows with too few fields, which would pass as rows with missing values at their
     end."""
     if frame.width < 2 or frame[frame.columns[-1]].null_count() == 0:
@@ -353,7 +351,7 @@ def _refuse_short_rows(frame: Any, text: bytes | Path, dialect: Dialect, source:
     _refuse_ragged_lines(text, dialect, source)
 
 
-def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
+def _without_blank_lines(frame: DataFrame, text: bytes | Path) -> DataFrame:
     """Leave out blank lines, which Polars takes for rows in which all is missing.
 
     Such rows go if there are as many as blank lines; else some are written out as ",,", and stay.
@@ -367,6 +365,23 @@ def _without_blank_lines(frame: Any, text: bytes | Path) -> Any:
     with text.open("rb") if isinstance(text, Path) else io.BytesIO(text) as lines:
         blank = sum(not line.strip(b"\r\n") for line in lines)
     return frame.filter(~empty) if blank == empty.sum() else frame
+
+
+def without_totals(frame: DataFrame, before: int = 0) -> tuple[DataFrame, list[Remark]]:
+    """Return the frame without a last row that sums up the others, as spreadsheets have it.
+
+    Its first cell with anything in it says so, in that row alone, and another cell is empty.
+    `before` are rows that came before those of the frame.
+    """
+    last = frame.row(-1) if before + frame.height > 2 else ()
+    filled = [(j, cell) for j, cell in enumerate(last) if cell not in (None, "")]
+    j, word = filled[0] if 0 < len(filled) < len(last) else (0, None)
+    told = isinstance(word, str) and word.strip().rstrip(":").casefold() in TOTALS
+    if not told or (frame[:, j] == word).sum() > 1:
+        return frame, []
+    words = "Row {row} is left out: it begins with {word!r}, like the sum of those above it."
+    said = remark(words, "total", row=before + frame.height, word=str(word).strip())
+    return frame.head(frame.height - 1), [said]
 
 
 def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> None:

@@ -7,12 +7,15 @@ month is told by the column: 13 can be no month.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cotas.files.cells import cells_in_words, few_enough
 from cotas.files.frames import different_words, for_each_word, is_category, polars
 from cotas.files.problems import Remark
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from polars import Series
 
 FORMS = ("ymd", "dmy", "mdy", "time")
 # How a column of dates may be read: in one of these forms, or as seconds since 1970.
@@ -78,7 +81,7 @@ def order_is_open(words: Any) -> bool:
     return bool(swapped.any()) and _misses(words, "dmy") == _misses(words, "mdy")
 
 
-def without_odd_cells(words: Any) -> tuple[Any, Remark | None]:
+def without_odd_cells(words: Any) -> tuple[Series, Remark | None]:
     """Make the few cells of a column of dates that are none missing; with a remark."""
     if not _begins_with_dates(words.drop_nulls()) or _all_are_dates(words.drop_nulls()):
         return words, None

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cotas.arrays import IntArray
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
 
 # Rows from which it is told whether words repeat.
 SOME_ROWS = 1000
 _NAMESPACE = "cotas"
 
 
-def coded(frame: Any) -> Any:
+def coded(frame: DataFrame) -> DataFrame:
     """Return the frame with its columns of text as codes, where words repeat.
 
     All that asks what a column of text is, and how often its words come, takes such a column for
@@ -30,7 +33,7 @@ def coded(frame: Any) -> Any:
     return frame.with_columns(pl.col(name).cast(_codes()) for name in names) if names else frame
 
 
-def in_words(frame: Any) -> Any:
+def in_words(frame: DataFrame) -> DataFrame:
     """Return the frame with the text of its coded columns."""
     names = [column.name for column in frame if is_coded(column)]
     return frame.with_columns(frame[name].cast(polars().String) for name in names)
@@ -42,42 +45,42 @@ def _codes() -> Any:
     return pl.Categorical(pl.Categories.random(_NAMESPACE))
 
 
-def _repeats(column: Any) -> bool:
+def _repeats(column: Series) -> bool:
     """Tell whether the words of the first rows come twice or more."""
     some = column.head(SOME_ROWS).drop_nulls()
     return bool(2 * some.n_unique() <= len(some)) and len(some) > 0
 
 
-def is_coded(column: Any) -> bool:
+def is_coded(column: Series) -> bool:
     """Tell whether a column is text that `coded` made codes of."""
     pl = polars()
     dtype = column.dtype
     return isinstance(dtype, pl.Categorical) and dtype.categories.namespace() == _NAMESPACE
 
 
-def is_text(column: Any) -> bool:
+def is_text(column: Series) -> bool:
     """Tell whether a column is text, coded or not."""
     return column.dtype == polars().String or is_coded(column)
 
 
-def uncoded(column: Any) -> Any:
+def uncoded(column: Series) -> Series:
     """Return the text of a coded column; any other as it is."""
     return column.cast(polars().String) if is_coded(column) else column
 
 
-def different_words(column: Any) -> Any:
+def different_words(column: Series) -> Series:
     """Return the different words of a column, as text and without the missing one."""
     return column.unique().drop_nulls().cast(polars().String)
 
 
-def numbered_words(column: Any) -> IntArray:
+def numbered_words(column: Series) -> IntArray:
     """Return a number for each word of a column, the same for equal words, and 0 for none."""
     pl = polars()
     column = column if is_category(column) else column.cast(_codes())
     return np.asarray((column.to_physical().cast(pl.Int64) + 1).fill_null(0).to_numpy())
 
 
-def for_each_word(column: Any, change: Callable[[Any], Any]) -> Any:
+def for_each_word(column: Series, change: Callable[[Series], Series]) -> Series:
     """Return what a function of a column of text makes of the column, of categories word by word.
 
     Parameters
@@ -94,11 +97,12 @@ def for_each_word(column: Any, change: Callable[[Any], Any]) -> Any:
     places[codes] = np.arange(len(codes), dtype=np.uint32)
     found = change(known.cast(pl.String))
     if not len(found):
-        return pl.Series(column.name, [None], dtype=found.dtype).new_from_index(0, len(column))
+        none: Series = pl.Series(column.name, [None], dtype=found.dtype)
+        return none.new_from_index(0, len(column))
     return found.gather(pl.Series(places).gather(column.to_physical())).alias(column.name)
 
 
-def changed(column: Any, change: Callable[[Any], Any]) -> Any:
+def changed(column: Series, change: Callable[[Series], Series]) -> Series:
     """Return a column of text, coded if it was, in which each word was changed into another or
     none."""
     if not is_coded(column):
@@ -126,7 +130,7 @@ def first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-def is_category(column: Any) -> bool:
+def is_category(column: Series) -> bool:
     """Tell whether a column holds categories: polars numbers their different words."""
     pl = polars()
     return isinstance(column.dtype, pl.Categorical | pl.Enum)

@@ -8,7 +8,7 @@ import re
 import sqlite3
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,11 +19,14 @@ from cotas.files.names import without_twins
 from cotas.files.problems import DataFileError
 from cotas.words import say
 
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
+
 DEEPEST = 64
 _WORDS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
-def read_json(path: Place, source: str, limits: Limits) -> Any:
+def read_json(path: Place, source: str, limits: Limits) -> DataFrame:
     """Return the frame; the values of objects within objects are columns such as "place.city"."""
     with open_bytes(path, limits.text) as stream:
         text = limits.read(stream, source)
@@ -58,7 +61,7 @@ def _deepest(text: bytes) -> int:
     return int(np.cumsum(steps).max(initial=0))
 
 
-def _flat(frame: Any) -> Any:
+def _flat(frame: DataFrame) -> DataFrame:
     """Return the frame with the fields of objects in the place of these, as deep as they go."""
     pl = polars()
     while within := [name for name, kind in frame.schema.items() if kind == pl.Struct]:
@@ -93,7 +96,7 @@ def _of_objects(found: Any) -> Any:
 _LOCKED = "EncryptedPackage".encode("utf-16-le")
 
 
-def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> tuple[Any, int]:
+def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> tuple[DataFrame, int]:
     """Read the sheet with this name, or the first, and how many rows stand above the names in
     it."""
     with open_bytes(path, limits.text) as stream:
@@ -119,7 +122,7 @@ def read_sheet(path: Place, name: str | None, source: str, limits: Limits) -> tu
         ) from None
 
 
-def _first_rows(frame: Any) -> list[list[str]]:
+def _first_rows(frame: DataFrame) -> list[list[str]]:
     """Read the rows of a sheet as text, the names first, of which those that are missing are made
     up."""
     names = ["" if name.startswith("__UNNAMED__") else name for name in frame.columns]
@@ -127,7 +130,7 @@ def _first_rows(frame: Any) -> list[list[str]]:
     return [names, *(["" if cell is None else str(cell) for cell in row] for row in some)]
 
 
-def read_sqlite(path: Path, name: str | None, source: str) -> Any:
+def read_sqlite(path: Path, name: str | None, source: str) -> DataFrame:
     """Return a table or view of the database; the only one if none is named."""
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
@@ -161,19 +164,23 @@ def _table(connection: sqlite3.Connection, name: str | None, source: str) -> str
     return str(name)
 
 
-def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> Any:
+def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> DataFrame:
     """Make columns text where values of several types stand side by side, as SQLite allows."""
     pl = polars()
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
-    return pl.DataFrame(
+    found: DataFrame = pl.DataFrame(
         [_column(name, values) for name, values in zip(names, columns, strict=True)]
     )
+    return found
 
 
-def _column(name: str, values: Any) -> Any:
+def _column(name: str, values: Any) -> Series:
     pl = polars()
     kinds = {type(value) for value in values if value is not None}
+    found: Series
     if kinds <= {int, float} or len(kinds) == 1:
-        return pl.Series(name, values, strict=False)
-    plain = [None if value is None else str(value) for value in values]
-    return pl.Series(name, plain, dtype=pl.String)
+        found = pl.Series(name, values, strict=False)
+    else:
+        plain = [None if value is None else str(value) for value in values]
+        found = pl.Series(name, plain, dtype=pl.String)
+    return found

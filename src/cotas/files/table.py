@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
-from cotas.files.cells import Understood, as_spelled
+from cotas.files.cells import Understood
 from cotas.files.csv_dialect import Dialect
+from cotas.files.dates import without_odd_cells
 from cotas.files.frames import in_words, is_category, is_text, polars
 from cotas.files.names import names_among, no_column, some
-from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked
+from cotas.files.problems import DataFileError, Remark, UnusedWishError, asked, remark
+from cotas.refusals import ParameterError
 from cotas.words import in_one, say
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
+
+# A column with such a name is what is to be predicted, if nothing is said.
+TARGETS = ("target", "label", "class", "y", "outcome", "response", "objetivo", "clase", "etiqueta")
 
 
 @dataclass(frozen=True)
@@ -74,17 +83,102 @@ class Table:
             return list(self.features.columns)
         return [f"x{j}" for j in range(self.n_columns)]
 
-    def take(self, rows: IntArray) -> Any:
-        """Return the features of some rows, given by number."""
+    def take(self, rows: IntArray) -> Table:
+        """Return some rows, given by number, without their targets."""
         if not self.has_names or np.any(np.diff(rows) <= 0):
-            return self.features[rows]
-        chosen = np.zeros(self.n_rows, dtype=np.bool_)
-        chosen[rows] = True
-        return self.features.filter(chosen)  # several times as fast as by number
-
-    def with_features(self, features: Any) -> Table:
-        """Return other rows of the same columns, read as these were, and no target."""
+            features = self.features[rows]
+        else:
+            chosen = np.zeros(self.n_rows, dtype=np.bool_)
+            chosen[rows] = True
+            features = self.features.filter(chosen)  # several times as fast as by number
         return replace(self, features=features, target=None, written={})
+
+    def predicting(
+        self, target: str | None, drop: Sequence[str], text: Sequence[str], without: str
+    ) -> Table:
+        """Return the table with the target that people named, or that it seems to have.
+
+        In columns of dates the few cells that are none are missing. It is done before rows are told
+        apart: all are held to one measure, in the rows of the file.
+
+        Parameters
+        ----------
+        target : str or None
+            The name or the number of a column.
+        drop, text : columns that are left out, and those that stay text
+        without : as for `with_target`
+        """
+        name, said = self.called(target, drop)
+        columns, remarks = [], [*said, *self.remarks]
+        if self.has_names:
+            self._refuse_infinite(name)
+        for column in self.features if self.has_names else ():
+            if is_text(column) and column.name not in (*text, name):
+                column, odd = without_odd_cells(column)
+                if odd is not None:
+                    columns.append(column)
+                    remarks.append(odd)
+        features = self.features.with_columns(columns) if columns else self.features
+        return replace(self, features=features, remarks=tuple(remarks)).with_target(name, without)
+
+    def called(self, target: str | None, drop: Sequence[str]) -> tuple[str | None, list[Remark]]:
+        """Return the name of the column to predict; if none was named, what is said of the choice.
+
+        A column without a name can be called by its number, the last one by -1. Where none is named
+        it is the one that is called so, or the last.
+        """
+        if not self.has_names or (target is None and self.target is not None):
+            return target, []
+        if target is not None:
+            return self._by_number(target), []
+        dropped = set(names_among(drop, self.names))
+        # The last column of lines that end in a separator has neither a name nor values.
+        nameless = {f"column_{k}" for k in range(1, len(self.names) + 1)}
+        names = [
+            name
+            for name in self.names
+            if name not in dropped
+            and not (name in nameless and self.features[name].null_count() == self.n_rows)
+        ]
+        if len(names) < 2:
+            words = "it has one column only; there is nothing to learn from."
+            raise DataFileError(words, self.source)
+        told = [name for name in names if name.lower() in TARGETS]
+        chosen = told[0] if len(told) == 1 else names[-1]
+        words = (
+            "No target was named: {name!r} is predicted, for its name ({how} NAME for another)."
+            if len(told) == 1
+            else "No target was named: {name!r} is predicted, the last column ({how} NAME for "
+            "another)."
+        )
+        return chosen, [remark(words, "target", chosen, how=asked("target"))]
+
+    def _by_number(self, target: str) -> str:
+        names = self.names
+        if target in names or not re.fullmatch(r"\s*[+-]?\d+\s*", target):
+            return target
+        number = int(target)
+        if number == 0 or abs(number) > len(names):
+            raise UnusedWishError(
+                "there is no column number {number}: they count from 1 to {count}, or back from "
+                "-1.",
+                number=number,
+                count=len(names),
+            )
+        return names[number - 1 if number > 0 else number]
+
+    def _refuse_infinite(self, target: str | None) -> None:
+        """Raise for an infinite target while its row is still that of the file."""
+        column = self.features[target] if target in self.names else None
+        if column is None or not column.dtype.is_float() or not column.is_infinite().any():
+            return
+        raise DataFileError(
+            "the target {name!r} holds an infinite number in row {row}: correct it, or leave the "
+            "cell empty, as rows without a target are left out.",
+            self.source,
+            name=target,
+            row=int(column.is_infinite().arg_true()[0]) + 1,
+        )
 
     def with_target(self, name: str | None, without: str = "error") -> Table:
         """Return the same table with that column as its target; None keeps the labels of the file.
@@ -129,18 +223,10 @@ class Table:
             written=written,
         )
 
-    def classes(self) -> AnyArray | None:
-        """Return the target as classes: numbers and truth values as they were written, such as
-        "$5"."""
-        if self.target is None or self.target_name not in self.written:
-            return self.target
-        values = polars().Series(self.target)
-        return np.asarray(as_spelled(values, self.written[self.target_name]).to_numpy())
-
     def _with_targets_only(self, name: str, without: str) -> tuple[Any, list[Remark]]:
         """Return the rows that have a target, and what is to be said of the others."""
         if without not in ("error", "drop"):
-            raise ValueError(f"without must be 'error' or 'drop', not {without!r}.")
+            raise ParameterError("without", f"without must be 'error' or 'drop', not {without!r}.")
         missing = ~is_there(self.features[name])
         count = int(missing.sum())
         if count == 0:
@@ -207,7 +293,7 @@ def _fits(numbers: Any, low: int, high: int) -> bool:
     return bool(low <= numbers.min() and numbers.max() < high)
 
 
-def is_there(column: Any) -> Any:
+def is_there(column: Series) -> Series:
     """Tell where a value is not missing."""
     there = column.is_not_null()
     return there & column.is_not_nan().fill_null(False) if column.dtype.is_float() else there
@@ -247,11 +333,15 @@ class Block:
         """Return what ends a line."""
         return b"\r\n" if b"\r\n" in self.text[: 2 + self.text.find(b"\n")] else b"\n"
 
-    def written(self, frame: Any) -> list[bytes]:
+    def written(self, frame: DataFrame) -> list[bytes]:
         """Return the names and rows of a frame in the same dialect."""
         how = self.dialect
         commas = how.decimal_comma and how.separator != ","
-        style = {"separator": how.separator, "quote_char": how.quote, "decimal_comma": commas}
+        style: dict[str, Any] = {
+            "separator": how.separator,
+            "quote_char": how.quote,
+            "decimal_comma": commas,
+        }
         return rows_of_text(frame.write_csv(**style).encode(), how.quote)
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cotas.files.cells import understood, without_totals
+from cotas.files.cells import understood
 from cotas.files.claims import refuse_false_claims
 from cotas.files.compression import (
     MAX_BYTES,
@@ -27,12 +27,16 @@ from cotas.files.compression import (
     source_name,
 )
 from cotas.files.csv_dialect import Wishes, about_titles, tell_format
-from cotas.files.csv_tables import csv_batches, read_csv
+from cotas.files.csv_tables import csv_batches, read_csv, without_totals
 from cotas.files.frames import first_line, is_category, polars, polars_errors
 from cotas.files.names import names_among, without_twins
 from cotas.files.other_tables import read_json, read_sheet, read_sqlite
 from cotas.files.problems import DataFileError, damaged
 from cotas.files.table import AsGiven, Table, table_of
+from cotas.refusals import ParameterError
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 
 def read_table(
@@ -146,7 +150,7 @@ def read_coded(
 
 def files_of(path: str | Path) -> list[str]:
     """Return the files that a pattern such as data-*.csv stands for; none if it is no pattern."""
-    if not on_disk(path) or not glob.has_magic(str(path)) or Path(path).exists():
+    if not glob.has_magic(str(path)) or not on_disk(path) or Path(path).exists():
         return []
     found = sorted(glob.glob(str(path), recursive=True))
     if not found:
@@ -256,13 +260,13 @@ def _loose(
     return replace(table_of(found, source, kind, noted), given=AsGiven(frame.head(known.height)))
 
 
-def _as_text(frame: Any, names: list[str]) -> Any:
+def _as_text(frame: DataFrame, names: list[str]) -> DataFrame:
     """Return the frame with these columns as text."""
     pl = polars()
     return frame.with_columns(pl.col(names).cast(pl.String)) if names else frame
 
 
-def _without(frame: Any, missing: Sequence[str]) -> Any:
+def _without(frame: DataFrame, missing: Sequence[str]) -> DataFrame:
     """Return the frame with null in the place of these words, and of these numbers in columns of
     such."""
     if not missing:
@@ -278,7 +282,7 @@ def _without(frame: Any, missing: Sequence[str]) -> Any:
     return frame.with_columns(kept)
 
 
-def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
+def _columnar(place: Place, kind: str, source: str, limits: Limits) -> DataFrame:
     """Return a Parquet or Arrow file as a frame."""
     pl = polars()
     held: Any = Path(str(place))
@@ -289,7 +293,8 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> Any:
         lazy = scanned(held, kind, source, limits)
         rows = lazy.select(pl.len()).collect().item()
         limits.check_shape(rows, len(lazy.collect_schema()), source)
-        return lazy.collect()
+        frame: DataFrame = lazy.collect()
+    return frame
 
 
 def as_told(given: Mapping[str, Any]) -> tuple[Wishes, Limits]:
@@ -356,7 +361,9 @@ def _batches(
         wishes.refuse_unused(kind, source)
         if kind == "libsvm":
             if n_features is None:
-                raise ValueError("n_features is needed to read a LibSVM file in batches.")
+                raise ParameterError(
+                    "n_features", "n_features is needed to read a LibSVM file in batches."
+                )
             from cotas.files.libsvm import libsvm_batches
 
             pairs = libsvm_batches(

@@ -103,8 +103,7 @@ def _numbers(region: Any) -> list[Any]:
 
 @functools.cache
 def _not_predicting(kind: Any, but: tuple[str, ...]) -> frozenset[str]:
-    """Return what no prediction of a class depends on: its parameters, which take a while to find
-    out."""
+    """Name what no prediction of a class depends on: its parameters, which take a while to find."""
     return NOT_PREDICTING | (frozenset(kind._get_param_names()) - {*but})
 
 
@@ -118,8 +117,7 @@ class Certified:
     _parameters_that_predict: ClassVar[tuple[str, ...]] = ()
 
     def _measured_certificates(self) -> list[Certificate]:
-        """Return a certificate for each class or target, about the parameters as they are now, not
-        as they were."""
+        """Return one for each class or target, about the parameters as they are now."""
         raise NotImplementedError
 
     def _machine_scores(self, X: MatrixLike) -> FloatArray:
@@ -204,7 +202,7 @@ class Certified:
         return self._bound(found, state)
 
     def _measured_or_withdrawn(self) -> list[Certificate]:
-        """Return the certificates as they are now; those that were, where they cannot be
+        """Return the certificates as they are now; as they were, where they cannot be
         measured."""
         try:
             return self._measured_certificates()
@@ -218,7 +216,7 @@ class Certified:
         return [replace(first, predictor=FittedPredictor(self, state)), *others]
 
     def _proved_again(self, X: Any, y: Any) -> Certificate:
-        """Prove anew the certificate of the model as it is, from the witnesses and X, y.
+        """Prove the model as it is, whatever it was, from the witnesses and X, y.
 
         They may come in any form that `fit` takes.
         """
@@ -238,8 +236,7 @@ class Certified:
         return self._together(self._bound(fresh, self._state()))
 
     def _contradictions(self, witnesses: Sequence[Any], X: Any, y: Any) -> list[str]:
-        """Say where the model predicts other than the witnesses say; X may come without its
-        names."""
+        """Say where the model predicts other than the witnesses say; X may come without names."""
         names = getattr(self, "feature_names_in_", None)
         in_blocks = isinstance(X, Source)
         given = X.feature_names if in_blocks else _get_feature_names(X)
@@ -254,8 +251,7 @@ class Certified:
         return regions is None or any(region is not None for region in regions)
 
     def _false_regions(self, X: Matrix, y: AnyArray) -> list[str]:
-        """Tell whether what is kept of where an optimum lies is other than the certificates
-        prove."""
+        """Say whether what is kept of where an optimum lies is not what the certificates prove."""
         if self._proves_regions(X, y):
             return []
         other = None if isinstance(X, Source) else in_the_other_layout(X)
@@ -275,8 +271,7 @@ class Certified:
         return True
 
     def _region_again(self, certificate: Certificate, X: Matrix, y: AnyArray) -> Any:
-        """Compute the region that follows from the bounds of a certificate, and from
-        the data."""
+        """Compute the region that follows from the bounds of a certificate, from the data."""
         raise NotImplementedError
 
     @property

@@ -19,6 +19,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates.core.rounding import dot
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
 from cotas.design import canonical
+from cotas.refusals import ParameterError
 from cotas.solvers.moments import rough_centre
 from cotas.source import MatrixLike, NotInBlocksError, as_stored, comes_in_blocks
 
@@ -78,9 +79,10 @@ class Examples(TrainingRows):
         counted = np.bincount(self.codes, self.weights, len(self.classes))
         if not (counted > 0).all():
             lost = self.classes[counted <= 0].tolist()
-            raise ValueError(
+            raise ParameterError(
+                "sample_weight",
                 f"The weights leave no example of class {lost}: leave its rows out, or give one "
-                "of them a weight above zero."
+                "of them a weight above zero.",
             )
 
     def positives(self) -> IntArray:
@@ -146,8 +148,7 @@ def rows_to_predict(
     layouts: Sequence[str] = ("csr", "csc"),
     finite: bool | str = True,
 ) -> Matrix:
-    """Read X as the fit would take it, with as many columns; the estimator is refused if not
-    fitted."""
+    """Return X as the fit would take it, with as many columns; refuse who is not fitted."""
     known = vars(estimator)
     nameless = "_certificates" in known and "feature_names_in_" not in known
     if nameless and is_plain(X, finite=finite) and X.shape[1] == known.get("n_features_in_"):
@@ -231,13 +232,15 @@ def read_examples(
         classes = found
         if len(classes) < 2:
             only = found.tolist()[0]
-            raise ValueError(
-                f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
+            raise ParameterError(
+                "y", f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
             )
     else:
         unknown = np.setdiff1d(found, classes)
         if len(unknown):
-            raise ValueError(f"y holds labels that are not in `classes`: {unknown.tolist()}.")
+            raise ParameterError(
+                "y", f"y holds labels that are not in `classes`: {unknown.tolist()}."
+            )
     weights = _weights(X, y, sample_weight, class_weight)
     examples = Examples(X, y, weights, classes)
     if fresh:
@@ -252,8 +255,7 @@ def refuse_infinite(estimator: Any, X: Matrix, seen: Any) -> None:
 
 
 def distinct(y: AnyArray) -> AnyArray:
-    """Find the labels that occur, sorted; whole numbers close together are counted, not
-    compared."""
+    """Return the labels that occur, sorted; whole numbers close together are counted."""
     if y.dtype.kind not in "biu" or len(y) == 0:
         return np.unique(y)
     low, high = y.min(), y.max()
@@ -297,9 +299,10 @@ def checked_weights(sample_weight: Any, X: MatrixLike) -> FloatArray:
 def refuse_extreme_weights(largest: float, name: str = "sample_weight") -> None:
     """Raise if the largest weight is tiny or huge."""
     if largest > 0 and not LEAST_WEIGHT <= largest <= MOST_WEIGHT:
-        raise ValueError(
+        raise ParameterError(
+            name,
             f"{name} goes up to {largest:g}, where sums overflow or vanish; only the ratios "
-            "of weights count, so divide them all by the largest."
+            "of weights count, so divide them all by the largest.",
         )
 
 
@@ -312,7 +315,9 @@ def _weights(
     if class_weight is not None:
         weights = checked_weights(weights * compute_sample_weight(class_weight, y), X)
     if not (weights > 0).any():
-        raise ValueError("class_weight leaves no example with a weight: at least one non-zero.")
+        raise ParameterError(
+            "class_weight", "class_weight leaves no example with a weight: at least one non-zero."
+        )
     return np.asarray(weights, dtype=np.float64)
 
 
@@ -338,7 +343,7 @@ class Observations(TrainingRows):
         return [None] if self.single else list(range(self.y.shape[1]))
 
     def uneven_shares(self) -> FloatArray | None:
-        """Return what `shares` does; None stands for 1/n each."""
+        """Return the `shares`; None stands for 1/n each."""
         return None if self.weights is None else self.shares()
 
 
@@ -369,7 +374,9 @@ def read_observations(
     if sample_weight is not None:
         weights = checked_weights(sample_weight, X)
         if not (weights > 0).any():
-            raise ValueError("sample_weight is zero for all rows: at least one must count.")
+            raise ParameterError(
+                "sample_weight", "sample_weight is zero for all rows: at least one must count."
+            )
     return Observations(X, y, weights)
 
 
@@ -399,7 +406,7 @@ class Moved(NamedTuple):
         return cls(X) if shift is None else cls(X - shift, shift)
 
     def given(self, theta: FloatArray, theta0: Any) -> Any:
-        """Compute θ₀ for the rows as they were given; θ is a vector, or has a column for each of
+        """Compute θ₀ for the rows as they were given; θ may have a column for each of
         θ₀."""
         return theta0 if self.shift is None else self._along(-theta, theta0)
 

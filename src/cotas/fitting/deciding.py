@@ -58,8 +58,7 @@ class DecidingInBlocks(Deciding):
 
 
 def brier_scores(truth: FloatArray, probabilities: FloatArray) -> FloatArray:
-    """Compute Brier's score of each row, of two classes halved as is usual; `truth` has a one a
-    row."""
+    """Compute Brier's score of each row, halved for two classes; `truth` has a one in each row."""
     off = np.square(probabilities - truth).sum(axis=1)
     return np.asarray(off / (2 if probabilities.shape[1] == 2 else 1))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates.blocks import weighed
 from cotas.certificates.sound import Sound, kind_of_labels, refuse_mixed_labels
 from cotas.fitting.data import refuse_extreme_weights
+from cotas.refusals import ParameterError
 from cotas.running import blocks_in_threads
 from cotas.source import Block, Changed, Source, Sums, double, is_sparse, reader_of, rows_of
 
@@ -37,13 +39,16 @@ def refuse_other_columns(model: Any, X: Any) -> None:
     known = X.feature_names if isinstance(X, Source) else getattr(X, "columns", None)
     size = X.n_features if isinstance(X, Source) else X.shape[1]
     if size != model.n_features_in_:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             f"X has {size} features, but {type(model).__name__} is expecting "
-            f"{model.n_features_in_} features as input."
+            f"{model.n_features_in_} features as input.",
         )
     names = getattr(model, "feature_names_in_", None)
     if names is not None and known is not None and list(names) != list(known):
-        raise ValueError("The columns of the source have other names than those of the fit.")
+        raise ParameterError(
+            "X", "The columns of the source have other names than those of the fit."
+        )
 
 
 def refuse_not_finite(block: Block, gaps: bool = False) -> None:
@@ -53,12 +58,15 @@ def refuse_not_finite(block: Block, gaps: bool = False) -> None:
         sound = np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all()
     if not sound and not (gaps and not np.isinf(values).any()):
         what = "infinity" if gaps or not np.isnan(values).any() else "NaN"
-        raise ValueError(
-            f"Input X contains {what}, in {rows_of(block)}: fill in or leave out such rows."
+        raise ParameterError(
+            "X", f"Input X contains {what}, in {rows_of(block)}: fill in or leave out such rows."
         )
     s = block.weights
     if s is not None and not (np.isfinite(s).all() and (s >= 0).all()):
-        raise ValueError("The weights of a source must be finite numbers, none of them negative.")
+        raise ParameterError(
+            "sample_weight",
+            "The weights of a source must be finite numbers, none of them negative.",
+        )
     if s is not None:
         refuse_extreme_weights(max(1.0, float(s.max())), "The weight of a row")
 
@@ -83,9 +91,10 @@ class LabelTotals:
         """Return the labels in their order, each of which is found again in the array."""
         found = np.unique(np.array(list(self.found)))
         if len(found) != len(self.found) or set(found.tolist()) != set(self.found):
-            raise ValueError(
+            raise ParameterError(
+                "y",
                 "y holds whole numbers and floats of which double precision cannot hold all: two "
-                "classes would become one. Give all labels the same type, or make them text."
+                "classes would become one. Give all labels the same type, or make them text.",
             )
         return found
 
@@ -93,9 +102,10 @@ class LabelTotals:
 def refuse_many(labels: dict[Any, Any]) -> dict[Any, Any]:
     """Return the labels, unless there are too many of them."""
     if len(labels) > MOST_CLASSES:
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"Unknown label type: y has more than {MOST_CLASSES} different values, so it holds "
-            "numbers, and a classifier needs classes."
+            "numbers, and a classifier needs classes.",
         )
     return labels
 
@@ -110,9 +120,11 @@ def label_totals(block: Block) -> LabelTotals:
     """Return the labels of a block."""
     y, where = np.asarray(block.y), rows_of(block)
     if y.ndim != 1:
-        raise ValueError(f"y of a classifier must be a vector, and it has {y.ndim} dimensions.")
+        raise ParameterError(
+            "y", f"y of a classifier must be a vector, and it has {y.ndim} dimensions."
+        )
     if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity.")
+        raise ParameterError("y", "Input y contains NaN or infinity.")
     kind = kind_of_labels(y, where)
     labels, codes = np.unique(y, return_inverse=True)
     counts = np.bincount(codes, minlength=len(labels))
@@ -151,33 +163,39 @@ def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
     totals, labels = whole_y.found, whole_y.labels()
     if len(labels) < 2:
         only = labels.tolist()[0]
-        raise ValueError(
-            f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
+        raise ParameterError(
+            "y", f"y holds one class only ({only!r}); a classifier needs at least 2 classes."
         )
     rows, weights = (np.array([totals[label][k] for label in labels.tolist()]) for k in (0, 1))
     factors = _class_factors(class_weight, labels, rows)
     whole = weights if factors is None else weights * factors
     if not (whole > 0).all():
         lost = labels[whole <= 0].tolist()
-        raise ValueError(
+        raise ParameterError(
+            "sample_weight",
             f"The weights leave no example of class {lost}: leave its rows out, or give one of "
-            "them a weight above zero."
+            "them a weight above zero.",
         )
     refuse_extreme_weights(min(1.0, float(whole.sum())), "The weight of all rows")
     return Classes(labels, factors, float(whole.sum()))
 
 
 def _class_factors(class_weight: Any, labels: AnyArray, rows: AnyArray) -> FloatArray | None:
-    """Compute weights as scikit-learn's `compute_class_weight` has them."""
+    """Return the factors as scikit-learn's `compute_class_weight` has them."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
         if class_weight != "balanced":
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None: {class_weight!r}.")
+            raise ParameterError(
+                "class_weight",
+                f"class_weight must be a dict, 'balanced' or None: {class_weight!r}.",
+            )
         return np.asarray(rows.sum() / (len(labels) * rows))
     factors = np.array([float(class_weight.get(label, 1.0)) for label in labels.tolist()])
     if not (np.isfinite(factors).all() and (factors >= 0).all()):
-        raise ValueError("class_weight must hold finite numbers, none of them negative.")
+        raise ParameterError(
+            "class_weight", "class_weight must hold finite numbers, none of them negative."
+        )
     return factors
 
 
@@ -203,7 +221,7 @@ class Recoded:
 
 
 def shift_of(source: Source) -> FloatArray | None:
-    """Find the centres of columns that lie far from zero, by the first block: they would cost
+    """Find the centres of columns far from zero, by the first block: they would cost
     digits.
 
     Zero for the other columns; None if there are none, or if the rows are sparse.
@@ -221,28 +239,21 @@ def _far_centres(block: Block) -> FloatArray | None:
     return np.where(far, centre, 0.0) if far.any() else None
 
 
-@dataclass(frozen=True)
-class Draw:
-    """A part of the rows of a block, drawn by its number."""
-
-    share: float
-    seed: int = 0
-
-    def __call__(self, block: Block) -> list[Block]:
-        n = block.n_rows
-        random = np.random.default_rng((self.seed, block.start))
-        chosen = np.sort(random.choice(n, min(n, int(np.ceil(self.share * n))), replace=False))
-        weights = None if block.weights is None else block.weights[chosen]
-        return [Block(block.start, block.X[chosen], block.y[chosen], weights)]
+def draw(share: float, block: Block) -> list[Block]:
+    """Return a part of the rows of a block, drawn by the number of its first row."""
+    n, random = block.n_rows, np.random.default_rng((0, block.start))
+    chosen = np.sort(random.choice(n, min(n, int(np.ceil(share * n))), replace=False))
+    weights = None if block.weights is None else block.weights[chosen]
+    return [Block(block.start, block.X[chosen], block.y[chosen], weights)]
 
 
 def draw_sample(source: Source, fewest: int, each: Each = map) -> Block | None:
-    """Draw a tenth of the rows, or as many as fit into little memory; None if they are too few."""
+    """Draw a tenth of the rows, or as many as fit into little memory; None if too few."""
     entries = source.of_first(_entries_of_a_row)
     size = min(SAMPLE * source.n_rows, SAMPLE_BYTES / (8 * max(1.0, entries)))
     if size < fewest:
         return None
-    parts = source.map_reduce(Draw(size / source.n_rows), each)
+    parts = source.map_reduce(partial(draw, size / source.n_rows), each)
     weights = None if parts[0].weights is None else np.concatenate([p.weights for p in parts])
     y = np.concatenate([p.y for p in parts])
     X: list[Any] = [p.X for p in parts]
@@ -259,46 +270,28 @@ def _entries_of_a_row(block: Block) -> float:
 # ---- what a fitted model makes of a source -----------------------------------------------------
 
 
-@dataclass(frozen=True)
-class OfRows:
-    """Answers: what a method of a fitted model returns for the rows of a block."""
-
-    model: Any
-    method: str
-
-    def __call__(self, block: Block) -> Any:
-        return getattr(self.model, self.method)(block.X)
+def of_rows(model: Any, method: str, block: Block) -> Any:
+    """Return what a method of a fitted model returns for the rows of a block."""
+    return getattr(model, method)(block.X)
 
 
-@dataclass(frozen=True)
-class Hits:
-    """The weight of the rows of a block whose class is predicted, and that of all."""
-
-    model: Any
-
-    def __call__(self, block: Block) -> Sums:
-        s = block.shares()
-        right = self.model.predict(block.X) == np.asarray(block.y)
-        return Sums(float(s @ right), float(s.sum()))
+def hits(model: Any, block: Block) -> Sums:
+    """Return the weight of the rows of a block whose class is predicted, and that of all."""
+    s = block.shares()
+    right = model.predict(block.X) == np.asarray(block.y)
+    return Sums(float(s @ right), float(s.sum()))
 
 
-@dataclass(frozen=True)
-class Residuals:
-    """Sums Σ s(y − ŷ)², Σ s, Σ s(y − m) and Σ s(y − m)² of a block, for some m near y."""
-
-    model: Any
-    middle: FloatArray
-
-    def __call__(self, block: Block) -> Sums:
-        s, y = block.shares(), np.asarray(block.y, dtype=np.float64).reshape(block.n_rows, -1)
-        off = y - np.asarray(self.model.predict(block.X)).reshape(y.shape)
-        about = y - self.middle
-        return Sums(s @ off**2, float(s.sum()), s @ about, s @ about**2)
+def residuals(model: Any, middle: FloatArray, block: Block) -> Sums:
+    """Compute Σ s(y − ŷ)², Σ s, Σ s(y − m) and Σ s(y − m)² of a block, for some m near y."""
+    s, y = block.shares(), np.asarray(block.y, dtype=np.float64).reshape(block.n_rows, -1)
+    off = y - np.asarray(model.predict(block.X)).reshape(y.shape)
+    about = y - middle
+    return Sums(s @ off**2, float(s.sum()), s @ about, s @ about**2)
 
 
 def nameless(model: Any) -> Any:
-    """Return the model without the names of its columns, which blocks do not have, and its
-    callbacks."""
+    """Copy a model without the names of its columns, which blocks do not have, and callbacks."""
     plain = copy.copy(model)
     vars(plain).pop("feature_names_in_", None)
     if hasattr(plain, "callbacks"):
@@ -315,15 +308,15 @@ def of_source(model: Any, source: Any, method: str) -> Any:
     if not isinstance(source, Source):
         return reader_of(source).lazily(nameless(model), source, method)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
-        return source.collect(OfRows(nameless(model), method), each)
+        return source.collect(partial(of_rows, nameless(model), method), each)
 
 
 def accuracy(model: Any, source: Source) -> float:
     """Return the weight of the rows whose class is predicted, as a part of that of all."""
     refuse_other_columns(model, source)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
-        hits, total = source.map_reduce(Hits(nameless(model)), each)
-    return float(hits / total)
+        found, total = source.map_reduce(partial(hits, nameless(model)), each)
+    return float(found / total)
 
 
 def r_squared(model: Any, source: Source) -> float:
@@ -336,7 +329,9 @@ def squared_error(model: Any, source: Source) -> tuple[float, float]:
     refuse_other_columns(model, source)
     middle = source.of_first(_mean_targets)
     with blocks_in_threads(getattr(model, "n_jobs", None)) as each:
-        left, total, mean, square = source.map_reduce(Residuals(nameless(model), middle), each)
+        left, total, mean, square = source.map_reduce(
+            partial(residuals, nameless(model), middle), each
+        )
     whole = square - mean**2 / total
     with np.errstate(divide="ignore", invalid="ignore"):
         # As scikit-learn has it: y that does not vary is predicted, or it is not.
@@ -350,8 +345,7 @@ def _mean_targets(block: Block) -> FloatArray:
 
 
 def bound_to(source: Source, each: Each, *, targets: bool) -> Source:
-    """Return the same source, gone over by `each` wherever nothing else is said; its blocks are
-    sound.
+    """Return the source, gone over by `each` where nothing else is said; its blocks are sound.
 
     `targets` says whether y holds numbers to be predicted; labels otherwise.
     """

@@ -12,26 +12,11 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
-
-
-class ParameterError(ValueError):
-    """A value that a parameter cannot have."""
-
-    def __init__(self, parameter: str, words: str) -> None:
-        super().__init__(words)
-        self.parameter = parameter
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.parameter, str(self))
-
-
-class ParameterTypeError(ParameterError, TypeError):
-    """A value of a type that a parameter cannot have."""
+from cotas.refusals import ParameterError, ParameterTypeError
 
 
 def check_number(value: Any, name: str, means: str = "a finite number") -> None:
-    """Check for a finite number: neither NaN, which compares with nothing, nor True, nor a
-    string."""
+    """Refuse what is no finite number: NaN, which compares with nothing, True, or a string."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ParameterTypeError(name, f"{name} must be {means}, not {value!r}.")
     if not math.isfinite(value):
@@ -39,8 +24,7 @@ def check_number(value: Any, name: str, means: str = "a finite number") -> None:
 
 
 def _limited(means: str, within: Callable[[Any], bool]) -> Callable[[Any, str], None]:
-    """Return what checks that a number, given with the name of its parameter, is what it must
-    be."""
+    """Make what checks that a number, given with the name of its parameter, is as it must be."""
 
     def check(value: Any, name: str) -> None:
         check_number(value, name, means)
@@ -58,7 +42,7 @@ check_rate = _limited("above zero and at most one", lambda x: 0 < x <= 1)
 
 
 def check_count(value: Any, name: str) -> None:
-    """Check for a whole number above zero, of any integer type; True counts nothing."""
+    """Refuse what is no whole number above zero, of any integer type; True counts nothing."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ParameterTypeError(name, f"{name} must be a whole number above zero, not {value!r}.")
     if value < 1:
@@ -66,7 +50,7 @@ def check_count(value: Any, name: str) -> None:
 
 
 def check_jobs(value: Any, name: str = "n_jobs") -> None:
-    """Check a number of threads as scikit-learn counts them, or None."""
+    """Refuse what is no number of threads as scikit-learn counts them, nor None."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Integral):
@@ -118,25 +102,36 @@ def _default_penalty(kind: Any) -> Any:
 
 
 def penalty_of(model: Any, total: float) -> float:
-    """Compute λ: `lam`, or 1/(C · total) with the sum of the weights; only one of them may be
-    given."""
+    """Return λ: `lam`, or 1/(C · total) with the sum of the weights; one of them may be given."""
     if model.C is None:
         check_positive(model.lam, "lam")
         return float(model.lam)
     if model.lam != _default_penalty(model.__class__):
-        raise ValueError("Give lam or C, not both: λ = 1/(C · sum of the weights).")
+        raise ParameterError("C", "Give lam or C, not both: λ = 1/(C · sum of the weights).")
     check_positive(model.C, "C")
     return 1.0 / (float(model.C) * total)
 
 
 def check_time(value: Any) -> None:
-    """Check a number of seconds above zero, or None."""
+    """Refuse what is no number of seconds above zero, nor None."""
     if value is not None:
         check_positive(value, "max_time")
 
 
+def check_validation(value: Any) -> None:
+    """Refuse what is no number between zero and one, nor an array of bool, one for each row."""
+    if not np.ndim(value):
+        check_fraction(value, "validation_fraction")
+    elif np.asarray(value).dtype != np.bool_:
+        raise ParameterTypeError(
+            "validation_fraction",
+            "validation_fraction must be a number, or an array of bool that names the rows to be "
+            "set aside.",
+        )
+
+
 def read_start(start: Any, d: int, targets: int, of: str) -> tuple[FloatArray, FloatArray]:
-    """Read θ⁽⁰⁾ with a row for each target or class, and its bias: `start` is θ, or both as a
+    """Read θ⁽⁰⁾, a row for each target or class, and its bias: `start` is θ, or both in a
     tuple."""
     pair = start if isinstance(start, tuple) and len(start) == 2 else (start, 0.0)
     try:
@@ -147,5 +142,7 @@ def read_start(start: Any, d: int, targets: int, of: str) -> tuple[FloatArray, F
         theta = np.zeros(())
     if theta.shape != (targets, d) or not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
         rows = f"; for {targets} {of} θ has a row for each" if targets > 1 else ""
-        raise ValueError(f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀){rows}.")
+        raise ParameterError(
+            "start", f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀){rows}."
+        )
     return theta, theta0

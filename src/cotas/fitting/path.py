@@ -17,6 +17,7 @@ from cotas.certificates.consequences.path import (
 from cotas.certificates.verification import LABELLED, SAME, UNCHECKED, read_labels, read_rows
 from cotas.fitting.data import encode
 from cotas.fitting.parameters import check_count
+from cotas.refusals import ParameterError
 from cotas.source import MatrixLike
 from cotas.words import say
 
@@ -75,7 +76,7 @@ class Path:
     def best_lam(self) -> float:
         """Return the λ with the smallest validation error; of several the largest."""
         if self.validation_errors is None:
-            raise ValueError("Which λ is best needs validation=(X_val, y_val).")
+            raise ParameterError("validation", "Which λ is best needs validation=(X_val, y_val).")
         return float(self.lams[int(np.argmin(self.validation_errors))])
 
     # ---- between the breakpoints of the Lasso ----------------------------------------------------
@@ -84,9 +85,10 @@ class Path:
         """Return the λ whose solution has ‖β‖₁ = δ: between two breakpoints δ is linear in λ."""
         deltas = self._at_breakpoints()
         if not deltas[0] <= delta <= deltas[-1]:
-            raise ValueError(
+            raise ParameterError(
+                "delta",
                 f"delta must lie on the path, between 0 and {deltas[-1]:.6g}; follow the path "
-                "further down for more."
+                "further down for more.",
             )
         return float(np.interp(delta, deltas, self.lams))
 
@@ -108,12 +110,16 @@ class Path:
 
     def _on_the_path(self, lam: float) -> float:
         if not lam >= self.lams[-1]:
-            raise ValueError(f"lam must be at least {self.lams[-1]:.6g}, where the path ends.")
+            raise ParameterError(
+                "lam", f"lam must be at least {self.lams[-1]:.6g}, where the path ends."
+            )
         return lam
 
     def _at_breakpoints(self) -> FloatArray:
         if not self.exact or self.deltas is None:
-            raise ValueError("This needs the breakpoints: lasso_path(..., method='homotopy').")
+            raise ParameterError(
+                "method", "This needs the breakpoints: lasso_path(..., method='homotopy')."
+            )
         return self.deltas
 
     # ---- checked again ---------------------------------------------------------------------------
@@ -130,7 +136,9 @@ class Path:
         if not (known and all(certificate.verify(X, y) for certificate in known)):
             return False  # of no models nothing is proved
         if validation is None and self.validation_bound is not None:
-            raise ValueError("The bound on the validation error needs validation=(X_val, y_val).")
+            raise ParameterError(
+                "validation", "The bound on the validation error needs validation=(X_val, y_val)."
+            )
         try:
             return self._is_of_its_witnesses() and (
                 validation is None or self._is_of_the_validation(X, y, *validation)
@@ -139,8 +147,7 @@ class Path:
             return False
 
     def _is_of_its_witnesses(self) -> bool:
-        """Tell whether the models and their λ are those that the certificates prove something
-        of."""
+        """Tell whether the certificates prove something of these models and their λ."""
         rows = zip(self.lams, self.coefs, self.intercepts, self.certificates, strict=True)
         for lam, coef, intercept, certificate in rows:
             points: list[Any] = [one.witness for one in certificate.singles]
@@ -198,8 +205,7 @@ class Path:
         return bool((known.lower <= again.lower).all())
 
     def bound(self, X: MatrixLike, y: Any, X_val: MatrixLike, y_val: Any) -> ValidationBound:
-        """Compute what the certificates of support vector machines prove between the λ,
-        recomputed."""
+        """Recompute what the certificates of support vector machines prove between the λ."""
         assert self.validation_errors is not None
         # A bound above what the grid has reached would not help anybody.
         wrong = round(float(self.validation_errors.min()) * len(y_val))
@@ -284,5 +290,5 @@ def falling(lams: Any) -> FloatArray:
     """Compute λ from the largest to the smallest, each once; refuse what is no penalty."""
     values = np.unique(np.asarray(lams, dtype=np.float64).ravel())[::-1].copy()
     if not (len(values) and np.isfinite(values).all() and values[-1] > 0):
-        raise ValueError("lams must be finite numbers above zero, at least one.")
+        raise ParameterError("lams", "lams must be finite numbers above zero, at least one.")
     return values

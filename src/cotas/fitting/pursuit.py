@@ -241,8 +241,7 @@ class Pursuit(Generic[P]):
         return None
 
     def _see(self, iterate: Iterate) -> Reason | None:
-        """Decide why to end after this iterate, if there is a reason; what counts is what was
-        proved."""
+        """Tell why to end after this iterate, if there is a reason; what was proved counts."""
         reason = self._ends(iterate) if self._ends else None
         believed, certificate, due = iterate.believed_gap, None, False
         if self._check is not None:
@@ -390,7 +389,7 @@ def foremost_of(reasons: Sequence[Reason]) -> Reason:
 
 
 def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
-    """Tell why a fit of several parts ended: an interruption, else as the part with the largest
+    """Tell why a fit of several parts ended: an interruption, else as that with the largest
     gap."""
     for part in parts:
         if part.reason.stop is Stop.INTERRUPTED:
@@ -401,6 +400,22 @@ def worst_of(parts: Sequence[Ended[Any]]) -> Reason:
 def at_floor(certificate: Certificate) -> bool:
     """Tell whether the gap that is proved is no more than what rounding alone can make."""
     return bool(certificate.gap <= NEAR * certificate.charge)
+
+
+class Patience:
+    """Counts the looks since a score was better than all before, at `best_look`."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks, self.best = looks, -np.inf
+        self.look = self.best_look = self.stale = 0
+
+    def lost(self, score: float) -> bool:
+        """Tell whether so many looks, this one included, have brought nothing."""
+        self.look += 1
+        if score > self.best:
+            self.best, self.best_look = score, self.look
+        self.stale = self.look - self.best_look
+        return self.stale >= self.looks
 
 
 class Idle:
@@ -423,7 +438,7 @@ class Floor:
         self.believed, self.proved = Idle(), Idle()
 
     def is_stuck(self, believed: float) -> bool:
-        """Tell whether the solver has stopped getting on, by its own account, so that a look is
+        """Tell whether the solver has stopped getting on, by its own account: a look is
         due."""
         if math.isinf(believed):
             return False

@@ -10,25 +10,9 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from cotas.arrays import BoolArray, IntArray
 from cotas.fitting.data import Examples, TrainingRows
-from cotas.fitting.parameters import check_fraction
+from cotas.refusals import ParameterError
 
 Rows = TypeVar("Rows", bound=TrainingRows)
-
-
-class Patience:
-    """A count of the looks since a score was better than all before, at `best_look`."""
-
-    def __init__(self, looks: int) -> None:
-        self.looks, self.best = looks, -np.inf
-        self.look = self.best_look = self.stale = 0
-
-    def lost(self, score: float) -> bool:
-        """Tell whether so many looks, this one included, have brought nothing."""
-        self.look += 1
-        if score > self.best:
-            self.best, self.best_look = score, self.look
-        self.stale = self.look - self.best_look
-        return self.stale >= self.looks
 
 
 def hold_out(examples: Rows, validation_fraction: Any, random_state: Any) -> tuple[Rows, IntArray]:
@@ -46,9 +30,10 @@ def hold_out(examples: Rows, validation_fraction: Any, random_state: Any) -> tup
     try:
         _, held_out = next(splitter.split(rows[:, None], codes))
     except ValueError as error:
-        raise ValueError(
+        raise ParameterError(
+            "early_stopping",
             f"early_stopping cannot set validation_fraction={validation_fraction} of "
-            f"{len(rows)} rows aside: {error}"
+            f"{len(rows)} rows aside: {error}",
         ) from error
     return without(examples, rows[held_out])
 
@@ -60,30 +45,20 @@ def without(examples: Rows, held_out: IntArray) -> tuple[Rows, IntArray]:
     return replace(examples, weights=weights), held_out
 
 
-def check_validation(value: Any) -> None:
-    """Check for a number between zero and one, or an array that says of each row whether it is set
-    aside."""
-    if not np.ndim(value):
-        check_fraction(value, "validation_fraction")
-    elif np.asarray(value).dtype != np.bool_:
-        raise TypeError(
-            "validation_fraction must be a number, or an array of bool that names the rows to be "
-            "set aside."
-        )
-
-
 def _named(chosen: Any, examples: TrainingRows, used: IntArray) -> BoolArray:
     """Tell which of the rows with a weight an array of bool chooses: some, and not all."""
     aside, n = np.asarray(chosen), examples.n_rows
     if aside.shape != (n,) or aside[used].all() or not aside[used].any():
-        raise ValueError(
+        raise ParameterError(
+            "validation_fraction",
             "validation_fraction is a number between zero and one, or an array of bool that says "
-            f"which of the {n} rows are set aside: some of those with a weight, and not all."
+            f"which of the {n} rows are set aside: some of those with a weight, and not all.",
         )
     aside = aside[used]
     if isinstance(examples, Examples) and len(np.unique(examples.codes[used][~aside])) < 2:
-        raise ValueError(
+        raise ParameterError(
+            "validation_fraction",
             "validation_fraction sets all rows but those of one class aside; two classes are "
-            "needed to train on."
+            "needed to train on.",
         )
     return aside

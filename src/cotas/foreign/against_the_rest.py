@@ -18,6 +18,7 @@ from cotas.design.blocks import times
 from cotas.foreign.fit import ForeignFit, dense
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import interior_point
@@ -48,7 +49,9 @@ def parameters(model: Any) -> tuple[FloatArray, FloatArray]:
     coefs = dense(model.coef_)
     intercepts = np.array(np.broadcast_to(np.ravel(model.intercept_), len(coefs)), dtype=np.float64)
     if not (np.isfinite(coefs).all() and np.isfinite(intercepts).all()):
-        raise ValueError("coef_ or intercept_ of the model holds NaN or infinity: its fit failed.")
+        raise ParameterError(
+            "model", "coef_ or intercept_ of the model holds NaN or infinity: its fit failed."
+        )
     return coefs, intercepts
 
 

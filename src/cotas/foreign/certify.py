@@ -34,6 +34,7 @@ from cotas.foreign.linear import (
     perceptron,
     sgd_classifier,
 )
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.running import one_thread_in_blas
 from cotas.source import MatrixLike, as_stored, comes_in_blocks, source_of
 from cotas.words import say
@@ -151,13 +152,13 @@ def certify(
     True
     """
     if problem not in ("own", "free-bias"):
-        raise ValueError(f'problem must be "own" or "free-bias", not {problem!r}.')
+        raise ParameterError("problem", f'problem must be "own" or "free-bias", not {problem!r}.')
     check_not_negative(max_time, "max_time")
     if device != "cpu":
         with computed_by(maker_on(device)):
             return certify(model, X, y, sample_weight, problem=problem, max_time=max_time)
     if isinstance(model, type) or not hasattr(model, "fit"):
-        raise TypeError(f"model must be a fitted estimator, not {model!r}.")
+        raise ParameterTypeError("model", f"model must be a fitted estimator, not {model!r}.")
     name = _name(model)
     if isinstance(model, Pipeline) or _is_search(model) or _is_prepared(model):
         return _inner(model, X, y, sample_weight, problem, max_time)
@@ -165,7 +166,9 @@ def certify(
         return _each_of_them(model, X, y, sample_weight, problem, max_time)
     if comes_in_blocks(X):
         if not isinstance(model, Certified):
-            raise ValueError(f"{name} needs X and y as arrays, not a source of row blocks.")
+            raise ParameterError(
+                "X", f"{name} needs X and y as arrays, not a source of row blocks."
+            )
         return model._proved_again(source_of(X, y, sample_weight), None)
     X = as_stored(X)
     refuse_inexact(X, "X")
@@ -251,7 +254,9 @@ def _inner(
             )
     elif _is_prepared(model):
         if comes_in_blocks(X):
-            raise ValueError("PreparedModel needs X as a table, not a source of row blocks.")
+            raise ParameterError(
+                "X", "PreparedModel needs X as a table, not a source of row blocks."
+            )
         X, y, there = model._with_targets(X, y)
         if there is not None and sample_weight is not None:
             sample_weight = np.asarray(sample_weight)[there]
@@ -301,9 +306,10 @@ def _each_of_them(
 def _refuse_unknown(model: Any, y: AnyArray) -> None:
     unknown = np.setdiff1d(y, model.classes_)
     if len(unknown):
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"y holds labels that {_name(model)} was not fitted on: {unknown[:5].tolist()}. "
-            "Pass the data of the fit."
+            "Pass the data of the fit.",
         )
 
 
@@ -318,9 +324,10 @@ def _checked(
     )
     fitted = getattr(model, "n_features_in_", rows.shape[1])
     if rows.shape[1] != fitted:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             f"X has {rows.shape[1]} features; {_name(model)} was fitted on {fitted}. Pass the data "
-            "of the fit."
+            "of the fit.",
         )
     if hasattr(model, "classes_"):
         _refuse_unknown(model, y)

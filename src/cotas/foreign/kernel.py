@@ -21,6 +21,7 @@ from cotas.kernel.interface import Kernel
 from cotas.kernel.own import Custom
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.running import blocks_in_threads
 
 
@@ -63,7 +64,7 @@ def svc_kernel(model: Any) -> Kernel:
 def refuse_other_rows(n: int, X: Matrix) -> None:
     """Raise unless X has as many rows as the model was fitted on."""
     if X.shape[0] != n:
-        raise ValueError(f"The model was fitted on {n} rows, not {X.shape[0]}.")
+        raise ParameterError("X", f"The model was fitted on {n} rows, not {X.shape[0]}.")
 
 
 def support_of(model: Any, X: Matrix, weights: FloatArray) -> IntArray | None:

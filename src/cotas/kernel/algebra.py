@@ -23,6 +23,7 @@ from cotas.kernel.interface import (
     check_exponent,
     number,
 )
+from cotas.refusals import ParameterError
 
 LARGEST_EXPONENT = {np.dtype(np.float64): 709.0, np.dtype(np.float32): 88.0}
 
@@ -231,7 +232,9 @@ class OnColumns(ChangedKernel):
     def __init__(self, kernel: Kernel, columns: Sequence[int] | IntArray) -> None:
         given = np.asarray(columns)
         if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu" or given.min() < 0:
-            raise ValueError(f"columns must be column numbers from 0 on, not {columns!r}.")
+            raise ParameterError(
+                "columns", f"columns must be column numbers from 0 on, not {columns!r}."
+            )
         object.__setattr__(self, "kernel", kernel)
         object.__setattr__(self, "columns", tuple(given.tolist()))
 
@@ -252,7 +255,9 @@ class OnColumns(ChangedKernel):
         copied."""
         columns = np.array(self.columns)
         if columns.max() >= X.shape[1]:
-            raise ValueError(f"on({list(columns)}): the rows have only {X.shape[1]} columns.")
+            raise ParameterError(
+                "columns", f"on({list(columns)}): the rows have only {X.shape[1]} columns."
+            )
         if (np.diff(columns) == 1).all():
             return X[:, columns[0] : columns[-1] + 1]
         return X[:, columns]

@@ -19,6 +19,7 @@ from cotas.kernel.interface import Kernel
 from cotas.kernel.training import BinaryProblem, KernelSetting, Machine, named
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
+from cotas.refusals import ParameterError
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.semismooth_newton import to_the_last_digit
@@ -37,8 +38,9 @@ class FourierFeatures:
     def of(cls, kernel: Kernel, d: int, count: int, random: np.random.RandomState) -> Any:
         """Draw so many features, an even number, for an RBF on d columns."""
         if not isinstance(kernel, RBF):
-            raise ValueError(
-                f"approximate='fourier' is for an RBF, not for {kernel}: 'nystroem' takes any."
+            raise ParameterError(
+                "approximate",
+                f"approximate='fourier' is for an RBF, not for {kernel}: 'nystroem' takes any.",
             )
         scale = np.sqrt(2.0) * kernel.inverse_length
         return cls(scale * random.standard_normal((d, max(1, count // 2))))

@@ -288,6 +288,26 @@ class KernelClassifier(Deciding, KernelExpansion):
         support = np.flatnonzero(beta.any(axis=0))
         self._keep_support(examples, support, beta[:, support], theta0)
 
+    def _keep_machines(
+        self,
+        examples: Examples,
+        parts: Sequence[IntArray | None],
+        coefs: Sequence[FloatArray],
+        theta0: FloatArray,
+    ) -> None:
+        """Keep the same of machines that each know some of the rows; None stands for all."""
+        known = [slice(None) if rows is None else rows for rows in parts]
+        used, row = np.zeros(examples.n_rows, dtype=np.bool_), np.zeros(examples.n_rows)
+        for rows, coef in zip(known, coefs, strict=True):
+            used[rows] |= coef != 0
+        support = np.flatnonzero(used)
+        beta = np.zeros((len(coefs), len(support)))
+        for out, rows, coef in zip(beta, known, coefs, strict=True):
+            row[:] = 0.0
+            row[rows] = coef
+            out[:] = row[support]
+        self._keep_support(examples, support, beta, theta0)
+
     def _keep_support(
         self, examples: Examples, support: IntArray, beta: FloatArray, theta0: FloatArray
     ) -> None:

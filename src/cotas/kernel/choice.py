@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from cotas.kernel.functions import Cosine, Linear, Polynomial, Precomputed
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import row_squares
+from cotas.refusals import ParameterError
 
 NAMED: dict[str, Kernel] = {
     "cosine": Cosine(),
@@ -37,33 +37,34 @@ def as_kernel(given: Any, X: Matrix, weights: FloatArray | None = None) -> Kerne
         return scaled_rbf(X, weights)
     if isinstance(given, str) and given in NAMED:
         return NAMED[given]
-    raise ValueError(
+    raise ParameterError(
+        "kernel",
         f"kernel must be a kernel of cotas.kernels, e.g. RBF(0.5), or one of "
-        f"{['rbf', *NAMED]}, not {given!r}; kernels.Custom(function) takes any function."
+        f"{['rbf', *NAMED]}, not {given!r}; kernels.Custom(function) takes any function.",
     )
 
 
 def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str) -> None:
     """Raise if K is seen not to be positive semi-definite, unless that is explicitly allowed."""
-    _refuse_rectangular(kernel, X)
+    n, columns = X.shape
+    if is_precomputed(kernel) and n != columns:
+        raise ParameterError(
+            "X",
+            f"A precomputed kernel needs as X the square matrix of k(xᵢ, xⱼ) at the rows of the "
+            f"fit, not one of shape ({n}, {columns}).",
+        )
     if indefinite not in ("refuse", "allow"):
-        raise ValueError(f"indefinite must be 'refuse' or 'allow', not {indefinite!r}.")
+        raise ParameterError(
+            "indefinite", f"indefinite must be 'refuse' or 'allow', not {indefinite!r}."
+        )
     if indefinite == "allow" or kernel.known_mercer:
         return
     evidence = examine(kernel, X, rows)
     if evidence is not None and not evidence.semidefinite:
-        raise ValueError(
+        raise ParameterError(
+            "kernel",
             f"{kernel} is not a Mercer kernel: {evidence.in_words}. Nothing can be proved about a "
-            "model that uses it; indefinite='allow' trains one nevertheless."
-        )
-
-
-def _refuse_rectangular(kernel: Kernel, X: Matrix) -> None:
-    n, columns = X.shape
-    if is_precomputed(kernel) and n != columns:
-        raise ValueError(
-            f"A precomputed kernel needs as X the square matrix of k(xᵢ, xⱼ) at the rows of the "
-            f"fit, not one of shape ({n}, {columns})."
+            "model that uses it; indefinite='allow' trains one nevertheless.",
         )
 
 
@@ -84,21 +85,19 @@ def scaled_rbf(X: Matrix, weights: FloatArray | None = None) -> RBF:
     share = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
     largest = max(float(X.max()), -float(X.min()))
     unit = largest if largest > 0 else 1.0  # so that no square overflows
-
-    def mean_of(of_row: Callable[[Matrix], Any]) -> float:
-        parts = (share[span] @ np.asarray(of_row(X[span] / unit)).ravel() for span in row_spans(X))
-        return float(sum(parts) / d)
-
-    mean = mean_of(lambda rows: rows.sum(axis=1, dtype=np.float64))
-
-    def squares(rows: Matrix) -> FloatArray:
-        if not sparse.issparse(rows):
-            return row_squares(rows - mean)
-        moved = rows.tocsr().astype(np.float64)  # entries that are not stored differ by the mean
-        moved.data = moved.data - mean
-        return np.asarray(row_squares(moved) + (d - np.diff(moved.indptr)) * mean**2)
-
-    variance = mean_of(squares)
+    spans = row_spans(X)
+    mean = variance = 0.0
+    for span in spans:
+        sums = (X[span].astype(np.float64) / unit).sum(axis=1)
+        mean += float(share[span] @ np.asarray(sums).ravel()) / d
+    for span in spans:
+        rows, zeros = X[span].astype(np.float64) / unit, 0.0
+        if sparse.issparse(rows):  # entries that are not stored differ by the mean
+            rows = rows.tocsr()
+            rows.data, zeros = rows.data - mean, (d - np.diff(rows.indptr)) * mean**2
+        else:
+            rows -= mean
+        variance += float(share[span] @ (row_squares(rows) + zeros)) / d
     width = unit * math.sqrt(max(0.0, variance) * d)
     if not width > 0:
         return RBF(gamma=1.0)

@@ -14,6 +14,7 @@ from cotas.fitting.parameters import check_count, check_positive
 from cotas.kernel.choice import as_kernel, is_precomputed
 from cotas.kernel.gram_matrix import gram
 from cotas.kernel.interface import Kernel
+from cotas.refusals import ParameterError
 from cotas.source import MatrixLike
 
 BLOCK_BYTES = 1 << 25  # of kernel values at a time
@@ -86,7 +87,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         precision = float(np.finfo(rows.dtype).eps)
         found = None if kernel.known_mercer else definiteness(K, precision)
         if found is not None and not found.semidefinite:
-            raise ValueError(f"{kernel} has no feature map: {found.in_words}.")
+            raise ParameterError("kernel", f"{kernel} has no feature map: {found.in_words}.")
         values, vectors = np.linalg.eigh((K + K.T) / 2)
         kept = np.flatnonzero(values > self.tol * max(values[-1], 0.0))[::-1][: self.n_components]
         dropped = np.delete(values, kept)

@@ -19,6 +19,7 @@ from cotas.kernel.interface import (
     number,
 )
 from cotas.kernel.products import as_rows, dense_rows, norms, products, squared_norms
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.source import MatrixLike
 
 SAMPLE = 256  # about so many rows of a given matrix are tested for symmetry
@@ -52,7 +53,9 @@ class Constant(Kernel):
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.value) and self.value >= 0):
-            raise ValueError(f"A constant kernel must be finite and not negative: {self.value!r}.")
+            raise ParameterError(
+                "value", f"A constant kernel must be finite and not negative: {self.value!r}."
+            )
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """Return c."""
@@ -90,9 +93,10 @@ class Polynomial(Kernel):
         check_exponent(self.degree, "degree")
         check_above_zero(self.gamma, "gamma")
         if not (math.isfinite(self.coef0) and self.coef0 >= 0):
-            raise ValueError(
+            raise ParameterError(
+                "coef0",
                 f"coef0 must be finite and not negative, not {self.coef0!r}: otherwise the Gram "
-                "matrix may have negative eigenvalues. Custom(function) takes any function."
+                "matrix may have negative eigenvalues. Custom(function) takes any function.",
             )
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
@@ -174,9 +178,10 @@ class Precomputed(Kernel):
         return np.asarray(dense_rows(X, np.float64))
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
-        raise TypeError(
+        raise ParameterTypeError(
+            "kernel",
             "A precomputed kernel is a matrix of numbers: combine the matrices themselves, "
-            "e.g. 2 * K1 + K2, and hand over the result."
+            "e.g. 2 * K1 + K2, and hand over the result.",
         )
 
     def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
@@ -213,9 +218,10 @@ class GivenRows(Prepared):
         """Return the columns of A that belong to these examples."""
         A = as_rows(A, "A")
         if A.shape[1] != self.X.shape[0]:
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 f"A precomputed kernel needs one column for each of the {self.X.shape[0]} "
-                f"training rows; there are {A.shape[1]}."
+                f"training rows; there are {A.shape[1]}.",
             )
         whole = len(self.indices) == A.shape[1] and (np.diff(self.indices) == 1).all()
         return self._finite(dense_rows(A if whole else A[:, self.indices], dtype))
@@ -224,9 +230,10 @@ class GivenRows(Prepared):
 def refuse_not_square(K: Matrix) -> None:
     """Raise unless K can be a Gram matrix."""
     if K.shape[0] != K.shape[1]:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             "A precomputed kernel needs the square matrix of k(xᵢ, xⱼ) at the rows of the fit; "
-            f"this one has shape {K.shape}."
+            f"this one has shape {K.shape}.",
         )
 
 
@@ -241,9 +248,10 @@ def refuse_asymmetric(K: FloatArray, numbers: IntArray) -> None:
     off = np.abs(K - K.T)
     if off.max(initial=0.0) > 1e-8 * scale:
         i, j = np.unravel_index(int(off.argmax()), off.shape)
-        raise ValueError(
+        raise ParameterError(
+            "kernel",
             f"The kernel is not symmetric: k(x{numbers[i]}, x{numbers[j]}) = {K[i, j]:.8g}, and "
-            f"k(x{numbers[j]}, x{numbers[i]}) = {K[j, i]:.8g}. No kernel model can use it."
+            f"k(x{numbers[j]}, x{numbers[i]}) = {K[j, i]:.8g}. No kernel model can use it.",
         )
 
 

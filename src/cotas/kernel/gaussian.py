@@ -22,6 +22,7 @@ from cotas.kernel.products import (
     squared_distances_of_pairs,
     squared_norms,
 )
+from cotas.refusals import ParameterError
 
 # ‖a‖² + ‖b‖² − 2a·b is off by a few roundings of the norms. While γ times the norms is below
 # this, the exponent is off by less than a thousand roundings of 1, and so is the kernel.
@@ -73,7 +74,9 @@ class RBF(Kernel):
 
     def __init__(self, sigma: float | None = None, *, gamma: float | None = None) -> None:
         if sigma is not None and gamma is not None:
-            raise ValueError("sigma and gamma say the same thing, γ = 1/(2σ²): give one of them.")
+            raise ParameterError(
+                "gamma", "sigma and gamma say the same thing, γ = 1/(2σ²): give one of them."
+            )
         if sigma is None and gamma is None:
             sigma = 1.0
         for name, value in (("sigma", sigma), ("gamma", gamma)):
@@ -171,11 +174,13 @@ class Gaussian(Kernel):
         given = np.asarray(self.covariance, dtype=np.float64)
         covariance = np.diag(given) if given.ndim == 1 else given
         if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
-            raise ValueError(f"covariance must be a square matrix; its shape is {given.shape}.")
+            raise ParameterError(
+                "covariance", f"covariance must be a square matrix; its shape is {given.shape}."
+            )
         if not np.isfinite(covariance).all():
-            raise ValueError("covariance holds NaN or infinity.")
+            raise ParameterError("covariance", "covariance holds NaN or infinity.")
         if not np.allclose(covariance, covariance.T, rtol=1e-10, atol=0.0):
-            raise ValueError("covariance must be symmetric.")
+            raise ParameterError("covariance", "covariance must be symmetric.")
         # Tuples compare and hash by value, as a kernel must.
         object.__setattr__(self, "covariance", tuple(map(tuple, covariance.tolist())))
         _ = self._factor
@@ -187,11 +192,11 @@ class Gaussian(Kernel):
         try:
             factor = np.asarray(cholesky(covariance, lower=True))
         except LinAlgError as error:
-            raise ValueError(_SINGULAR) from error
+            raise ParameterError("covariance", _SINGULAR) from error
         # Columns may have any scales; what must not be is a combination of them without spread.
         spread = np.diag(factor) ** 2 / np.diag(covariance)
         if spread.min() < 1e-14:
-            raise ValueError(_SINGULAR)
+            raise ParameterError("covariance", _SINGULAR)
         return factor
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
@@ -213,8 +218,9 @@ class Gaussian(Kernel):
 
     def _side(self, X: Matrix, like: Side | None) -> Side:
         if X.shape[1] != len(self.covariance):
-            raise ValueError(
-                f"covariance is for {len(self.covariance)} columns; the rows have {X.shape[1]}."
+            raise ParameterError(
+                "covariance",
+                f"covariance is for {len(self.covariance)} columns; the rows have {X.shape[1]}.",
             )
         frame = _mean(X) if like is None else like.frame
         parts = [

@@ -12,6 +12,7 @@ from cotas.certificates.positivity import Definiteness, definiteness
 from cotas.certificates.sweep import EPS
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import as_rows
+from cotas.refusals import ParameterTypeError
 from cotas.source import MatrixLike
 from cotas.words import in_one, say
 
@@ -125,7 +126,9 @@ def is_mercer(kernel: Kernel, X: MatrixLike) -> Mercer:
     (False, -3.202)
     """
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"is_mercer needs a kernel of cotas.kernels, not {kernel!r}.")
+        raise ParameterTypeError(
+            "kernel", f"is_mercer needs a kernel of cotas.kernels, not {kernel!r}."
+        )
     known = kernel.known_mercer is True
     return Mercer(**vars(_evidence(kernel, X)), kernel=kernel, by_construction=known)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.kernel.products import as_rows, filled
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.source import MatrixLike
 
 if TYPE_CHECKING:
@@ -209,9 +210,10 @@ class Prepared:
         """Compute k(a, x) for each row a of A and each row x of X, as an array (len(A), n)."""
         A = as_rows(A, "A")
         if A.shape[1] != self.X.shape[1]:
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 f"The rows have {A.shape[1]} columns, and those they are compared with "
-                f"{self.X.shape[1]}; they need the same."
+                f"{self.X.shape[1]}; they need the same.",
             )
         with np.errstate(over="ignore", invalid="ignore"):
             left = self.kernel._side(A, self._side)
@@ -240,10 +242,10 @@ def number(value: float) -> str:
 def check_above_zero(value: Any, name: str) -> float:
     """Return a finite number above zero."""
     if not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, not {value!r}.")
+        raise ParameterTypeError(name, f"{name} must be a number, not {value!r}.")
     number = float(value)
     if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be a finite number above zero, not {value!r}.")
+        raise ParameterError(name, f"{name} must be a finite number above zero, not {value!r}.")
     return number
 
 
@@ -251,5 +253,5 @@ def check_exponent(value: Any, name: str) -> int:
     """Return an integer of at least one."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, not {value!r}.")
+        raise ParameterError(name, f"{name} must be an integer of at least 1, not {value!r}.")
     return int(value)

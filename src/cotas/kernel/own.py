@@ -13,6 +13,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.kernel.functions import refuse_asymmetric
 from cotas.kernel.interface import Kernel, Prepared, Side
 from cotas.kernel.products import as_rows, dense_rows, products, squared_norms
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.source import MatrixLike
 
 SAMPLE = 32  # the rows on which a function is tested for symmetry
@@ -42,7 +43,9 @@ class FromFeatures(Kernel):
 
     def __post_init__(self) -> None:
         if not callable(self.phi):
-            raise TypeError(f"phi must be a function of the rows, not {self.phi!r}.")
+            raise ParameterTypeError(
+                "phi", f"phi must be a function of the rows, not {self.phi!r}."
+            )
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """Compute φ(x)·φ(x′)"""
@@ -56,8 +59,8 @@ class FromFeatures(Kernel):
     def _side(self, X: Matrix, like: Side | None) -> Side:
         image = as_rows(self.phi(X), "phi(X)")
         if image.shape[0] != X.shape[0]:
-            raise ValueError(
-                f"phi made {image.shape[0]} rows of {X.shape[0]}: it must map row by row."
+            raise ParameterError(
+                "phi", f"phi made {image.shape[0]} rows of {X.shape[0]}: it must map row by row."
             )
         return Side(image)
 
@@ -95,9 +98,11 @@ class Custom(Kernel):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise TypeError(f"Custom needs a function of two rows, not {self.function!r}.")
+            raise ParameterTypeError(
+                "function", f"Custom needs a function of two rows, not {self.function!r}."
+            )
         if self.of not in ("pairs", "blocks"):
-            raise ValueError(f"of must be 'pairs' or 'blocks', not {self.of!r}.")
+            raise ParameterError("of", f"of must be 'pairs' or 'blocks', not {self.of!r}.")
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """Return the name of the function"""
@@ -121,9 +126,10 @@ class Custom(Kernel):
             given = self.function(left.rows, right.rows)
             values = np.array(given.toarray() if sparse.issparse(given) else given, dtype=dtype)
             if values.shape != (len(left), len(right)):
-                raise ValueError(
+                raise ParameterError(
+                    "function",
                     f"The function returned an array of shape {values.shape} for {len(left)} rows "
-                    f"against {len(right)}; of='pairs' is for functions of two single rows."
+                    f"against {len(right)}; of='pairs' is for functions of two single rows.",
                 )
             return values
         A, B = dense_rows(left.rows, np.float64), dense_rows(right.rows, np.float64)
@@ -143,9 +149,10 @@ def _as_number(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise TypeError(
+        raise ParameterTypeError(
+            "function",
             f"The function must return one number for two rows, not {value!r}; of='blocks' is "
-            "for functions of two matrices."
+            "for functions of two matrices.",
         ) from error
 
 

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix, Sparse
 from cotas.design.blocks import row_spans
+from cotas.refusals import ParameterError
 
 DENSE_BYTES = 1 << 25  # rows of a sparse matrix are made dense this much at a time
 SMALL = 1 << 18  # entries that need not be read in blocks
@@ -24,9 +25,11 @@ def as_rows(X: Any, name: str = "X") -> Matrix:
     is."""
     rows: Matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
-        raise ValueError(f"{name} must have two dimensions (rows and columns), not {rows.ndim}.")
+        raise ParameterError(
+            name, f"{name} must have two dimensions (rows and columns), not {rows.ndim}."
+        )
     if rows.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold real numbers; its type is {rows.dtype}.")
+        raise ParameterError(name, f"{name} must hold real numbers; its type is {rows.dtype}.")
     return rows if rows.dtype in (np.float64, np.float32) else rows.astype(np.float64)
 
 

@@ -15,12 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from cotas.arrays import AnyArray, BoolArray, FloatArray, Matrix
 from cotas.certificates import Certificate, FeaturePoint, KernelDualPoint, no_certificate
 from cotas.certificates.certificate import CHANGED
-from cotas.certificates.device import Maker
-from cotas.device.find import check_device, device_for
+from cotas.device.find import check_device
 from cotas.files.state import digest
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.parameters import check_parameters
-from cotas.fitting.pursuit import Ended, worst_of
 from cotas.kernel.approximate import FeatureCheck, FourierFeatures, NystroemFeatures
 from cotas.kernel.base import Group, KernelClassifier, same_entries
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
@@ -29,16 +27,20 @@ from cotas.kernel.training import (
     BinaryProblem,
     KernelSetting,
     Machine,
-    against_the_rest,
+    Outcome,
+    binary_problems,
     facts_of,
-    gathered,
+    maker_for,
     named,
-    one_against_one,
+    outcome,
     solve_all,
+    starts_of,
 )
+from cotas.refusals import ParameterError
 from cotas.running import Monitor
 from cotas.solvers.working_set import Move
 from cotas.source import MatrixLike
+from cotas.stops import Reason
 
 # Rows whose scores are computed before they are turned into the answer.
 ROWS_AT_A_TIME = 1 << 14
@@ -195,43 +197,41 @@ class KernelSVM(KernelClassifier):
         rows = np.arange(examples.n_rows) if used is None else used
         kernel = as_kernel(self.kernel, examples.X, examples.weights)
         refuse_indefinite(kernel, examples.X, rows, self.indefinite)
-        split = one_against_one if self.multiclass == "ovo" else against_the_rest
-        problems = split(examples, float(self.lam), self.C)
-        self.features_: Any = None
         # Who wants to see each move sees those of the processor.
-        maker = None if watch is not None else self._maker_of_fit(kernel, len(rows))
-        starts = self._starts(examples, problems)
+        maker = None if watch is not None else maker_for(self, kernel, len(rows))
+        problems = binary_problems(examples, self)
+        starts = starts_of(self, examples, problems)
+        facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
         with Monitor(self) as monitor:
-            facts = {} if self.approximate else facts_of(examples, problems, self.n_jobs)
             if watch is not None:
                 watch.extend([] for _ in problems)
             setting = KernelSetting(self, kernel, examples, facts, monitor, began, watch, maker)
-            if self.approximate is not None:
-                return self._fit_features(setting, problems)
-            ended = solve_all(setting, problems, starts)
-        self.classes_, self.kernel_ = examples.classes, kernel
-        self._keep(examples, problems, [one.proved for one in ended])
-        return self._conclude(problems, ended)
+            features = None
+            if self.approximate is None:
+                found = outcome(solve_all(setting, problems, starts))
+            else:
+                features, found = self._on_features(setting, problems)
+        return self._conclude(examples, kernel, problems, features, *found)
 
-    def _fit_features(self, setting: KernelSetting, problems: list[BinaryProblem]) -> Self:
+    def _on_features(
+        self, setting: KernelSetting, problems: list[BinaryProblem]
+    ) -> tuple[Any, Outcome]:
         """Train a linear machine on features that approximate the kernel."""
-        kernel, examples = setting.kernel, setting.examples
+        kernel, X = setting.kernel, setting.examples.X
         if is_precomputed(kernel):
-            raise ValueError("approximate needs the rows themselves, not a precomputed kernel.")
-        random, X = check_random_state(self.random_state), examples.X
+            raise ParameterError(
+                "approximate", "approximate needs the rows themselves, not a precomputed kernel."
+            )
+        random = check_random_state(self.random_state)
         if self.approximate == "fourier":
             features = FourierFeatures.of(kernel, X.shape[1], int(self.n_components), random)
         else:
             features = NystroemFeatures.of(kernel, X, int(self.n_components), random)
         Z = features.transform(X)
-        ended = [
-            FeatureCheck(setting, problem, features, Z).solve(part, len(problems))
-            for part, problem in enumerate(problems)
-        ]
-        self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
-        self.coef_ = np.array([one.proved.coef for one in ended])
-        self.intercept_ = np.array([one.proved.intercept for one in ended])
-        return self._conclude(problems, ended)
+        checks = [FeatureCheck(setting, problem, features, Z) for problem in problems]
+        return features, outcome(
+            [check.solve(part, len(problems)) for part, check in enumerate(checks)]
+        )
 
     def certify_exact(self, X: Matrix, y: Any) -> Certificate:
         """Prove how far a model with `approximate="nystroem"` is from the best one for the kernel
@@ -343,59 +343,30 @@ class KernelSVM(KernelClassifier):
             most[:, first] += ~surely_second
         return fewest, most
 
-    def _maker_of_fit(self, kernel: Kernel, n: int) -> Maker | None:
-        """Return what makes Gram matrices on the device of a fit on so many rows; None without
-        one."""
-        plain = self.solver == "smo" and self.approximate is None
-        if not plain and self.device.startswith("cuda"):
-            raise ValueError(
-                f"device={self.device!r} has solver='smo' without approximate, and not "
-                f"solver={self.solver!r} with approximate={self.approximate!r}."
-            )
-        if not plain or self.device == "cpu":
-            return None
-        device = device_for(self.device, kernel.spec(), n * n)
-        return None if device is None else Maker(device)
-
     def _check_parameters(self) -> None:
         check_device(self.device)
         approximate = (None, "nystroem", "fourier")
         ways = {"solver": ("smo", "smo-simple"), "multiclass": ("ovo", "ovr")}
         check_parameters(self, **ways, approximate=approximate)
 
-    def _starts(self, examples: Examples, problems: list[BinaryProblem]) -> list[FloatArray | None]:
-        """Return the multipliers of the last fit, if it was on so many rows and on these
-        classes."""
-        nothing: list[FloatArray | None] = [None] * len(problems)
-        if not (self.warm_start and hasattr(self, "dual_coef_")):
-            return nothing
-        same = self._n_rows == examples.n_rows and len(self.dual_coef_) == len(problems)
-        if not (same and np.array_equal(self.classes_, examples.classes)):
-            return nothing
-        found: list[FloatArray | None] = []
-        for coef, problem in zip(self.dual_coef_, problems, strict=True):
-            a = np.zeros(examples.n_rows)
-            a[self.support_] = coef
-            found.append(a if problem.rows is None else a[problem.rows])
-        return found
-
-    def _keep(
-        self, examples: Examples, problems: list[BinaryProblem], machines: list[Machine]
-    ) -> None:
-        chosen, beta = gathered(problems, [m.coef for m in machines], examples.n_rows)
-        theta0 = np.array([machine.intercept for machine in machines])
-        self._keep_support(examples, chosen, beta, theta0)
-
-    def _conclude(self, problems: list[BinaryProblem], ended: list[Ended[Machine]]) -> Self:
-        """Keep what does not depend on how the machines are kept."""
+    def _conclude(
+        self, examples: Examples, kernel: Kernel, problems: list[BinaryProblem], features: Any,
+        machines: list[Machine], iterations: int, reason: Reason,
+    ) -> Self:  # fmt: skip
+        """Keep the machines, as support vectors or as θ of their features."""
+        self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
         self.pairs_ = [(problem.negative, problem.positive) for problem in problems]
-        lams = np.array([problem.lam for problem in problems])
-        self.lam_ = float(lams[0]) if (lams == lams[0]).all() else lams
-        self._votes = problems[0].rows is not None
-        self._certificates = [one.proved.certificate for one in ended]
-        self._regions = [one.proved.region for one in ended]
-        self.n_iter_ = max(one.iterations for one in ended)
-        return self._conclude_fit(worst_of(ended), "Raise max_iter, max_time or tol.")
+        lams = [problem.lam for problem in problems]
+        self.lam_ = lams[0] if len({*lams}) == 1 else np.array(lams)
+        self._votes, self.n_iter_ = problems[0].rows is not None, iterations
+        self._certificates = [machine.certificate for machine in machines]
+        self._regions = [machine.region for machine in machines]
+        coefs, theta0 = [m.coef for m in machines], np.array([m.intercept for m in machines])
+        if features is None:
+            self._keep_machines(examples, [problem.rows for problem in problems], coefs, theta0)
+        else:
+            self.coef_, self.intercept_ = np.array(coefs), theta0
+        return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _groups(self) -> list[Group]:
         """Return the support vectors class by class, each with the machines it has a part in."""

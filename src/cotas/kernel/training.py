@@ -7,24 +7,24 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
+from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint, presentation
 from cotas.certificates.device import Maker, computed_by
 from cotas.certificates.kernel import survey_together
 from cotas.certificates.sweep import Facts, class_sketches
-from cotas.device.find import in_short
+from cotas.device.find import device_for, in_short
 from cotas.fitting.data import Examples
-from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn
+from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import is_precomputed
-from cotas.kernel.functions import Precomputed
 from cotas.kernel.interface import Kernel
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.running import (
     Monitor,
     blocks_in_threads,
@@ -35,7 +35,7 @@ from cotas.running import (
 from cotas.solvers.bias import best_bias
 from cotas.solvers.iterate import AHEAD, Iterate, KernelIterates, Look
 from cotas.solvers.kernel_dual import SignedDual
-from cotas.solvers.smo import ascend, smo
+from cotas.solvers.smo import OneWorkingSet, ascend, smo
 from cotas.solvers.smo_simple import smo_simple
 from cotas.solvers.working_set import Move, Watch
 from cotas.stops import Reason, Stop
@@ -102,34 +102,30 @@ def part_of(X: Matrix, rows: IntArray | None, square: bool) -> Matrix:
     return X[rows][:, rows] if square else X[rows]
 
 
-def against_the_rest(examples: Examples, lam: float, C: float | None) -> list[BinaryProblem]:
-    """Return each class against all the others; the second against the first if there are two."""
-    every = np.ones(examples.n_rows, dtype=np.bool_)
-    return [_problem(examples, every, int(code), None, lam, C) for code in examples.positives()]
+def binary_problems(examples: Examples, model: Any) -> list[BinaryProblem]:
+    """Return each pair of classes, the later one being +1, or each class against all the others.
 
-
-def one_against_one(examples: Examples, lam: float, C: float | None) -> list[BinaryProblem]:
-    """Return each pair of classes, the later one being +1; two classes are all the rows."""
-    if len(examples.classes) == 2:
-        return against_the_rest(examples, lam, C)
-    codes, used = examples.codes, np.ones(examples.n_rows, dtype=np.bool_)
-    if examples.weights is not None:
-        used = examples.weights > 0
+    Two classes are one problem with all the rows.
+    """
+    codes, k, lam, C = examples.codes, len(examples.classes), float(model.lam), model.C
+    if k == 2 or model.multiclass == "ovr":
+        return [
+            _problem(examples, None, code, None, lam, C) for code in range(1 if k == 2 else 0, k)
+        ]
+    used = np.ones(len(codes), np.bool_) if examples.weights is None else examples.weights > 0
+    members = [np.flatnonzero(used & (codes == code)).astype(np.int32) for code in range(k)]
     return [
-        _problem(examples, used & ((codes == first) | (codes == second)), second, first, lam, C)
-        for first, second in combinations(range(len(examples.classes)), 2)
+        _problem(examples, np.sort(np.concatenate(rows)), second, first, lam, C)
+        for (first, second), rows in zip(
+            combinations(range(k), 2), combinations(members, 2), strict=True
+        )
     ]
 
 
 def _problem(
-    examples: Examples,
-    chosen: BoolArray,
-    positive: int,
-    negative: int | None,
-    lam: float,
+    examples: Examples, rows: IntArray | None, positive: int, negative: int | None, lam: float,
     C: float | None,
-) -> BinaryProblem:
-    rows = None if negative is None else np.flatnonzero(chosen).astype(np.int32)
+) -> BinaryProblem:  # fmt: skip
     part = slice(None) if rows is None else rows
     signs = np.where(examples.codes[part] == positive, 1.0, -1.0)
     given = None if examples.weights is None else examples.weights[part]
@@ -145,21 +141,37 @@ def _problem(
     )
 
 
-def gathered(
-    problems: Sequence[BinaryProblem], coefs: Sequence[FloatArray], n_rows: int
-) -> tuple[IntArray, FloatArray]:
-    """Return the rows with a coefficient in some problem, and theirs in each of the problems."""
-    part = [slice(None) if problem.rows is None else problem.rows for problem in problems]
-    support = np.zeros(n_rows, dtype=np.bool_)
-    for rows, coef in zip(part, coefs, strict=True):
-        support[rows] |= coef != 0
-    chosen = np.flatnonzero(support)
-    beta, row = np.zeros((len(coefs), len(chosen))), np.zeros(n_rows)
-    for out, rows, coef in zip(beta, part, coefs, strict=True):
-        row[:] = 0.0
-        row[rows] = coef
-        out[:] = row[chosen]
-    return chosen, beta
+def starts_of(
+    model: KernelSVM, examples: Examples, problems: list[BinaryProblem]
+) -> list[FloatArray | None]:
+    """Return the multipliers of the last fit, if it was on so many rows and on these classes."""
+    nothing: list[FloatArray | None] = [None] * len(problems)
+    if not (model.warm_start and hasattr(model, "dual_coef_")):
+        return nothing
+    same = model._n_rows == examples.n_rows and len(model.dual_coef_) == len(problems)
+    if not (same and np.array_equal(model.classes_, examples.classes)):
+        return nothing
+    found: list[FloatArray | None] = []
+    for coef, problem in zip(model.dual_coef_, problems, strict=True):
+        a = np.zeros(examples.n_rows)
+        a[model.support_] = coef
+        found.append(a if problem.rows is None else a[problem.rows])
+    return found
+
+
+def maker_for(model: KernelSVM, kernel: Kernel, n: int) -> Maker | None:
+    """Return what makes Gram matrices on the device of a fit on n rows; None without one."""
+    plain = model.solver == "smo" and model.approximate is None
+    if not plain and model.device.startswith("cuda"):
+        raise ParameterError(
+            "device",
+            f"device={model.device!r} has solver='smo' without approximate, and not "
+            f"solver={model.solver!r} with approximate={model.approximate!r}.",
+        )
+    if not plain or model.device == "cpu":
+        return None
+    device = device_for(model.device, kernel.spec(), n * n)
+    return None if device is None else Maker(device)
 
 
 # ---- from the iterates of a solver to machines that are proved -----------------------------------
@@ -187,6 +199,15 @@ class Machine:
         """Return what a point is about, proved."""
         own = point.point if isinstance(point, PairPoint) else point
         return cls(own.coef, own.intercept, certificate, region)
+
+
+# The machines of a fit, the iterations of the longest run, and why it ended.
+Outcome: TypeAlias = tuple[list[Machine], int, Reason]
+
+
+def outcome(ended: list[Ended[Machine]]) -> Outcome:
+    """Return what came of the problems of a fit."""
+    return [one.proved for one in ended], max(one.iterations for one in ended), worst_of(ended)
 
 
 @dataclass(frozen=True)
@@ -248,18 +269,18 @@ class KernelCheck:
     ) -> KernelIterates:
         """Yield the run of the solver that the model asks for; K is of all rows, where it is
         known."""
-        model, problem = self.setting.model, self.problem
+        model, problem, tol = self.setting.model, self.problem, float(self.setting.model.tol)
         moves = None if self.setting.moves is None else self.setting.moves[part]
-        if K is None:
-            blocks = KernelBlocks(self.setting.kernel, self.X, room // 2)
-        else:
-            blocks = KernelBlocks(Precomputed(), part_of(K, problem.rows, True), 0)
+        dual, watch = problem.dual(self.free_bias), None if moves is None else Watch(moves)
+        if K is not None:
+            own = K if problem.rows is None else K[problem.rows][:, problem.rows]
+            return ascend(OneWorkingSet(own, dual, watch, start), tol)
+        blocks = KernelBlocks(self.setting.kernel, self.X, room // 2)
         if model.solver == "smo-simple":
             given = (problem.signs, problem.weights, problem.lam, self.free_bias)
             return smo_simple(blocks, *given, moves)
-        dual, left = problem.dual(self.free_bias), room - blocks.copied
-        shrinking, watch = bool(model.shrinking), None if moves is None else Watch(moves)
-        return smo(blocks, dual, float(model.tol), left, self.each, start, shrinking, watch)
+        left, shrinking = room - blocks.copied, bool(model.shrinking)
+        return smo(blocks, dual, tol, left, self.each, start, shrinking, watch)
 
     def __call__(self, iterate: Iterate) -> Machine:
         problem, y, point = self.problem, self.setting.examples.y, self.point(iterate)

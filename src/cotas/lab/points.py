@@ -25,7 +25,7 @@ from cotas.lab.tables import (
     too_many_rows,
 )
 from cotas.plots.style import COLOURS
-from cotas.preparation.targets import hold_out_rows
+from cotas.preparation.held_out import hold_out_rows
 
 MOST_CLASSES = len(COLOURS)
 # Fewer rows than this are all needed for training.

@@ -15,6 +15,7 @@ from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import encode, rows_to_predict
 from cotas.fitting.deciding import DecidingInBlocks
+from cotas.refusals import ParameterError
 from cotas.source import MatrixLike, comes_in_blocks
 
 
@@ -95,10 +96,12 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         values = self.decision_function(X)
         y = np.asarray(y).ravel()
         if len(y) != len(values):
-            raise ValueError(f"y has {len(y)} labels for {len(values)} rows of X.")
+            raise ParameterError("y", f"y has {len(y)} labels for {len(values)} rows of X.")
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ValueError(f"y holds labels the model was not trained on: {unknown.tolist()}.")
+            raise ParameterError(
+                "y", f"y holds labels the model was not trained on: {unknown.tolist()}."
+            )
         codes = encode(y, self.classes_)
         if values.ndim == 1:
             values = values[:, None]
@@ -127,4 +130,6 @@ class RiskMinimizer(LinearClassifier):
     def _refuse_warm_start(self) -> None:
         """Raise where a fit from a source of row blocks is to go on."""
         if self.warm_start:
-            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")
+            raise ParameterError(
+                "warm_start", "warm_start=True needs rows in memory; leave it out for a source."
+            )

@@ -9,6 +9,7 @@ import numpy as np
 from cotas.certificates import HardMarginPoint, Separability
 from cotas.fitting.data import Examples, Moved
 from cotas.linear.separability import as_witness
+from cotas.refusals import ParameterError
 from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.separating_plane import ConvexCombination, separate
 
@@ -28,7 +29,9 @@ class NotSeparableError(ValueError):
 def widest_margin(examples: Examples, near: Moved, label: Any, free_bias: bool) -> HardMarginPoint:
     """Return the separator with the largest margin; raises `NotSeparableError` with the proof."""
     if examples.used() is not None:
-        raise ValueError("margin='hard' has no use for weights of zero: leave those rows out.")
+        raise ParameterError(
+            "margin", "margin='hard' has no use for weights of zero: leave those rows out."
+        )
     positive, bias = examples.y == label, float(free_bias)
     signs = np.where(positive, 1.0, -1.0)
     known = separate(near.X, signs, bias)

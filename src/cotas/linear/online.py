@@ -20,11 +20,13 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import bound_to, note_columns
-from cotas.fitting.pursuit import NOTHING_CHANGED, deadline, finished, follow_epochs
-from cotas.fitting.validation import Patience, check_validation, hold_out
+from cotas.fitting.parameters import check_validation
+from cotas.fitting.pursuit import NOTHING_CHANGED, Patience, deadline, finished, follow_epochs
+from cotas.fitting.validation import hold_out
 from cotas.linear.base import LinearClassifier
 from cotas.linear.history import History
 from cotas.linear.mixing import Algorithm, Mixture, Shape, shape_of
+from cotas.refusals import ParameterError
 from cotas.running import (
     aside,
     blocks_in_threads,
@@ -166,25 +168,29 @@ class OnlineClassifier(LinearClassifier):
         first = not hasattr(self, "_history")
         if first:
             if classes is None:
-                raise ValueError("classes must be given in the first call to partial_fit.")
+                raise ParameterError(
+                    "classes", "classes must be given in the first call to partial_fit."
+                )
             known = np.unique(np.asarray(classes))
             if len(known) < 2:
-                raise ValueError("classes must name at least 2 classes.")
+                raise ParameterError("classes", "classes must name at least 2 classes.")
         else:
             known = self.classes_
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
-                raise ValueError(
-                    f"classes={classes!r} are not the ones of the first call, {known!r}."
+                raise ParameterError(
+                    "classes", f"classes={classes!r} are not the ones of the first call, {known!r}."
                 )
         if self.early_stopping:
-            raise ValueError(
+            raise ParameterError(
+                "early_stopping",
                 "early_stopping=True holds rows out over many passes, and partial_fit makes one: "
-                "set it to False, or call fit."
+                "set it to False, or call fit.",
             )
         if self.class_weight == "balanced":
-            raise ValueError(
+            raise ParameterError(
+                "class_weight",
                 "class_weight='balanced' needs all the data at once, which partial_fit never "
-                "has: compute the weights and give them as a dict."
+                "has: compute the weights and give them as a dict.",
             )
         examples = read_examples(
             self,
@@ -206,11 +212,14 @@ class OnlineClassifier(LinearClassifier):
     def _refuse_in_blocks(self) -> None:
         """Raise if a parameter asks for what needs all the rows in memory."""
         if self.warm_start:
-            raise ValueError("warm_start=True needs rows in memory; leave it out for a source.")
+            raise ParameterError(
+                "warm_start", "warm_start=True needs rows in memory; leave it out for a source."
+            )
         if self.early_stopping:
-            raise ValueError(
+            raise ParameterError(
+                "early_stopping",
                 "early_stopping=True needs rows in memory: set max_iter, or hold rows out yourself "
-                "(`pages.split`) and stop by a callback."
+                "(`pages.split`) and stop by a callback.",
             )
 
     def _fit_in_blocks(self, source: Source, began: float) -> Self:
@@ -365,7 +374,9 @@ class OnlineClassifier(LinearClassifier):
         """Go on with the same run if the data are the same, else start at the model so far."""
         old: History = self._history
         if (old.average is None) == self._averages():
-            raise ValueError("warm_start cannot continue a run after `average` was changed.")
+            raise ParameterError(
+                "warm_start", "warm_start cannot continue a run after `average` was changed."
+            )
         if self.early_stopping or not self.certify:
             return self._next_batch(examples)
         same = old.continues(self._signature(), examples, self._facts(examples))
@@ -487,9 +498,10 @@ class OnlineClassifier(LinearClassifier):
     def _finite(self, theta: FloatArray, theta0: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the model, if it is one."""
         if not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 "The coefficients overflowed. Scale the features, for example with scikit-learn's "
-                "StandardScaler, or take smaller steps."
+                "StandardScaler, or take smaller steps.",
             )
         return theta, theta0
 

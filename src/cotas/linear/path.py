@@ -21,6 +21,7 @@ from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit, deadline
 from cotas.linear.logistic import LogisticRegression, strongest_penalty
 from cotas.linear.svm import LinearSVM
+from cotas.refusals import ParameterError
 from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.source import MatrixLike
@@ -323,10 +324,12 @@ def _share_wrong(model: Any, X: Matrix, y: Any) -> float:
     y = np.asarray(y).ravel()
     found = model.predict(X)
     if len(found) != len(y):
-        raise ValueError(f"validation has {len(found)} rows and {len(y)} labels.")
+        raise ParameterError("validation", f"validation has {len(found)} rows and {len(y)} labels.")
     unknown = np.setdiff1d(y, model.classes_)
     if len(unknown):
-        raise ValueError(f"validation holds labels that y does not: {unknown.tolist()}.")
+        raise ParameterError(
+            "validation", f"validation holds labels that y does not: {unknown.tolist()}."
+        )
     return float(np.mean(found != y))
 
 

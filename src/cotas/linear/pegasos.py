@@ -23,6 +23,7 @@ from cotas.linear.mixing import Mixture, Shape
 from cotas.linear.online import OnlineClassifier
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.rounds import Rounds
 from cotas.solvers.bias import best_bias
 from cotas.solvers.online import Sampling, Steps
@@ -120,12 +121,13 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         super()._check_parameters()
         check_parameters(self, sampling=SAMPLINGS)
         if self.tol is not None and not self.certify:
-            raise ValueError("tol asks for a proof, which certify=False leaves out.")
+            raise ParameterError("tol", "tol asks for a proof, which certify=False leaves out.")
         if isinstance(self.step, str):
             if self.step not in NAMED_STEPS:
-                raise ValueError(
+                raise ParameterError(
+                    "step",
                     f"step must be one of {NAMED_STEPS}, a positive number or a function of t, "
-                    f"not {self.step!r}."
+                    f"not {self.step!r}.",
                 )
         elif not callable(self.step):
             check_positive(self.step, "step")
@@ -139,7 +141,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         self, X: MatrixLike, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         if self.C is not None:
-            raise ValueError("C needs all the data at once: give lam to use partial_fit.")
+            raise ParameterError("C", "C needs all the data at once: give lam to use partial_fit.")
         return super().partial_fit(X, y, classes, sample_weight)
 
     partial_fit.__doc__ = OnlineClassifier.partial_fit.__doc__
@@ -158,7 +160,9 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         """Tell where the run begins, as it was given."""
         theta, theta0 = read_start(self.start, d, classes, "classes")
         if not self.fit_intercept and theta0.any():
-            raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
+            raise ParameterError(
+                "start", "start has a bias, and fit_intercept=False leaves no room for one."
+            )
         return theta, theta0
 
     def _resume(self, examples: Examples) -> History:
@@ -317,7 +321,7 @@ def _called(step: Callable[[int], float], times: IntArray) -> FloatArray:
     values = np.array([step(int(t)) for t in times], dtype=np.float64)
     if not (np.isfinite(values).all() and (values >= 0).all()):
         bad = int(times[np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[0]])
-        raise ValueError(
-            f"step(t) must return a finite number ≥ 0; at t={bad} it gave {step(bad)!r}."
+        raise ParameterError(
+            "step", f"step(t) must return a finite number ≥ 0; at t={bad} it gave {step(bad)!r}."
         )
     return values

@@ -16,6 +16,7 @@ from cotas.linear.history import History
 from cotas.linear.mixing import Mixture
 from cotas.linear.online import OnlineClassifier
 from cotas.linear.separability import tightest_separator
+from cotas.refusals import ParameterError
 from cotas.solvers.online import Sampling
 from cotas.solvers.perceptron import PerceptronRule
 
@@ -105,7 +106,9 @@ class Perceptron(OnlineClassifier):
     def _refuse_in_blocks(self) -> None:
         super()._refuse_in_blocks()
         if self.separator == "tightest":
-            raise ValueError("separator='tightest' needs rows in memory; a source has 'model'.")
+            raise ParameterError(
+                "separator", "separator='tightest' needs rows in memory; a source has 'model'."
+            )
 
     def _certify_mixture(self, mixture: Mixture, watched: Watched) -> list[Certificate]:
         ledgers = [

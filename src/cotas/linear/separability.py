@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from cotas.arrays import BoolArray, FloatArray, Matrix
 from cotas.certificates import PerceptronLedger, Separability, SeparationWitness
 from cotas.fitting.data import refuse_source
+from cotas.refusals import ParameterError
 from cotas.solvers.hard_margin import hard_margin
 from cotas.solvers.separating_plane import (
     ConvexCombination,
@@ -67,18 +68,19 @@ def separability(
     1.0
     """
     if not (isinstance(widest, bool | np.bool_) or widest == "distance"):
-        raise ValueError(f"widest must be True, False or 'distance', not {widest!r}.")
+        raise ParameterError("widest", f"widest must be True, False or 'distance', not {widest!r}.")
     refuse_source("separability", X)
     rows, y = check_X_y(X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) > 2:
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"separability is a question about two classes, and y holds {len(classes)}: "
-            "ask about one class against the rest, with y == c."
+            "ask about one class against the rest, with y == c.",
         )
     if widest == "distance" and len(classes) == 1 and fit_intercept:
-        raise ValueError("A hyperplane may be as far from one class alone as one likes.")
+        raise ParameterError("y", "A hyperplane may be as far from one class alone as one likes.")
     # One class alone counts as +1: any hyperplane beside it separates it from nothing.
     witness = _prove(rows, y == classes[-1], classes[-1], float(fit_intercept), widest)
     return Separability.from_witness(witness, rows, y)

@@ -26,6 +26,7 @@ from cotas.linear.dispatch import SOLVERS, Ending, Solution, solve_all
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Hinge, MarginLoss, SquaredHinge
 from cotas.problem import RegularizedRisk
+from cotas.refusals import ParameterError
 from cotas.solvers.semismooth_newton import LARGEST_SYSTEM, ascent_comes_first
 from cotas.source import MatrixLike, Source, as_stored, source_of
 from cotas.words import say
@@ -160,9 +161,10 @@ class LinearSVM(RiskMinimizer):
     def _fit_in_blocks(self, source: Source) -> Self:
         """Fit from a source of row blocks, of which nothing is kept."""
         if self.margin == "hard" or self.solver not in ("auto", "newton"):
-            raise ValueError(
+            raise ParameterError(
+                "solver",
                 "From a source of row blocks LinearSVM is solved with margin='soft' and "
-                "solver='newton' (or 'auto')."
+                "solver='newton' (or 'auto').",
             )
         for name in ("support_", "dual_coef_", "n_support_", "leave_one_out_bound_", "_ends"):
             self.__dict__.pop(name, None)
@@ -211,7 +213,9 @@ class LinearSVM(RiskMinimizer):
     def _check_parameters(self) -> None:
         check_parameters(self, margin=("soft", "hard"), loss=tuple(LOSSES), solver=SOLVERS)
         if self.loss != "hinge" and self.solver not in ("auto", "newton"):
-            raise ValueError(f"solver={self.solver!r} is for loss='hinge'; take 'newton'.")
+            raise ParameterError(
+                "solver", f"solver={self.solver!r} is for loss='hinge'; take 'newton'."
+            )
 
     def _choose_solver(self, X: Matrix) -> str:
         if self.margin == "hard":

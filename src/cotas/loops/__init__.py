@@ -7,8 +7,7 @@ time, inside a loop Numba chooses it while compiling. One loop therefore serves 
 the data, and reads like the page it comes from.
 """
 
-from cotas.loops.assignment import assign
 from cotas.loops.compiled import loop, loop_in_place
 from cotas.loops.generic import EXACT, REORDERED, generic
 
-__all__ = ["EXACT", "REORDERED", "assign", "generic", "loop", "loop_in_place"]
+__all__ = ["EXACT", "REORDERED", "generic", "loop", "loop_in_place"]

@@ -45,7 +45,7 @@ def _compiled(function: Function, **options: bool) -> Function:
     usual = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     compiled: Any = numba.njit(**usual, **options)(function)
     if compiled is not function:  # else Numba was told not to compile
-        inside = numba.njit(**INSIDE)(function)
+        inside = numba.njit(**INSIDE, **options)(function)
         compiled.get_call_template = inside.get_call_template
         compiled.get_overload = inside.get_overload
         with suppress(RuntimeError):  # no folder can be written

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,11 @@ from cotas.arrays import FloatArray
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.plots.fitted import agreement, labels_of, last_step, named, require_fitted, table
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
+from cotas.refusals import ParameterError
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # What the margins of a model are called.
 VOTES = "margin y·F(x) / Σ|c|"
@@ -28,10 +32,10 @@ def boosting_stages(
     validation: tuple[Any, Any] | None = None,
     bound: bool = True,
     log: bool = False,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Draw the training error, its proved bound, and validation error against the round.
 
     Parameters
@@ -62,7 +66,9 @@ def boosting_stages(
     require_fitted(model, "boosting_stages")
     if not hasattr(model, "staged_predict"):
         name = type(model).__name__
-        raise ValueError(f"boosting_stages needs a model with staged_predict; {name} has none.")
+        raise ParameterError(
+            "model", f"boosting_stages needs a model with staged_predict; {name} has none."
+        )
     curves = {"training error": _staged_errors(model, X, y)}
     if validation is not None:
         curves["validation error"] = _staged_errors(model, *validation)
@@ -74,7 +80,7 @@ def boosting_stages(
         limits = _bounds(model) if bound else None
         if limits is not None:
             rounds = np.arange(1, len(limits) + 1)
-            how = {"color": COLOURS[3], "linestyle": ":"}
+            how: dict[str, Any] = {"color": COLOURS[3], "linestyle": ":"}
             ax.plot(rounds, limits, label=say("proved bound"), **how)
         ax.set(xlabel=say("round"), ylabel=say("error"))
         if log:
@@ -93,10 +99,10 @@ def margin_distribution(
     y: Any,
     *,
     labels: Sequence[str] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Tell which share of the examples has a margin up to each value.
 
     The margin is y·F(x)/Σ|c| for boosted classifiers, the distance y(θ·x + θ₀)/‖θ‖ to the
@@ -145,10 +151,10 @@ def feature_importances(
     *,
     names: Sequence[str] | None = None,
     top: int = 15,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Tell how much each feature took part, the largest on top.
 
     Parameters
@@ -224,7 +230,9 @@ def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
     if inner is model and hasattr(inner, "estimators_") and hasattr(inner, "estimator_weights_"):
         return _votes(inner, X, y), VOTES
     if not hasattr(model, "decision_function"):
-        raise ValueError(f"margin_distribution needs scores; {type(inner).__name__} has none.")
+        raise ParameterError(
+            "model", f"margin_distribution needs scores; {type(inner).__name__} has none."
+        )
     margins = agreement(model, X, y)
     if len(model.classes_) > 2:
         return margins, RIVAL
@@ -255,4 +263,6 @@ def _importances(model: Any) -> FloatArray:
     if hasattr(inner, "coef_"):
         coef = inner.coef_.toarray() if hasattr(inner.coef_, "toarray") else inner.coef_
         return np.asarray(np.abs(np.atleast_2d(coef)).mean(axis=0))
-    raise ValueError(f"{type(inner).__name__} has neither feature_importances_ nor coef_.")
+    raise ParameterError(
+        "model", f"{type(inner).__name__} has neither feature_importances_ nor coef_."
+    )

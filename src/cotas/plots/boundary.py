@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,24 +21,28 @@ from cotas.plots.fitted import (
     scores_of,
 )
 from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, plain, tint
+from cotas.refusals import ParameterError
 from cotas.words import say
 
-LINE = {"colors": INK, "linewidths": 1.8}
-DASHES = {"colors": INK, "linewidths": 1.0, "linestyles": "dashed"}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LINE: dict[str, Any] = {"colors": INK, "linewidths": 1.8}
+DASHES: dict[str, Any] = {"colors": INK, "linewidths": 1.0, "linestyles": "dashed"}
 
 
 def decision_boundary(
     model: Any,
     X: Any,
     y: Any,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     *,
     lang: str | None = None,
     margins: bool | None = None,
     rings: bool = True,
     resolution: int = 200,
-) -> Any:
+) -> Axes:
     """Draw where a classifier decides for which class, and the examples.
 
     With two classes: the decision boundary f(x) = 0, and for linear models and support vector
@@ -101,8 +105,9 @@ def decision_boundary(
         ringed = rows_to_ring(model, table(X), y, classes, margins) if rings else None
         if ringed is not None and len(ringed[0]):
             rows, key = ringed
-            look = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
-            ax.scatter(*X[rows].T, s=85, label=say(key), gid="rings", zorder=3, **look)
+            look: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
+            first, second = X[rows].T
+            ax.scatter(first, second, s=85, label=say(key), gid="rings", zorder=3, **look)
         ax.set(xlim=(x1[0], x1[-1]), ylim=(x2[0], x2[-1]), xlabel=names[0], ylabel=names[1])
         ax.set_title(type(last_step(model)).__name__ if title is None else title)
         ax.grid(False)
@@ -116,7 +121,7 @@ def lambda_sweep(
     lams: Sequence[float],
     model: Any = None,
     *,
-    ax: Any = None,
+    ax: Sequence[Axes] | None = None,
     title: str | None = None,
     lang: str | None = None,
     columns: int = 3,
@@ -146,13 +151,15 @@ def lambda_sweep(
 
     lams = [float(lam) for lam in lams]
     if not lams:
-        raise ValueError("lams must hold at least one value of λ.")
+        raise ParameterError("lams", "lams must hold at least one value of λ.")
     model = LinearSVM() if model is None else model
     if "lam" not in model.get_params():
-        raise ValueError(f"{type(model).__name__} has no parameter lam to sweep over.")
-    axes = panels(len(lams), columns) if ax is None else np.ravel(ax)
+        raise ParameterError("model", f"{type(model).__name__} has no parameter lam to sweep over.")
+    axes = panels(len(lams), columns) if ax is None else np.ravel(np.asarray(ax))
     if len(axes) < len(lams):
-        raise ValueError(f"ax must hold {len(lams)} Axes, one for each λ; it has {len(axes)}.")
+        raise ParameterError(
+            "ax", f"ax must hold {len(lams)} Axes, one for each λ; it has {len(axes)}."
+        )
     axes = axes[: len(lams)]
     for panel, lam in zip(axes, lams, strict=True):
         fitted = clone(model).set_params(lam=lam).fit(X, y)
@@ -183,20 +190,23 @@ def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     y = np.asarray(y).ravel()
     if X.ndim != 2 or X.shape[1] != 2 or getattr(model, "n_features_in_", 2) != 2:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             "decision_boundary draws in the plane, so it needs data and a model of two features; "
             f"X has the shape {X.shape} and the model "
-            f"{getattr(model, 'n_features_in_', 'an unknown number of')} features."
+            f"{getattr(model, 'n_features_in_', 'an unknown number of')} features.",
         )
     if len(X) != len(y):
-        raise ValueError(f"X has {len(X)} rows and y has {len(y)}; they must agree.")
+        raise ParameterError("y", f"X has {len(X)} rows and y has {len(y)}; they must agree.")
     if not hasattr(model, "classes_"):
-        raise ValueError(f"{type(model).__name__} is no classifier: it has no classes_.")
+        raise ParameterError(
+            "model", f"{type(model).__name__} is no classifier: it has no classes_."
+        )
     return X, y
 
 
 def _draw_two_sides(
-    ax: Any, x1: FloatArray, x2: FloatArray, scores: FloatArray, margins: bool
+    ax: Axes, x1: FloatArray, x2: FloatArray, scores: FloatArray, margins: bool
 ) -> None:
     """Draw the sides in pale colours, and the lines by contour: a vertical one is no special
     case."""
@@ -215,7 +225,7 @@ def _draw_two_sides(
 
 
 def _draw_regions(
-    ax: Any, x1: FloatArray, x2: FloatArray, codes: IntArray, leads: list[FloatArray]
+    ax: Axes, x1: FloatArray, x2: FloatArray, codes: IntArray, leads: list[FloatArray]
 ) -> None:
     from matplotlib.colors import ListedColormap
 
@@ -227,12 +237,13 @@ def _draw_regions(
             ax.contour(x1, x2, lead, levels=[0], colors=INK, linewidths=1.0)
 
 
-def _draw_examples(ax: Any, X: FloatArray, y: AnyArray, classes: AnyArray) -> None:
+def _draw_examples(ax: Axes, X: FloatArray, y: AnyArray, classes: AnyArray) -> None:
     for k, label in enumerate(classes):
-        look = {"c": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
-        rows = X[y == label]
+        look: dict[str, Any] = {"c": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+        first, second = X[y == label].T
         ax.scatter(
-            *rows.T,
+            first,
+            second,
             s=24,
             edgecolors="white",
             linewidths=0.4,

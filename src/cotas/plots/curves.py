@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.plots.style import COLOURS, GREY, INK, drawing, legend, look, tint
+from cotas.refusals import ParameterError
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def loss_against_c(
@@ -19,10 +23,10 @@ def loss_against_c(
     validation: Any = None,
     best: float | None = None,
     measure: str = "loss",
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Draw training and validation loss over c = 1/(λn), with ĉ and the regions beside it.
 
     To the left of ĉ the penalty rules and the model underfits; to the right it follows the
@@ -56,7 +60,9 @@ def loss_against_c(
     _check_measure(measure)
     if choice is not None:
         if choice.c is None:
-            raise ValueError(f"This choice is over {choice.over}; only one over λ has a c.")
+            raise ParameterError(
+                "choice", f"This choice is over {choice.over}; only one over λ has a c."
+            )
         c, best = choice.c, choice.best_c if best is None else best
         training, validation = _of_result(choice, measure)
     c = _numbers(c, "c")
@@ -65,7 +71,9 @@ def loss_against_c(
     curves = {name: _curve(values, len(c), name).at(order) for name, values in named}
     c = c[order]
     if not (c > 0).all():
-        raise ValueError("c must be positive: it is 1/(λn), and drawn on a logarithmic axis.")
+        raise ParameterError(
+            "c", "c must be positive: it is 1/(λn), and drawn on a logarithmic axis."
+        )
     best = float(c[int(np.argmin(curves["validation"].mean))]) if best is None else float(best)
     with drawing(ax, lang) as ax:
         ax.set_xscale("log")
@@ -89,10 +97,10 @@ def learning_curve(
     validation: Any = None,
     *,
     measure: str = "error",
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Draw training and validation error against the number of training examples.
 
     Parameters
@@ -134,10 +142,10 @@ def bias_variance(
     noise: Any = 0.0,
     *,
     log: bool = False,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Return the squared bias, the variance and their sum against the complexity of the model.
 
     Parameters
@@ -166,7 +174,9 @@ def bias_variance(
     floor = np.broadcast_to(np.asarray(noise, dtype=np.float64), x.shape)
     for part, values in given.items():
         if len(values) != len(x):
-            raise ValueError(f"{part} has {len(values)} values and complexity has {len(x)}.")
+            raise ParameterError(
+                part, f"{part} has {len(values)} values and complexity has {len(x)}."
+            )
     parts = {"bias²": given["bias"], "variance": given["variance"]}
     if floor.any():
         parts["noise"] = np.asarray(floor)
@@ -188,7 +198,9 @@ def bias_variance(
     return ax
 
 
-def _fitting_regions(ax: Any, low: float, best: float, high: float, names: tuple[str, str]) -> None:
+def _fitting_regions(
+    ax: Axes, low: float, best: float, high: float, names: tuple[str, str]
+) -> None:
     """Draw the two sides of ĉ, in pale colours, each with its name above the picture's floor."""
     sides = ((low, best, COLOURS[5], "left"), (best, high, COLOURS[3], "right"))
     for (start, end, colour, side), name in zip(sides, names, strict=True):
@@ -212,7 +224,7 @@ def _fitting_regions(ax: Any, low: float, best: float, high: float, names: tuple
 
 def _check_measure(measure: str) -> None:
     if measure not in ("loss", "error"):
-        raise ValueError(f"measure must be 'loss' or 'error', not {measure!r}.")
+        raise ParameterError("measure", f"measure must be 'loss' or 'error', not {measure!r}.")
 
 
 class _Curve(NamedTuple):
@@ -236,12 +248,12 @@ def _of_result(result: Any, measure: str) -> tuple[_Curve, _Curve]:
     return _Curve(training, None), _Curve(validation, spread)
 
 
-def _draw(ax: Any, x: FloatArray, curve: _Curve, number: int, label: str) -> None:
+def _draw(ax: Axes, x: FloatArray, curve: _Curve, number: int, label: str) -> None:
     """Draw the mean, and one standard deviation of the folds to both sides."""
     mean, spread = curve
     ax.plot(x, mean, label=label, markevery=_every(x), **look(number, points=True))
     if spread is not None:
-        pale = {"color": COLOURS[number], "alpha": 0.2, "linewidth": 0}
+        pale: dict[str, Any] = {"color": COLOURS[number], "alpha": 0.2, "linewidth": 0}
         ax.fill_between(x, mean - spread, mean + spread, gid="band", **pale)
 
 
@@ -252,10 +264,10 @@ def _every(x: FloatArray) -> int:
 
 def _numbers(values: Any, name: str) -> FloatArray:
     if values is None:
-        raise ValueError(f"{name} is missing.")
+        raise ParameterError(name, f"{name} is missing.")
     found = np.asarray(values, dtype=np.float64).ravel()
     if not len(found):
-        raise ValueError(f"{name} must hold at least one number.")
+        raise ParameterError(name, f"{name} must hold at least one number.")
     return found
 
 
@@ -264,10 +276,12 @@ def _curve(values: Any, count: int, name: str) -> _Curve:
     if isinstance(values, _Curve):
         return values
     if values is None:
-        raise ValueError(f"{name} is missing.")
+        raise ParameterError(name, f"{name} is missing.")
     found = np.asarray(values, dtype=np.float64)
     if found.ndim not in (1, 2) or len(found) != count:
-        raise ValueError(f"{name} must have one row for each of the {count} points of the axis.")
+        raise ParameterError(
+            name, f"{name} must have one row for each of the {count} points of the axis."
+        )
     if found.ndim == 1:
         return _Curve(found, None)
     return _Curve(found.mean(axis=1), found.std(axis=1))

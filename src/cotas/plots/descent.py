@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,11 @@ from cotas.arrays import FloatArray
 from cotas.certificates.least_squares import SquaredLossPoint
 from cotas.plots.fitted import named, require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
+from cotas.refusals import ParameterError
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # What the checker calls ρ²ᵏ(P₀ − P*).
 ALLOWED = "gap that the rate of gradient descent allows"
@@ -24,10 +28,10 @@ def convergence(
     data: tuple[Any, Any] | None = None,
     excess: bool = True,
     labels: Any = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Compute J against the iteration, on a logarithmic axis, for one run or several.
 
     Parameters
@@ -101,10 +105,11 @@ def _history(run: Any) -> tuple[FloatArray, FloatArray]:
         require_fitted(run, "convergence")
         table = getattr(run, "history_", None)
         if not table or not len(table["J"]):
-            raise ValueError(
+            raise ParameterError(
+                "run",
                 f"This {type(run).__name__} has no history: it was solved by "
                 f"{getattr(run, 'solver_', 'a method')!r}, without iterations. Fit it with "
-                "solver='gradient', 'stochastic' or 'conjugate-gradients'."
+                "solver='gradient', 'stochastic' or 'conjugate-gradients'.",
             )
     else:
         J = np.asarray(run, dtype=np.float64).ravel()

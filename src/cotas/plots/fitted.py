@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
+from cotas.refusals import ParameterError
 
 
 def last_step(model: Any) -> Any:
@@ -46,13 +47,15 @@ def named(models: Any, labels: Sequence[str] | None, detail: str = "") -> dict[s
         return {str(name): model for name, model in models.items()}
     several = list(models) if isinstance(models, list | tuple) else [models]
     if not several:
-        raise ValueError("There is no model to draw: the list is empty.")
+        raise ParameterError("models", "There is no model to draw: the list is empty.")
     if labels is None:
         labels = [_own_name(model, detail) for model in several]
         if len(set(labels)) < len(labels):
             labels = [f"{name} {k + 1}" for k, name in enumerate(labels)]
     if len(labels) != len(several):
-        raise ValueError(f"labels must hold {len(several)} names, one for each model.")
+        raise ParameterError(
+            "labels", f"labels must hold {len(several)} names, one for each model."
+        )
     return dict(zip(map(str, labels), several, strict=True))
 
 
@@ -104,7 +107,9 @@ def labels_of(model: Any, y: Any) -> AnyArray:
     labels = np.asarray(y).ravel()
     unknown = np.setdiff1d(labels, model.classes_)
     if len(unknown):
-        raise ValueError(f"y holds labels that the model does not know: {unknown.tolist()}.")
+        raise ParameterError(
+            "y", f"y holds labels that the model does not know: {unknown.tolist()}."
+        )
     return labels
 
 
@@ -156,9 +161,10 @@ def rows_to_ring(
     if hasattr(last_step(model), "support_") and hasattr(last_step(model), "dual_coef_"):
         rows = _flat(last_step(model).support_)
         if len(rows) and rows[-1] >= len(X):
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 "The support vectors are rows of the data of the fit, and X has fewer rows. Give "
-                "the data of the fit, or rings=False."
+                "the data of the fit, or rings=False.",
             )
         return rows, "support vectors"
     if len(classes) > 2 or not margins:

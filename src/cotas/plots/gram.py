@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cotas.kernel.choice import as_kernel
 from cotas.kernel.gram_matrix import gram
 from cotas.plots.style import INK, drawing
+from cotas.refusals import ParameterError
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Numbers of a matrix that a picture can still show.
 MOST_ROWS = 2000
@@ -20,10 +24,10 @@ def gram_matrix(
     X: Any,
     y: Any = None,
     *,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Compute k(xᵢ, xⱼ) of all pairs, the rows ordered by class.
 
     A kernel that suits the task shows a square of high values for each class.
@@ -43,11 +47,13 @@ def gram_matrix(
     """
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     if len(X) > MOST_ROWS:
-        raise ValueError(f"X has {len(X)} rows; a picture shows at most {MOST_ROWS}: take a part.")
+        raise ParameterError(
+            "X", f"X has {len(X)} rows; a picture shows at most {MOST_ROWS}: take a part."
+        )
     kernel = as_kernel(getattr(kernel, "kernel_", kernel), X)
     labels = np.zeros(len(X)) if y is None else np.asarray(y).ravel()
     if len(labels) != len(X):
-        raise ValueError(f"X has {len(X)} rows and y has {len(labels)}; they must agree.")
+        raise ParameterError("y", f"X has {len(X)} rows and y has {len(labels)}; they must agree.")
     order = np.argsort(labels, kind="stable")
     classes, counts = np.unique(labels, return_counts=True)
     K = gram(kernel, X[order])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,12 @@ from cotas.arrays import FloatArray, IntArray
 from cotas.fitting.path import Path
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
+from cotas.refusals import ParameterError
 from cotas.regression.stagewise import StagewisePath, StagewiseRegressor
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Of a longer run so many iterations are drawn, evenly spread.
 MOST_POINTS = 500
@@ -38,10 +42,10 @@ def coefficient_path(
     against: str = "norm",
     optimum: Any = None,
     names: Sequence[str] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Return each coefficient against ‖β‖₁ or the iteration.
 
     Parameters
@@ -76,7 +80,9 @@ def coefficient_path(
     """
     choices = ("norm", "lam") if _is_lasso(model) else ("norm", "iteration")
     if against not in choices:
-        raise ValueError(f"against must be one of {choices} for this path, not {against!r}.")
+        raise ParameterError(
+            "against", f"against must be one of {choices} for this path, not {against!r}."
+        )
     curves = _curves(model)
     features = names_of(names, len(curves.coefs))
     x = curves.norms if against == "norm" else curves.steps
@@ -100,10 +106,10 @@ def path(
     *,
     show: str | None = None,
     names: Sequence[str] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Return the classifiers of a `Path` along λ.
 
     Parameters
@@ -121,15 +127,19 @@ def path(
     matplotlib Axes
     """
     if not isinstance(path, Path) or path.classes is None:
-        raise ValueError(f"path draws the answer of svm_path or logistic_path, not {type(path)!r}.")
+        raise ParameterError(
+            "path", f"path draws the answer of svm_path or logistic_path, not {type(path)!r}."
+        )
     if show is None:
         show = "coefficients" if path.validation_errors is None else "errors"
     if show not in ("errors", "coefficients"):
-        raise ValueError(f"show must be 'errors' or 'coefficients', not {show!r}.")
+        raise ParameterError("show", f"show must be 'errors' or 'coefficients', not {show!r}.")
     if show == "errors" and path.validation_errors is None:
-        raise ValueError("Errors need a path with validation=(X_val, y_val).")
+        raise ParameterError("path", "Errors need a path with validation=(X_val, y_val).")
     if show == "coefficients" and len(path.coefs[0]) > 1:
-        raise ValueError("With more than two classes there are too many coefficients to draw.")
+        raise ParameterError(
+            "path", "With more than two classes there are too many coefficients to draw."
+        )
     with drawing(ax, lang) as ax:
         ax.set_xscale("log")
         if show == "errors":
@@ -147,14 +157,14 @@ def path(
     return ax
 
 
-def _draw_errors(ax: Any, path: Path) -> None:
+def _draw_errors(ax: Axes, path: Path) -> None:
     assert path.validation_errors is not None
     ax.plot(path.lams, path.validation_errors, label=say("validation"), **look(0, points=True))
     bound = path.validation_bound
     if bound is not None:
         # One level for each interval between two λ.
         edges, levels = path.lams[::-1], bound.lower[::-1]
-        how = {"color": COLOURS[3], "linewidth": 1.6, "linestyle": "--"}
+        how: dict[str, Any] = {"color": COLOURS[3], "linewidth": 1.6, "linestyle": "--"}
         ax.stairs(levels, edges, baseline=None, label=say("proved: none is below"), **how)
     best, error = path.best_lam, float(np.min(path.validation_errors))
     label = say("best: λ = {value:.3g}", value=best)
@@ -167,13 +177,16 @@ def _curves(model: Any) -> _Curves:
         ones = np.ones(model.coefs.shape[1])
         return _Curves(model.coefs.T, model.deltas, model.lams, ones, "Lasso")
     if not isinstance(model, StagewiseRegressor):
-        raise ValueError(
+        raise ParameterError(
+            "model",
             "coefficient_path draws LSBoost, ForwardStagewise, RegularizedForwardStagewise or the "
-            f"answer of lasso_path, not {type(model).__name__}."
+            f"answer of lasso_path, not {type(model).__name__}.",
         )
     require_fitted(model, "coefficient_path")
     if not hasattr(model, "path_"):
-        raise ValueError("coefficient_path draws coefficients, and a model with trees has none.")
+        raise ParameterError(
+            "model", "coefficient_path draws coefficients, and a model with trees has none."
+        )
     run = model.path_
     ks, coefs = spread(run, MOST_POINTS)
     return _Curves(coefs.T, run.lengths[ks], ks.astype(float), run.scale, type(model).__name__)
@@ -186,18 +199,20 @@ def spread(run: StagewisePath, most: int) -> tuple[IntArray, FloatArray]:
 
 
 def _draw_coefficients(
-    ax: Any, x: FloatArray, coefs: FloatArray, features: list[str] | None
+    ax: Axes, x: FloatArray, coefs: FloatArray, features: list[str] | None
 ) -> None:
     for j, values in enumerate(coefs):
         label = say("feature {number}", number=j) if features is None else features[j]
         ax.plot(x, values, linewidth=1.5, label=label, gid="coefficient", **look(j))
 
 
-def _mark(ax: Any, model: Any, curves: _Curves, optimum: Any, against: str) -> None:
+def _mark(ax: Axes, model: Any, curves: _Curves, optimum: Any, against: str) -> None:
     """Mark the coefficients of the optimum, each in the colour of its curve."""
     if isinstance(optimum, int | float):
         if not _is_lasso(model):
-            raise ValueError("A number marks a λ of lasso_path; here give a fitted model.")
+            raise ParameterError(
+                "optimum", "A number marks a λ of lasso_path; here give a fitted model."
+            )
         coef, norm, lam = _at(model, float(optimum))
     else:
         require_fitted(optimum, "coefficient_path")
@@ -207,7 +222,9 @@ def _mark(ax: Any, model: Any, curves: _Curves, optimum: Any, against: str) -> N
             norm = float(getattr(optimum, "delta_", norm))
         lam = float(getattr(optimum, "lam_", np.nan))
     if len(coef) != len(curves.coefs):
-        raise ValueError(f"optimum has {len(coef)} features and the path {len(curves.coefs)}.")
+        raise ParameterError(
+            "optimum", f"optimum has {len(coef)} features and the path {len(curves.coefs)}."
+        )
     last = float(curves.steps[-1])
     at = {"norm": norm, "lam": lam, "iteration": last}[against]
     colours = [COLOURS[j % len(COLOURS)] for j in range(len(coef))]
@@ -240,7 +257,7 @@ def _is_lasso(model: Any) -> bool:
     return isinstance(model, Path) and model.deltas is not None
 
 
-def _legend_beside(ax: Any, count: int) -> None:
+def _legend_beside(ax: Axes, count: int) -> None:
     """Put the legend to the right of the curves, which cross everywhere; none where there are too
     many."""
     if count <= LONGEST_LEGEND:

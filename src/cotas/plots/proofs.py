@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,11 @@ from cotas.certificates.theorems.stagewise_bounds import (
 )
 from cotas.plots.fitted import require_fitted
 from cotas.plots.style import COLOURS, drawing, legend, look
+from cotas.refusals import ParameterError
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Of a longer run so many iterations are drawn, evenly in the logarithm.
 MOST_POINTS = 300
@@ -40,10 +44,10 @@ def certificate_trace(
     *,
     against: str = "seconds",
     item: str = "training error",
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     lang: str | None = None,
-) -> Any:
+) -> Axes:
     """Return the gap while a fit ran, or the bound of a theorem next to what was measured.
 
     Parameters
@@ -94,23 +98,27 @@ def _stagewise(records: Any) -> StagewiseCertificate | None:
     certificate = getattr(records, "certificate_", None)
     if isinstance(certificate, StagewiseCertificate):
         return certificate
-    raise ValueError(
+    raise ParameterError(
+        "records",
         f"{type(records).__name__} keeps no trace of its certificate. Give the reports of a "
-        "callback: fit with callbacks=records.append, records being a list."
+        "callback: fit with callbacks=records.append, records being a list.",
     )
 
 
-def _draw_gaps(ax: Any, records: list[Any], against: str) -> str:
+def _draw_gaps(ax: Axes, records: list[Any], against: str) -> str:
     """Return the gap at each report, and the best so far, which is what the fit keeps.
 
     Each class has a clock of its own.
     """
     if against not in ("seconds", "iteration"):
-        raise ValueError(f"against must be 'seconds' or 'iteration', not {against!r}.")
+        raise ParameterError(
+            "against", f"against must be 'seconds' or 'iteration', not {against!r}."
+        )
     if not records or not all(hasattr(r, "certificate") and hasattr(r, against) for r in records):
-        raise ValueError(
+        raise ParameterError(
+            "records",
             "There is no gap in these records. Fit LinearSVM or KernelSVM with "
-            "callbacks=records.append, records being an empty list, and hand that over."
+            "callbacks=records.append, records being an empty list, and hand that over.",
         )
     labels = list(dict.fromkeys(str(record.label) for record in records))
     for k, label in enumerate(labels):
@@ -128,10 +136,10 @@ def _draw_gaps(ax: Any, records: list[Any], against: str) -> str:
     return say("The gap while it runs")
 
 
-def _draw_theorem(ax: Any, certificate: StagewiseCertificate, item: str) -> str:
+def _draw_theorem(ax: Axes, certificate: StagewiseCertificate, item: str) -> str:
     names = [found.name for found in certificate.at(0)]
     if item not in names:
-        raise ValueError(f"item must be one of {names}, not {item!r}.")
+        raise ParameterError("item", f"item must be one of {names}, not {item!r}.")
     last = certificate.proof.last
     ks = np.unique(np.geomspace(1, max(1, last), MOST_POINTS).round().astype(np.int64))
     ks = ks[ks <= last]

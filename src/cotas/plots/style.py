@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cotas import words
 from cotas.arrays import AnyArray
+from cotas.refusals import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # The palette of Okabe and Ito, those first that stand out most on white paper.
 COLOURS = (
@@ -84,8 +88,8 @@ def load_backend(plt: Any) -> None:
 
 @contextmanager
 def drawing(
-    ax: Any = None, lang: str | None = None, size: tuple[float, float] = SIZE
-) -> Iterator[Any]:
+    ax: Axes | None = None, lang: str | None = None, size: tuple[float, float] = SIZE
+) -> Iterator[Axes]:
     """Draw in the style: on the axes given, or on those of a new figure.
 
     Gives the axes; what is said inside is in the language asked for. A new figure is closed again
@@ -121,7 +125,7 @@ def panels(count: int, columns: int = 3, size: tuple[float, float] = (3.6, 3.3))
     return np.asarray(grid.ravel()[:count])
 
 
-def tidy(ax: Any, size: float = 9) -> None:
+def tidy(ax: Axes, size: float = 9) -> None:
     """Fix what matplotlib would otherwise look up when it renders, with the settings of the
     user."""
     ax.tick_params(which="both", labelsize=size, colors=INK)
@@ -152,11 +156,13 @@ def names_of(names: Sequence[str] | None, count: int, what: str = "names") -> li
     if names is None:
         return None
     if len(names) != count:
-        raise ValueError(f"{what} must hold {count} names, one for each; it has {len(names)}.")
+        raise ParameterError(
+            what, f"{what} must hold {count} names, one for each; it has {len(names)}."
+        )
     return [str(name) for name in names]
 
 
-def legend(ax: Any, **options: Any) -> None:
+def legend(ax: Axes, **options: Any) -> None:
     """Draw a legend, where there is something to explain."""
     if ax.get_legend_handles_labels()[0]:
         ax.legend(**{"loc": "best", **options})

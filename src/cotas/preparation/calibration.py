@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.files.problems import DataFileError
+from cotas.refusals import ParameterError
 
 MOST_FOLDS = 5
 
@@ -80,7 +81,9 @@ def calibrated(
     classes, codes = np.unique(y, return_inverse=True)
     alike = codes
     if groups is not None and np.shape(groups) != np.shape(codes):
-        raise ValueError(f"groups has the shape {np.shape(groups)} for {len(codes)} rows.")
+        raise ParameterError(
+            "groups", f"groups has the shape {np.shape(groups)} for {len(codes)} rows."
+        )
     if groups is not None:  # each group counts once for each class in it
         alike = np.unique(np.column_stack([codes, _codes(groups)]), axis=0)[:, 0]
     rarest = int(np.bincount(alike).argmin())

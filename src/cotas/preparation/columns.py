@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from cotas.files.frames import different_words, is_category, is_text, polars, un
 from cotas.files.problems import DataFileError, Remark, asked, remark
 from cotas.fitting.certified import outside
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
 
 # Words with more distinct values than FEW_WORDS, in more than half of the rows, are free text.
 FREE_TEXT_SHARE = 0.5
@@ -70,7 +73,7 @@ class Role(NamedTuple):
     remark: Remark | None = None
 
 
-def written(column: Any) -> Any:
+def written(column: Series) -> Series:
     """Write numbers as words, whole ones without a point: a missing value makes doubles of them
     all."""
     pl = polars()
@@ -80,7 +83,7 @@ def written(column: Any) -> Any:
 
 
 def roles_of(
-    frame: Any, keep: Collection[str] = (), unix_seconds: Collection[str] = ()
+    frame: DataFrame, keep: Collection[str] = (), unix_seconds: Collection[str] = ()
 ) -> dict[str, Role]:
     """Return what each column of a frame is used as.
 
@@ -111,7 +114,7 @@ def roles_of(
     return roles
 
 
-def _role_of(column: Any, name: str, keep: bool, different: Callable[[], int]) -> Role:
+def _role_of(column: Series, name: str, keep: bool, different: Callable[[], int]) -> Role:
     pl = polars()
     dtype = column.dtype
     if column.null_count() == len(column) or dtype == pl.Null:
@@ -132,7 +135,7 @@ def _role_of(column: Any, name: str, keep: bool, different: Callable[[], int]) -
     return Role("other", remark=_other(column, name))
 
 
-def _is_identifier(column: Any, name: str, different: Callable[[], int]) -> bool:
+def _is_identifier(column: Series, name: str, different: Callable[[], int]) -> bool:
     """Tell whether whole numbers merely tell the rows apart.
 
     All are different, but for copies of whole rows, and they stand close together or have such a
@@ -143,7 +146,8 @@ def _is_identifier(column: Any, name: str, different: Callable[[], int]) -> bool
     count = column.n_unique()
     if column.null_count() or 2 * count <= len(column):
         return False
-    low, high = int(column.min()), int(column.max())
+    ends: Any = column.min(), column.max()
+    low, high = map(int, ends)
     if YEARS[0] <= low and high <= YEARS[1]:
         return False
     close = high - low < 2 * len(column) or _has_name_of_one(name)
@@ -156,7 +160,7 @@ def _has_name_of_one(name: str) -> bool:
     return bool(words and words[-1].lower() in _NUMBERING)
 
 
-def left_out(frame: Any, dropped: Collection[tuple[str, str]]) -> Iterator[Remark]:
+def left_out(frame: DataFrame, dropped: Collection[tuple[str, str]]) -> Iterator[Remark]:
     """Yield a remark on each column that was dropped for what it is, by its name and kind."""
     for name, kind in dropped:
         if kind == "identifier":
@@ -167,12 +171,12 @@ def left_out(frame: Any, dropped: Collection[tuple[str, str]]) -> Iterator[Remar
             yield _other(frame[name], name)
 
 
-def _other(column: Any, name: str) -> Remark:
+def _other(column: Series, name: str) -> Remark:
     words = "Column {name!r} is left out: it holds {type}, which no model here can use."
     return remark(words, "other", name, type=_type_of(column))
 
 
-def _type_of(column: Any) -> str:
+def _type_of(column: Series) -> str:
     """Return what a column holds; of Python's objects, what the first one is."""
     if column.dtype != polars().Object:
         return str(column.dtype)
@@ -187,7 +191,7 @@ def _identifier(name: str) -> Remark:
     return remark(words, "identifier", name, how=asked("keep", name))
 
 
-def _role_of_words(column: Any, name: str, keep: bool) -> Role:
+def _role_of_words(column: Series, name: str, keep: bool) -> Role:
     form = tell_form(column)
     if form is not None:
         order = _open_order(column, name) if form in ("dmy", "mdy") else None
@@ -210,7 +214,7 @@ def _unit(values: Any, name: str, words: str) -> Remark | None:
     return remark(words, "unit", name, value=shown, unit=known[0].strip())
 
 
-def _text(values: Any, column: Any, name: str) -> Remark:
+def _text(values: Any, column: Series, name: str) -> Remark:
     words = (
         "Column {name!r} is left out: {distinct} different texts in {rows} rows, names or free "
         "text ({how} takes it)."
@@ -225,7 +229,7 @@ def _codes(values: Any, name: str) -> Remark:
     return remark(words, "codes", name, cell=values.min())
 
 
-def _open_order(column: Any, name: str) -> Remark | None:
+def _open_order(column: Series, name: str) -> Remark | None:
     """Return a remark where nothing in the column tells the day from the month."""
     if not order_is_open(column):
         return None
@@ -238,19 +242,22 @@ def _open_order(column: Any, name: str) -> Remark | None:
     return remark(words, f"{first} first", name, cell=cell, first=say(first))
 
 
-def numbers_of(frame: Any, names: list[str]) -> FloatArray:
+def numbers_of(frame: DataFrame, names: list[str]) -> FloatArray:
     """Return columns as a matrix of numbers, NaN where a value is missing."""
     if not names:
         return np.empty((frame.height, 0))
-    frame = frame.with_columns(*as_they_are(frame.select(names)))
+    text = [frame[name] for name in names if is_text(frame[name])]
+    if text:
+        words = frame.with_columns(map(uncoded, text))
+        frame = words.with_columns(*as_they_are(words.select(names)))
     parts = np.empty((frame.height, len(names)), order="F")
     for j, name in enumerate(names):
         parts[:, j] = _as_numbers(frame[name], name)
     return parts
 
 
-def _as_numbers(column: Any, name: str) -> FloatArray:
-    pl, column = polars(), uncoded(column)
+def _as_numbers(column: Series, name: str) -> FloatArray:
+    pl = polars()
     if column.dtype == pl.Duration:
         column = column.dt.total_milliseconds() / 1000
     if column.dtype == pl.Boolean or column.dtype.is_numeric() or column.dtype == pl.Null:
@@ -272,7 +279,7 @@ def _as_numbers(column: Any, name: str) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def refuse_odd_cells(column: Any, found: Any, name: str, expected: str) -> None:
+def refuse_odd_cells(column: Series, found: Any, name: str, expected: str) -> None:
     """Warn of a few cells that are not what the model expects; more are an error."""
     odd = found.is_null() & column.is_not_null()
     count, there = int(odd.sum()), len(column) - column.null_count()
@@ -298,18 +305,18 @@ def _first(values: AnyArray) -> int:
     return int(np.flatnonzero(np.isinf(values))[0]) + 1
 
 
-def _from_words(column: Any) -> Any:
+def _from_words(column: Series) -> Series:
     """Return numbers that are written as text, true and false included."""
     pl = polars()
     words = column.str.strip_chars().str.to_lowercase()
     truth = pl.when(words == "true").then(1.0).when(words == "false").then(0.0)
-    found = pl.select(truth.otherwise(words.cast(pl.Float64, strict=False))).to_series()
+    found: Series = pl.select(truth.otherwise(words.cast(pl.Float64, strict=False))).to_series()
     if found.null_count() == column.null_count():
         return found
     return found.fill_null(numbers_of_words(column, comma=False))
 
 
-def words_of(column: Any, name: str) -> Any:
+def words_of(column: Series, name: str) -> Series:
     """Return a column as text or as categories; whole numbers are written without a point."""
     if column.dtype.is_nested() or column.dtype.is_temporal():
         raise ColumnError(
@@ -349,7 +356,7 @@ def part_name(name: str, part: str) -> str:
     return f"{name}: {part}"
 
 
-def parts_of(column: Any, way: str) -> dict[str, Any]:
+def parts_of(column: Series, way: str) -> dict[str, Any]:
     """Return the parts of the dates in a column, by name, as columns of numbers and of words."""
     pl = polars()
     moments = _moments(column, way)
@@ -368,7 +375,7 @@ def parts_of(column: Any, way: str) -> dict[str, Any]:
     return {part_name(column.name, part): values for part, values in found.items()}
 
 
-def _moments(column: Any, way: str) -> Any:
+def _moments(column: Series, way: str) -> Any:
     """Return the column as dates with times, without a time zone."""
     pl, words, column = polars(), column, uncoded(column)
     dtype, name = column.dtype, column.name

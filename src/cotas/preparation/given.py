@@ -6,7 +6,7 @@ import datetime
 import decimal
 import warnings
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from cotas.files.table import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.columns import ColumnWarning, written
 
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
+
 # What one cell may hold beside others of another type.
 _SCALARS = (
     *(str, bool, int, float, decimal.Decimal),
@@ -24,7 +27,7 @@ _SCALARS = (
 )
 
 
-def as_frame(X: Any) -> Any:
+def as_frame(X: Any) -> DataFrame | None:
     """Return a polars frame for anything with named columns; None for a matrix.
 
     Of columns with the same name the later ones are numbered, as those of a file are.
@@ -32,20 +35,23 @@ def as_frame(X: Any) -> Any:
     pl = polars()
     if isinstance(X, Table):
         X = X.features
+    frame: DataFrame | None
     if isinstance(X, pl.DataFrame):
-        return X
-    if isinstance(X, pl.LazyFrame):
-        return X.collect()
-    if type(X) is dict:  # sparse matrices of one kind are dicts too
-        return pl.DataFrame(X, strict=False)
-    wanted = _names(X)
-    if wanted is None:
-        return None
-    names, renamed = without_twins(wanted)
-    if hasattr(X, "iloc"):
-        columns = (_from_pandas(X.iloc[:, j]) for j in range(len(names)))
-        return pl.DataFrame(dict(zip(names, columns, strict=True)))
-    return pl.DataFrame(X.rename_columns(list(names)) if renamed else X)
+        frame = X
+    elif isinstance(X, pl.LazyFrame):
+        frame = X.collect()
+    elif type(X) is dict:  # sparse matrices of one kind are dicts too
+        frame = pl.DataFrame(X, strict=False)
+    elif (wanted := _names(X)) is None:
+        frame = None
+    else:
+        names, renamed = without_twins(wanted)
+        if hasattr(X, "iloc"):
+            columns = (_from_pandas(X.iloc[:, j]) for j in range(len(names)))
+            frame = pl.DataFrame(dict(zip(names, columns, strict=True)))
+        else:
+            frame = pl.DataFrame(X.rename_columns(list(names)) if renamed else X)
+    return frame
 
 
 def _names(X: Any) -> list[str] | None:
@@ -88,7 +94,7 @@ def as_read_again(
 
     One row alone does not tell whether 63,096 is about sixty-three or sixty-three thousand.
     """
-    frame = None if isinstance(X, Table) else as_frame(X)
+    frame = as_frame(X)
     if frame is None:
         return X
     text = [column.name for column in frame if is_text(column)]
@@ -97,14 +103,16 @@ def as_read_again(
     return frame.with_columns(in_plain_numbers(words, tell_readings(words, False, commas)))
 
 
-def _from_pandas(column: Any) -> Any:
+def _from_pandas(column: Any) -> Series:
     """Return the values, with None wherever pandas has one of its missing values."""
     pl = polars()
     if type(column.dtype).__name__ == "PeriodDtype":  # a month, say, is where it begins
         column = column.dt.to_timestamp()
     kind = getattr(column.dtype, "kind", "O")
+    found: Series
     if kind in "fiubM" and isinstance(column.dtype, np.dtype):
-        return pl.Series(values=column.to_numpy())
+        found = pl.Series(values=column.to_numpy())
+        return found
     missing = column.isna().to_numpy()
     values = column.astype(object).to_numpy()
     plain = [None if gone else value for gone, value in zip(missing, values, strict=True)]
@@ -117,9 +125,13 @@ def _from_pandas(column: Any) -> Any:
         return _spelled(plain)
     kinds = {type(value) for value in plain if value is not None}
     if len(kinds) > 1 and not all(issubclass(each, _SCALARS) for each in kinds):
-        return pl.Series(values=plain, dtype=pl.Object)  # polars would spell what it cannot hold
-    return pl.Series(values=plain, strict=False)  # a column of objects may hold several types
+        found = pl.Series(values=plain, dtype=pl.Object)  # polars would spell what it cannot hold
+    else:
+        found = pl.Series(values=plain, strict=False)  # a column of objects may hold several types
+    return found
 
 
-def _spelled(plain: Sequence[Any]) -> Any:
-    return polars().Series(values=[None if value is None else str(value) for value in plain])
+def _spelled(plain: Sequence[Any]) -> Series:
+    words = [None if value is None else str(value) for value in plain]
+    found: Series = polars().Series(values=words)
+    return found

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -17,10 +16,11 @@ from cotas.files.problems import Remark, asked, leaving_out, parameter, remark
 from cotas.files.table import Table
 from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
 
+if TYPE_CHECKING:
+    from polars import Series
+
 # What is not so for some rows is not so for all; sorting all of them takes long.
 SOME_ROWS = 1000
-# Rows that are equal more often than this, in number and as a share of all, were not copied.
-MOST_COPIES, SHARE_OF_COPIES = 10, 0.01
 # Numbers that people write where they have none.
 STAND_INS = frozenset({-99, -999, -9999, -99999, 999, 9999, 99999})
 RARE_CLASS, MOSTLY_MISSING, NEARLY_ONE = 0.1, 0.5, 0.99999
@@ -79,7 +79,7 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
     twice."""
     if not table.has_names:
         return
-    frame = table.features if train is None else table.take(train)
+    frame = (table if train is None else table.take(train)).features
     for name, role in roles_of(frame, keep).items():
         column = frame[name]
         missing = column.null_count()
@@ -105,7 +105,7 @@ def _columns(table: Table, train: IntArray | None, keep: Collection[str]) -> Ite
             yield from _time_order(table.features[name], role.form)
 
 
-def _time_order(column: Any, form: str) -> Iterator[Remark]:
+def _time_order(column: Series, form: str) -> Iterator[Remark]:
     """Remark on rows that stand in the order of time, of which some were drawn to be held out."""
     moments = column if column.dtype.is_temporal() else parsed(column, form)
     there = moments.drop_nulls()
@@ -119,16 +119,18 @@ def _time_order(column: Any, form: str) -> Iterator[Remark]:
         yield remark(words, "time", column.name)
 
 
-def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
+def _stand_ins(column: Series, name: str) -> Iterator[Remark]:
     """Remark on a number such as −999 in several rows, and farther from the others than these are
     apart."""
     if not column.dtype.is_numeric() or column.dtype == polars().Boolean:
         return
-    for value in {column.min(), column.max()} & STAND_INS:
+    ends: set[Any] = {column.min(), column.max()}
+    for value in ends & STAND_INS:
         others = column.filter(column != value).drop_nulls()
         count = len(column) - column.null_count() - len(others)
         if count > 1 and len(others):
-            low, high = float(others.min()), float(others.max())
+            rest: Any = others.min(), others.max()
+            low, high = map(float, rest)
             if min(abs(value - low), abs(value - high)) > high - low:
                 how = asked("missing", f"{value:g}")
                 yield remark(
@@ -141,12 +143,12 @@ def _stand_ins(column: Any, name: str) -> Iterator[Remark]:
                 )
 
 
-def _never_changes(column: Any) -> bool:
+def _never_changes(column: Series) -> bool:
     """Tell whether all rows hold the same, which a few rows deny soonest."""
     return bool(column.head(SOME_ROWS).n_unique() == 1 and column.n_unique() == 1)
 
 
-def _sorts_rows(column: Any) -> bool:
+def _sorts_rows(column: Series) -> bool:
     """Tell whether whole numbers rise or fall throughout."""
     if not column.dtype.is_integer() or len(column) <= ENOUGH_ROWS:
         return False
@@ -186,7 +188,7 @@ def _columns_of_use(table: Table, useless: Collection[str | None]) -> Iterator[t
                 yield name, column
 
 
-def _tells(column: Any, y: AnyArray, task: str, part: bool = False) -> bool:
+def _tells(column: Series | AnyArray, y: AnyArray, task: str, part: bool = False) -> bool:
     """Tell whether a column gives y away; of a `part` of the rows, whether it may."""
     if part and task == "classification" and y.min() == y.max():
         return True
@@ -264,81 +266,3 @@ def _unmeasured_classes(y: AnyArray, split: tuple[IntArray, IntArray] | None) ->
             classes=len(classes),
             labels=some([str(label) for label in classes[apart]]),
         )
-
-
-def numbered(groups: AnyArray) -> IntArray:
-    """Return the groups as numbers in the order in which they first appear, whatever they are
-    called.
-
-    A split by them is then the same whichever file the rows came from.
-
-    >>> numbered(np.array(["b", "a", "b", "c"])).tolist()
-    [0, 1, 0, 2]
-    """
-    first, codes = np.unique(groups, return_index=True, return_inverse=True)[1:]
-    return np.asarray(np.argsort(np.argsort(first))[codes])
-
-
-def copies(
-    table: Table, y: AnyArray, task: str = "classification"
-) -> tuple[IntArray | None, list[Remark]]:
-    """Return the number of the group of each row, the same for equal rows, if some rows are copies.
-
-    Rows that occur often are no copies, but what rows of this kind are like; nor are any where most
-    rows have a twin, and no column of fractions tells most of the different rows apart.
-    """
-    if table.has_names:
-        used = [n for n, role in roles_of(table.features).items() if role.kind not in LEFT_OUT]
-        table = replace(table, features=table.features.select(used))
-    found, labels = _row_marks(table), np.unique(y, return_inverse=True)[1]
-    if found.n_unique() == len(found):
-        return None, []
-    marks = numbered(numbered(found.to_numpy()) * (labels.max() + 1) + labels)
-    counts = np.bincount(marks)
-    often = counts > max(MOST_COPIES, SHARE_OF_COPIES * len(marks))
-    twins, several = int(counts[counts > 1].sum()), int(counts[(counts > 1) & ~often].sum())
-    if not twins:
-        return None, []
-    few = 2 * twins > len(marks) and not _one_column_tells(table, len(counts))
-    if few or not several:
-        words = (
-            "{count} of the {rows} rows have a twin: there are {different} different ones, and "
-            "rows held out are like rows trained on."
-        )
-        return None, [remark(words, "twins", count=twins, rows=len(marks), different=len(counts))]
-    alone = np.flatnonzero(often[marks])
-    marks[alone] = len(counts) + np.arange(len(alone))
-    words = (
-        "{count} rows occur more than once; copies are kept on one side of the split, and nothing "
-        "is proved of future rows, of which they are no independent draws. If each is an "
-        "observation of its own, say so ({how})."
-        if task == "classification"  # of errors without a limit nothing is proved in any case
-        else "{count} rows occur more than once; copies are kept on one side of the split, and "
-        "count as one draw where it is said how sure an error is. If each is an observation of its "
-        "own, say so ({how})."
-    )
-    how = asked("equal-rows", "independent")
-    return marks, [remark(words, "duplicates", count=several, how=how)]
-
-
-def _one_column_tells(table: Table, different: int) -> bool:
-    """Tell whether some column of fractions has another value in most of the different rows."""
-    if sparse.issparse(table.features):
-        return False
-    frame = table.features if table.has_names else polars().DataFrame(table.features)
-    fractions = (column for column in frame if column.dtype.is_float())
-    return any(
-        2 * column.n_unique() > different and not (column == column.round()).all()
-        for column in fractions
-    )
-
-
-def _row_marks(table: Table) -> Any:
-    """Return a column with a number for each row that is the same for equal rows."""
-    if table.has_names:
-        return table.features.hash_rows(seed=0)
-    X = table.features
-    if not sparse.issparse(X):
-        return polars().DataFrame(X).hash_rows(seed=0)
-    weights = np.random.default_rng(0).normal(size=X.shape[1])
-    return polars().Series(np.asarray(X @ weights))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -32,8 +32,12 @@ from cotas.preparation.columns import (
 )
 from cotas.preparation.given import as_frame, as_matrix
 from cotas.preparation.statistics import Codes, Moments, Numbers, WordCounts, compressed, dense
+from cotas.refusals import ParameterError
 from cotas.source import in_pairs
 from cotas.words import Said, english, say
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
 
 # More columns than this, fewer than that part of them filled: the matrix is made sparse.
 MANY_COLUMNS, FEW_FILLED = 200, 0.2
@@ -195,7 +199,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _begin(self) -> Self:
         """Return another one that knows nothing yet: a fit that fails leaves this one as it was."""
         if not 0 <= self.min_frequency < 1:
-            raise ValueError(f"min_frequency must be in [0, 1), not {self.min_frequency!r}.")
+            raise ParameterError(
+                "min_frequency", f"min_frequency must be in [0, 1), not {self.min_frequency!r}."
+            )
         check_count(self.max_categories, "max_categories")
         learned = type(self)(**self.get_params(deep=False))
         learned._know_nothing()
@@ -213,7 +219,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _conclude(self, learned: Self) -> Self:
         """Take over all that was learned, in the place of what was known before."""
         sparse_layout = learned.layout_ == "sparse"
-        width = 0 if sparse_layout else len(learned.get_feature_names_out())
+        width = 0 if sparse_layout else learned._width()
         filled = len(learned.number_names_) + len(learned.category_names_)
         few = width > MANY_COLUMNS and filled < FEW_FILLED * width
         learned.sparse_output_ = sparse_layout or few
@@ -221,7 +227,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.__dict__ = vars(learned) | given
         return self
 
-    def _fit_frame(self, frame: Any, batches: Iterable[Any]) -> None:
+    def _fit_frame(self, frame: DataFrame, batches: Iterable[Any]) -> None:
         """Learn what the columns are from a frame, and what they hold from all batches."""
         self.layout_ = "columns"
         self.feature_names_in_ = np.asarray(frame.columns, dtype=object)
@@ -264,13 +270,13 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise ColumnError("the table holds no rows.")
         return in_pairs(parts).numbers(names), counts
 
-    def _same_columns(self, batch: Any) -> Any:
+    def _same_columns(self, batch: Any) -> DataFrame:
         frame = as_frame(batch)
         if frame is None or set(frame.columns) != set(self.feature_names_in_):
             raise ColumnError("the batches must be tables with the same columns.")
         return frame
 
-    def _with_parts(self, frame: Any) -> Any:
+    def _with_parts(self, frame: DataFrame) -> DataFrame:
         """Return the frame with the parts of dates in the place of the dates."""
         if not self.dates_:
             return frame
@@ -377,7 +383,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         numbers = np.hstack([filled, marks]) if marks.shape[1] else filled
         return (compressed if self.sparse_output_ else dense)(numbers, categories)
 
-    def _codes(self, frame: Any) -> Iterator[Codes]:
+    def _codes(self, frame: DataFrame) -> Iterator[Codes]:
         """Tell which column of its own each value of a category has."""
         for j, name in enumerate(self.category_names_):
             words, kept = words_of(frame[name], name), self.categories_[j]
@@ -394,6 +400,13 @@ class Preparation(TransformerMixin, BaseEstimator):
             width += self.category_missing_[j]
             first = int(self._one_column(j))
             yield Codes(numbers - first if first else numbers, width - first)
+
+    def _width(self) -> int:
+        """Tell how many columns `transform` makes of a table that is not sparse."""
+        more = [*self.pooled_, *self.category_missing_]
+        one = sum(map(self._one_column, range(len(self.categories_))))
+        values = sum(map(len, self.categories_)) - one
+        return len(self.number_names_) + int(np.sum(self.indicated_)) + values + sum(more)
 
     def _one_column(self, j: int) -> bool:
         """Tell whether two values are told apart by one column, that of the second."""
@@ -443,7 +456,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         """
         names = self.get_feature_names_out()
         if len(coef) != len(names):
-            raise ValueError(f"coef has {len(coef)} entries for {len(names)} columns.")
+            raise ParameterError("coef", f"coef has {len(coef)} entries for {len(names)} columns.")
         original = np.array(coef, dtype=np.float64)
         if self.layout_ != "sparse":
             count = len(self.number_names_)
@@ -497,7 +510,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             notes.append(say("The columns come in another order; they are found by their names."))
         return notes
 
-    def _checked_frame(self, X: Any) -> Any:
+    def _checked_frame(self, X: Any) -> DataFrame:
         frame = as_frame(X)
         if frame is None:
             raise ColumnError(
@@ -554,7 +567,7 @@ def _places_of(words: Any, kept: list[str]) -> Any:
     return words.replace_strict(kept, places, default=None, return_dtype=kind)
 
 
-def _is_number(kind: str, column: Any) -> bool:
+def _is_number(kind: str, column: Series) -> bool:
     """Tell whether a column is used as numbers; parts of dates have no kind but their type."""
     return kind in ("number", "boolean") or (kind == "" and column.dtype.is_numeric())
 

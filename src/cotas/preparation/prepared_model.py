@@ -25,12 +25,12 @@ from cotas.files.table import Table
 from cotas.fitting.certified import outside
 from cotas.preparation.calibration import Calibration, calibrated
 from cotas.preparation.columns import ColumnError, ColumnWarning, left_out
-from cotas.preparation.future import DECLARED, OF_COPIES, bound_of, check_equal_rows
 from cotas.preparation.given import as_frame, as_matrix, as_read, as_read_again
-from cotas.preparation.inspection import copies
+from cotas.preparation.held_out import DECLARED, OF_COPIES, bound_of, check_equal_rows, copies
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import read_target, rows_left_out, target_is_there, targets_at
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 NO_COLUMN = "No column is left to learn from: all are constant, empty, or left out."
@@ -125,15 +125,16 @@ class PreparedModel(BaseEstimator):
         there = target_is_there(y, self.task)
         if there.all():
             return X, y, None
-        frame = as_frame(X)
-        matrix = as_matrix(X) if hasattr(as_matrix(X), "shape") else np.asarray(X)
-        table = Table(matrix if frame is None else frame, None, "", "frame")
+        table = X
+        if not isinstance(X, Table):
+            frame = as_frame(X)
+            matrix = X if hasattr(X, "shape") else np.asarray(X)
+            table = Table(matrix if frame is None else frame, None, "", "frame")
         if table.n_rows != len(there):  # which the estimator says
             return X, y, None
         warnings.warn(rows_left_out(y, there), ColumnWarning, stacklevel=outside())
         rows = np.flatnonzero(there)
-        known = X if isinstance(X, Table) else table
-        return known.with_features(table.take(rows)), targets_at(y, rows), there
+        return table.take(rows), targets_at(y, rows), there
 
     def fit_prepared(self, X: Any, y: Any, groups: Any = None, **fit_params: Any) -> Matrix:
         """Fit, and hand over the prepared rows, for who asks the estimator about them again.
@@ -148,8 +149,9 @@ class PreparedModel(BaseEstimator):
         **fit_params : handed to the `fit` of the estimator
         """
         if self.probabilities and not hasattr(self.estimator, "decision_function"):
-            raise ValueError(
-                f"probabilities=True is for classifiers; {type(self.estimator).__name__} is none."
+            raise ParameterError(
+                "probabilities",
+                f"probabilities=True is for classifiers; {type(self.estimator).__name__} is none.",
             )
         preparation = Preparation() if self.preparation is None else self.preparation
         self.preparation_ = clone(preparation)
@@ -281,7 +283,9 @@ class PreparedModel(BaseEstimator):
         """
         check_equal_rows(equal_rows)
         if self.task != "classification":
-            raise ValueError("hold_out_bound is for classifiers: an error of numbers has no limit.")
+            raise ParameterError(
+                "estimator", "hold_out_bound is for classifiers: an error of numbers has no limit."
+            )
         table, truth = as_read(X), self.target(y)
         wrong = self.predict(X) != truth
         known = table if isinstance(table, Table) else Table(as_matrix(table), None, "", "matrix")
@@ -336,8 +340,9 @@ class PreparedModel(BaseEstimator):
         standardizing."""
         check_is_fitted(self, "estimator_")
         if not hasattr(self.estimator_, "coef_"):
-            raise ValueError(
-                f"{type(self.estimator_).__name__} is no linear function of the columns."
+            raise ParameterError(
+                "estimator",
+                f"{type(self.estimator_).__name__} is no linear function of the columns.",
             )
         rows = np.atleast_2d(self.estimator_.coef_)
         biases = np.broadcast_to(np.atleast_1d(self.estimator_.intercept_), len(rows))
@@ -425,6 +430,8 @@ class PreparedModel(BaseEstimator):
         known = learned.number_names_ if learned.layout_ == "columns" else []
         made = getattr(self, "recipe_", None)
         told = {} if made is None else {"missing": made.missing, "not_missing": made.not_missing}
-        gone = Wishes(**told).gone
-        rows: Matrix = learned.transform(as_read_again(X, known, learned.decimal_commas_, gone))
+        gone, commas = Wishes(**told).gone, learned.decimal_commas_
+        # The text of a table was read already.
+        read = X if isinstance(X, Table) else as_read_again(X, known, commas, gone)
+        rows: Matrix = learned.transform(read)
         return rows

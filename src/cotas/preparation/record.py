@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from cotas.files.problems import Remark
 from cotas.files.table import Table
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.quality import Quality
+
+if TYPE_CHECKING:
+    from polars import Series
 
 OPTIMISTIC = (
     "The validation error of the first is optimistic, since it was chosen by it; that of rows held "
@@ -224,7 +227,7 @@ def summarize(table: Table, most_columns: int = 500) -> TableSummary:
     )
 
 
-def _summary_of(column: Any, name: str) -> ColumnSummary:
+def _summary_of(column: Series, name: str) -> ColumnSummary:
     pl = polars()
     present = column.drop_nulls()
     if column.dtype.is_float():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from cotas.files.tables import batches
 from cotas.scale.decoding import Reading, kind_of, without
 from cotas.scale.shuffling import Foremost, scattered
 
+if TYPE_CHECKING:
+    from polars import DataFrame
+
 # So many rows, drawn from all of them, are enough to tell what the columns are.
 SAMPLE_ROWS, BATCH_ROWS = 100_000, 50_000
 # Of tables with many columns fewer: so many cells, 64 MiB of numbers, but no fewer rows than these.
@@ -27,7 +30,7 @@ MOST_CELLS, FEWEST_ROWS = 1 << 23, 1000
 class Drawn(NamedTuple):
     """Some rows of a table, drawn at random, how many it has, and whether all could be drawn."""
 
-    frame: Any
+    frame: DataFrame
     n_rows: int
     whole: bool
     decimal_commas: tuple[str, ...] = ()
@@ -177,6 +180,6 @@ class ToTrainOn:
 DRAW, ROW = "\x00number drawn", "\x00number of the row"
 
 
-def _small_enough(frame: Any, halvings: int) -> Any:
+def _small_enough(frame: DataFrame, halvings: int) -> DataFrame:
     pl = polars()
     return frame.filter(pl.col(DRAW) <= (2**64 - 1) >> halvings)

@@ -1,16 +1,20 @@
-"""What is to be predicted, classes or numbers, and the rows held out to judge it."""
+"""What is to be predicted: classes or numbers."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cotas.files.cells import MISSING, understood
+from cotas.files.cells import MISSING, as_spelled, understood
+from cotas.files.dates import SOME_CELLS, tell_form
 from cotas.files.frames import polars
-from cotas.files.problems import DataFileError
-from cotas.words import say
+from cotas.files.problems import DataFileError, Remark, asked, remark
+from cotas.files.table import Table
+from cotas.refusals import ParameterError
+from cotas.words import in_one, say
 
 TASKS = ("classification", "regression")
 # Whole numbers with more values than this, or in more than that part of the rows, are no labels.
@@ -35,28 +39,51 @@ def tell_task(y: Any) -> str:
     return "classification" if whole and few else "regression"
 
 
+def read_as_classes(y: Any, name: str | None) -> list[Remark]:
+    """Remark on dates, or more than two numbers, that are taken for classes unasked."""
+    values = np.asarray(y)
+    if values.dtype.kind in "OU" and tell_form(polars().Series(values[:SOME_CELLS].astype(str))):
+        words = (
+            "The target {name!r} holds dates, and each is taken as a class; to predict when, write "
+            "a number in its place, such as the days since the first."
+        )
+        return [remark(words, "classes", name)]
+    count = len(np.unique(values)) if values.dtype.kind in "fiu" else 0
+    if count <= 2:
+        return []
+    words = (
+        "The target {name!r} holds {count} different whole numbers, and each is taken as a class; "
+        "if it is a quantity, say so ({how})."
+    )
+    return [remark(words, "classes", name, count=count, how=asked("task", "regression"))]
+
+
 def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
     """Return the target, from this column, as the estimators take it: labels, or doubles."""
     if task not in TASKS:
-        raise ValueError(f"task must be one of {TASKS}, not {task!r}.")
-    name = say("the target") if column is None else say("the target {column!r}", column=column)
-    values = _plain(y)
+        raise ParameterError("task", f"task must be one of {TASKS}, not {task!r}.")
+    values = np.asarray(y)
+    values = values.astype(str) if values.dtype.kind == "O" else values
     if values.dtype.kind in "mM":
-        raise DataFileError("{name} holds dates or times, which are not predicted here.", name=name)
+        raise DataFileError(
+            "{name} holds dates or times, which are not predicted here.", name=_called(column)
+        )
     if task == "regression":
         if values.dtype.kind not in "fiu":
-            raise DataFileError("{name} holds words; regression needs numbers.", name=name)
+            raise DataFileError(
+                "{name} holds words; regression needs numbers.", name=_called(column)
+            )
         values = values.astype(np.float64)
-        _refuse_infinite(values, name)
-        _refuse_overflow(values, name)
+        _refuse_infinite(values, column)
+        _refuse_overflow(values, column)
         return values
     if values.dtype.kind == "f":
-        _refuse_infinite(values, name)
+        _refuse_infinite(values, column)
         if not np.all(values == np.round(values)):
             raise DataFileError(
                 "{name} holds numbers with decimals, which are quantities and no "
                 "classes; take a model and a task for regression.",
-                name=name,
+                name=_called(column),
             )
         if np.abs(values).max(initial=0.0) < 2**53:
             values = values.astype(np.int64)
@@ -66,18 +93,52 @@ def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
     if distinct < 2:
         raise DataFileError(
             "{name} has one value only ({label}); there is nothing to tell apart.",
-            name=name,
+            name=_called(column),
             label=repr(values.tolist()[0]),
         )
     if values.dtype.kind == "U" and distinct > max(MOST_LABELS, len(values) / 2):
         raise DataFileError(
             "{name} holds {distinct} different words in {rows} rows, which are "
             "names and no classes; name another column as the target.",
-            name=name,
+            name=_called(column),
             distinct=distinct,
             rows=len(values),
         )
     return values
+
+
+def _called(column: str | None) -> str:
+    return say("the target") if column is None else say("the target {column!r}", column=column)
+
+
+def target_of(table: Table, task: str) -> tuple[Table, AnyArray, str]:
+    """Return the table, its target as the estimators take it, and the task.
+
+    If that is "auto" it is told from the target; the table then has a remark if that can be taken
+    in two ways.
+    """
+    if task == "auto":
+        task = tell_task(table.target)
+        if task == "classification":
+            said = read_as_classes(table.target, table.target_name)
+            table = replace(table, remarks=(*table.remarks, *said))
+    return table, labels_or_numbers(table, task), task
+
+
+def labels_or_numbers(table: Table, task: str) -> AnyArray:
+    """Return the target for a task: classes as they were written, or numbers."""
+    values, written = table.target, table.written.get(str(table.target_name))
+    if task == "classification" and values is not None and written is not None:
+        values = as_spelled(polars().Series(values), written).to_numpy()
+    try:
+        return as_target(values, task, table.target_name)
+    except DataFileError as error:
+        if error.source:
+            raise
+        # A class may be among the words that were taken as missing.
+        why = [one.message for one in table.remarks if one.kind == "without target"]
+        why += [say("It has one row only; a model is learned from many.")] * (table.n_rows == 1)
+        raise DataFileError(in_one([error.args[0], *why]), table.source) from None
 
 
 def target_is_there(y: Any, task: str) -> BoolArray:
@@ -155,81 +216,24 @@ def read_target(y: Any, task: str) -> Any:
     return as_target(found.frame["y"].to_numpy(), task)
 
 
-def _refuse_infinite(values: FloatArray, name: str) -> None:
+def _refuse_infinite(values: FloatArray, column: str | None) -> None:
     odd = np.flatnonzero(~np.isfinite(values))
     if len(odd):
         raise DataFileError(
             "{name} holds NaN or an infinite number, first in row {row}: correct it, or leave the "
             "row out.",
-            name=name,
+            name=_called(column),
             row=int(odd[0]) + 1,
         )
 
 
-def _refuse_overflow(values: FloatArray, name: str) -> None:
+def _refuse_overflow(values: FloatArray, column: str | None) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         spread = np.square(values - values.mean()).sum() if len(values) else 0.0
     if not np.isfinite(spread):
         raise DataFileError(
             "{name} holds numbers as large as {value:.3g}, whose squares overflow: "
             "measure it in a larger unit.",
-            name=name,
+            name=_called(column),
             value=np.abs(values).max(),
         )
-
-
-def _plain(y: Any) -> AnyArray:
-    y = np.asarray(y)
-    return np.asarray(y.astype(str)) if y.dtype.kind == "O" else y
-
-
-def hold_out_rows(
-    y: AnyArray, task: str, share: float, seed: int, groups: AnyArray | None = None
-) -> tuple[IntArray, IntArray]:
-    """Divide rows into those to train on and those to hold out, both in their order, drawn with the
-    seed.
-
-    Each class gives its share of the rows, as nearly as whole rows allow, and keeps one to train
-    on. With `groups`, whole groups are drawn, each as one row of the class of its first, and a
-    class that would be left without a row to train on is trained on whole.
-    """
-    n = len(y)
-    codes = np.unique(y, return_inverse=True)[1] if task == "classification" else np.zeros(n, int)
-    if groups is None:
-        held = _drawn(codes, share, seed)
-    else:
-        first, labels = np.unique(groups, return_index=True, return_inverse=True)[1:]
-        held = _drawn(np.unique(codes[first], return_inverse=True)[1], share, seed)[labels]
-        lost = np.setdiff1d(codes, codes[~held])
-        held &= ~np.isin(labels, labels[np.isin(codes, lost)])
-    if not held.any():
-        raise DataFileError("no split leaves rows to hold out: the groups are too large.")
-    return np.flatnonzero(~held), np.flatnonzero(held)
-
-
-def _drawn(codes: IntArray, share: float, seed: int) -> BoolArray:
-    """Tell which are held out, class by class."""
-    n = len(codes)
-    count = round(share * n)
-    if not 0 < share < 1 or not 0 < count < n:
-        raise DataFileError(
-            "holding out a share of {share} of {n} rows or groups leaves none to "
-            "train on, or none to hold out.",
-            share=repr(share),
-            n=n,
-        )
-    order = np.random.default_rng(seed).permutation(n)
-    held = np.zeros(n, dtype=np.bool_)
-    for code, most in enumerate(_shares(np.bincount(codes), count)):
-        held[order[codes[order] == code][:most]] = True
-    return held
-
-
-def _shares(sizes: IntArray, count: int) -> IntArray:
-    """Tell how many rows each class gives, `count` in all where each can keep one."""
-    wanted = count * sizes / sizes.sum()
-    given = np.minimum(np.floor(wanted).astype(np.int64), sizes - 1)
-    for code in np.argsort(given - wanted, kind="stable"):
-        if given.sum() < count and given[code] < sizes[code] - 1:
-            given[code] += 1
-    return np.asarray(given)

@@ -14,6 +14,7 @@ from cotas.design.blocks import times
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import refuse_infinite, rows_to_predict
 from cotas.fitting.from_source import r_squared
+from cotas.refusals import ParameterError
 from cotas.source import MatrixLike, comes_in_blocks, source_of
 
 
@@ -22,9 +23,10 @@ def refuse_overflow(estimator: Any, X: Matrix, seen: AnyArray) -> None:
     refuse_infinite(estimator, X, seen)
     if np.isfinite(seen).all():
         return
-    raise ValueError(
+    raise ParameterError(
+        "X",
         "The squares of X or of y overflow. Rescale the columns, for example with scikit-learn's "
-        "StandardScaler, and y with them."
+        "StandardScaler, and y with them.",
     )
 
 

@@ -19,6 +19,7 @@ from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.fitting.data import TrainingRows, read_observations
 from cotas.fitting.parameters import check_rate
 from cotas.fitting.validation import hold_out
+from cotas.refusals import ParameterError
 from cotas.solvers.boosted_regression import (
     AbsoluteError,
     Error,
@@ -79,7 +80,9 @@ class BoostedRegressor(Booster):
         with np.errstate(over="ignore", invalid="ignore"):
             loss = float(s @ self._losses(F, y))
         if not math.isfinite(loss):
-            raise ValueError("The squares of y overflow. Rescale y, and what is predicted with it.")
+            raise ParameterError(
+                "y", "The squares of y overflow. Rescale y, and what is predicted with it."
+            )
         return [BoostingRun(None, y, s, F, before)]
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:

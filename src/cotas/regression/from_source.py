@@ -13,6 +13,7 @@ import numpy as np
 from cotas.arrays import Each, FloatArray
 from cotas.fitting.data import refuse_extreme_weights
 from cotas.fitting.from_source import bound_to, refuse_not_finite
+from cotas.refusals import ParameterError
 from cotas.regression.task import LARGEST_GRAM, Task
 from cotas.solvers.moments import Ends, Moments, block_moments, ends_of
 from cotas.solvers.orthogonal import BlockTriangle
@@ -37,19 +38,24 @@ def read_moments_and_ends(source: Source) -> tuple[Moments, Ends]:
 def refuse_many_columns(source: Source) -> None:
     """Raise where a matrix of the size of θ would be too large."""
     if source.n_features > LARGEST_GRAM:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             f"From a source of row blocks a matrix of the size of θ is kept, and "
-            f"{source.n_features} features are too many: {LARGEST_GRAM} at most."
+            f"{source.n_features} features are too many: {LARGEST_GRAM} at most.",
         )
 
 
 def _sound(found: Moments) -> Moments:
     """Return the moments of all the rows, if they are numbers."""
     if not found.weight > 0:
-        raise ValueError("The weights of the source are zero for all rows: one must count.")
+        raise ParameterError(
+            "sample_weight", "The weights of the source are zero for all rows: one must count."
+        )
     refuse_extreme_weights(min(1.0, found.weight), "The weight of all rows")
     if not (np.isfinite(found.scatter).all() and np.isfinite(found.target_scatter).all()):
-        raise ValueError("The squares of X or of y overflow. Rescale the columns, and y with them.")
+        raise ParameterError(
+            "X", "The squares of X or of y overflow. Rescale the columns, and y with them."
+        )
     return found
 
 
@@ -64,7 +70,7 @@ def sound_moments(block: Block) -> Moments:
     if not (np.isfinite(found.scatter).all() and np.isfinite(found.target_scatter).all()):
         refuse_not_finite(block)
         if not np.isfinite(np.asarray(block.y, dtype=np.float64)).all():
-            raise ValueError("Input y contains NaN or infinity.")
+            raise ParameterError("y", "Input y contains NaN or infinity.")
     elif block.weights is not None:
         refuse_not_finite(block)
     return found

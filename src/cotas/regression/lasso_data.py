@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,8 @@ from cotas.design.centred import CentredColumns
 from cotas.fitting.data import Observations
 from cotas.fitting.from_source import bound_to
 from cotas.regression.from_source import triangle_in_blocks
-from cotas.regression.products import moments_of
 from cotas.running import thread_count
-from cotas.solvers.lasso_state import LassoIterate
+from cotas.solvers.lasso_state import LassoColumns, LassoIterate, ProductColumns
 from cotas.solvers.moments import Moments
 from cotas.source import Source, shape_of_targets
 
@@ -61,8 +61,8 @@ class FewRows:
     With a free bias they are the products of the deviations from the means.
     """
 
-    columns: CentredColumns
-    y: FloatArray
+    columns: LassoColumns
+    y: Any  # or its number
     column: int | None
     means: tuple[FloatArray, float] | None  # of the columns and of y, where the bias is free
 
@@ -74,12 +74,12 @@ class FewRows:
 
 
 @dataclass(frozen=True)
-class FromProducts(FewRows):
-    """Products of rows in memory; models are proved from the products, or else from the rows."""
+class OfAllRows(FewRows):
+    """Products of rows in memory; models are proved from them, or else from the rows."""
 
     seen: Observations
     each: Each
-    products: Stream
+    products: Stream | None
     tol: float
 
     @property
@@ -89,6 +89,8 @@ class FromProducts(FewRows):
 
     def prove(self, points: Sequence[LassoPoint]) -> list[Certificate]:
         """Return the certificates of models."""
+        if self.products is None:
+            return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.each)
         found = lasso_from_products(self.products, points)
         blurred = [k for k, one in enumerate(found) if not self._enough(one)]
         rest = [points[k] for k in blurred]
@@ -122,17 +124,17 @@ def in_memory(
     n_jobs: int | None,
     tol: float,
     products: Stream | None,
-) -> Sequence[InMemory | FromProducts]:
-    """Return the data as each target sees them: as a few rows, where there are `products` of
+    moments: Moments | None,
+) -> Sequence[InMemory | OfAllRows]:
+    """Return the data as each target sees them: as a few rows, where there are `moments` of
     all."""
     columns = list(enumerate(seen.columns))
-    if products is not None:
-        moments = moments_of(products)
-        rows, targets = moments.few_rows(problem.free_bias)
-        if np.isfinite(rows).all() and np.isfinite(targets).all():
-            few, means = as_columns(rows, problem), means_of(moments, problem)
-            about = [of_target(targets, t, c, means) for t, c in columns]
-            return [FromProducts(few, *one, seen, each, products, tol) for one in about]
+    if moments is not None:
+        few = ProductColumns(moments, seen.n_rows, problem.free_bias, problem.standardize)
+        if np.isfinite(few.products).all() and np.isfinite(few.cross).all():
+            means = means_of(moments, problem)
+            about = [(t, c, of_one(means, t)) for t, c in columns]
+            return [OfAllRows(few, *one, seen, each, products, tol) for one in about]
     threads = 1 if each is map else thread_count(n_jobs)
     given = (seen.X, seen.shares(), problem.free_bias, problem.standardize, each, threads)
     whole = CentredColumns(*given)
@@ -173,13 +175,18 @@ def of_target(
 ) -> tuple[FloatArray, int | None, tuple[FloatArray, float] | None]:
     """Compute y of few rows with equal weights, its column, and the means."""
     y = np.ascontiguousarray(targets[:, t]) * math.sqrt(len(targets))
-    return y, column, None if means is None else (means[0], float(means[1][t]))
+    return y, column, of_one(means, t)
 
 
-LassoData = InMemory | FromProducts | InBlocks
+def of_one(means: tuple[FloatArray, FloatArray] | None, t: int) -> tuple[FloatArray, float] | None:
+    """Return the means of the columns and of one target."""
+    return None if means is None else (means[0], float(means[1][t]))
 
 
-def penalty_scale(columns: CentredColumns, weights: FloatArray | None = None) -> FloatArray | None:
+LassoData = InMemory | OfAllRows | InBlocks
+
+
+def penalty_scale(columns: LassoColumns, weights: FloatArray | None = None) -> FloatArray | None:
     """Return what the penalty multiplies each coefficient by: wσ. None stands for ones."""
     if not columns.standardize:
         return weights
@@ -187,7 +194,7 @@ def penalty_scale(columns: CentredColumns, weights: FloatArray | None = None) ->
 
 
 def in_units_of_the_data(
-    columns: CentredColumns,
+    columns: LassoColumns,
     found: Sequence[LassoIterate],
     scale: FloatArray | None = None,
     delta: float | None = None,

@@ -26,6 +26,7 @@ from cotas.fitting.parameters import (
 from cotas.fitting.path import Path, falling, spread
 from cotas.fitting.pursuit import Pursuit, SolverReport, deadline
 from cotas.problem import relative_gap
+from cotas.refusals import ParameterError
 from cotas.regression.lasso import Lasso
 from cotas.regression.lasso_data import (
     LassoData,
@@ -33,7 +34,7 @@ from cotas.regression.lasso_data import (
     in_units_of_the_data,
     penalty_scale,
 )
-from cotas.regression.products import products_of_all
+from cotas.regression.products import moments_of, products_of_all
 from cotas.regression.sparse import SHARE
 from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.homotopy import Homotopy
@@ -113,16 +114,16 @@ def lasso_path(
     """
     began = time.perf_counter()
     if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}, not {method!r}.")
+        raise ParameterError("method", f"method must be one of {METHODS}, not {method!r}.")
     check_fraction(ratio, "ratio")
     check_count(n_lams, "n_lams")
     check_positive(tol, "tol")
     check_time(max_time)
     check_jobs(n_jobs)
     refuse_source("lasso_path", X)
-    seen = read_observations(Lasso(), X, y, sample_weight, layout="csc")
+    seen = read_observations(Lasso(), X, y, sample_weight)
     if not seen.single:
-        raise ValueError("y must be a vector: a path is about one target.")
+        raise ParameterError("y", "y must be a vector: a path is about one target.")
     problem = LassoProblem(
         positive=bool(positive), standardize=bool(standardize), free_bias=bool(fit_intercept)
     )
@@ -130,11 +131,14 @@ def lasso_path(
         # All λ are proved from the same products, but what the homotopy finds is sharper than they.
         grid = method == "working-sets"
         products = products_of_all(seen, each, WIDEST_GRAM) if grid else None
-        [data] = in_memory(seen, problem, each, n_jobs, tol, products)
+        moments = None if products is None else moments_of(products)
+        [data] = in_memory(seen, problem, each, n_jobs, tol, products, moments)
         penalty = Penalty(1.0, positive=bool(positive))
         if method == "homotopy":
             if lams is not None:
-                raise ValueError("method='homotopy' finds its own λ; use coef_at for others.")
+                raise ParameterError(
+                    "method", "method='homotopy' finds its own λ; use coef_at for others."
+                )
             follower = Homotopy(data.columns, data.y, penalty)
             # Where no column is correlated with y, β = 0 for every λ.
             most = follower.largest_lam or 1.0
@@ -174,9 +178,11 @@ def _walk(
         if found and late and not points.settled(solution):
             return Reason(Stop.TIME)  # in the middle of this λ
         found.append(solution)
-        figures = {"λ": f"{solution.lam:.2g}"}
-        if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
-            figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
+        figures = {}
+        if monitor.bar.is_shown:
+            figures = {"λ": f"{solution.lam:.2g}"}
+            if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
+                figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
         monitor.show(**figures)
         if max_time is not None:
             if len(found) == 1 or len(found) % TOGETHER == 0:

@@ -18,6 +18,7 @@ from cotas.fitting.data import Observations, read_observations, refuse_source
 from cotas.fitting.from_source import note_columns
 from cotas.fitting.parameters import check_parameters, check_positive
 from cotas.fitting.pursuit import at_floor
+from cotas.refusals import ParameterError
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import IN_BLOCKS, BlockTask
 from cotas.regression.solving import (
@@ -97,9 +98,10 @@ class SquaredLossRegressor(LinearRegressor):
     def _fit_in_blocks(self, source: Source) -> Self:
         """Fit in closed form from a source of row blocks."""
         if self.solver not in ("auto", "normal-equations"):
-            raise ValueError(
+            raise ParameterError(
+                "solver",
                 f"From a source of row blocks {type(self).__name__} is solved with "
-                "solver='normal-equations' (or 'auto')."
+                "solver='normal-equations' (or 'auto').",
             )
         self._forget()
         with blocks_in_threads(self.n_jobs) as each:
@@ -145,9 +147,11 @@ class SquaredLossRegressor(LinearRegressor):
         data = read_observations(self, X, y, sample_weight, reset=memory is None)
         if memory is not None:
             if data.y.shape[1:] != np.shape(self.intercept_):
-                raise ValueError("y has not as many targets as in the first batch.")
+                raise ParameterError("y", "y has not as many targets as in the first batch.")
             if (self.solver == "stochastic") != (self.solver_ == "stochastic"):
-                raise ValueError("solver was changed between two batches; call fit to start anew.")
+                raise ParameterError(
+                    "solver", "solver was changed between two batches; call fit to start anew."
+                )
         return (self._step_on if self.solver == "stochastic" else self._merge)(data, memory)
 
     def _forget(self) -> None:
@@ -158,9 +162,10 @@ class SquaredLossRegressor(LinearRegressor):
         """Return the closed form for this batch and all before it."""
         lam, d = self._lam(), data.X.shape[1]
         if d > LARGEST_GRAM:
-            raise ValueError(
+            raise ParameterError(
+                "solver",
                 f"partial_fit keeps a matrix of the size of θ, and {d} features are too many: use "
-                'solver="stochastic".'
+                'solver="stochastic".',
             )
         with self._threads(data) as each:
             task = Task(self, data, lam, each)
@@ -187,9 +192,10 @@ class SquaredLossRegressor(LinearRegressor):
     def _step_on(self, data: Observations, before: Any) -> Self:
         """Return one pass of stochastic steps over the batch."""
         if self.standardize:
-            raise ValueError(
+            raise ParameterError(
+                "standardize",
                 "partial_fit cannot take stochastic steps on standardized columns: the deviations "
-                "of later batches are not known. Scale the data and set standardize=False."
+                "of later batches are not known. Scale the data and set standardize=False.",
             )
         with self._threads(data) as each:
             task = Task(self, data, self._lam(), each)
@@ -224,16 +230,21 @@ class SquaredLossRegressor(LinearRegressor):
         check_parameters(self, solver=("auto", *SOLVERS))
         if self.start is not None and self.solver not in ITERATIVE:
             names = ", ".join(map(repr, ITERATIVE))
-            raise ValueError(f"start is where a descent begins: it needs a solver of {names}.")
+            raise ParameterError(
+                "start", f"start is where a descent begins: it needs a solver of {names}."
+            )
         if isinstance(self.step, str):
             if self.step != "auto":
-                raise ValueError(f"step must be 'auto', a number or a function, not {self.step!r}.")
+                raise ParameterError(
+                    "step", f"step must be 'auto', a number or a function, not {self.step!r}."
+                )
         elif not callable(self.step):
             check_positive(self.step, "step")
         if not (self.stop is None or isinstance(self.stop, Rule)):
-            raise ValueError(
+            raise ParameterError(
+                "stop",
                 f"stop must be None or a rule of cotas.stops, such as stops.ChangeOfJ(1e-9), not "
-                f"{self.stop!r}."
+                f"{self.stop!r}.",
             )
 
 

@@ -18,6 +18,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.theorems.unit_columns import UnitColumns
 from cotas.fitting.data import read_observations, refuse_source
 from cotas.fitting.parameters import check_fraction, check_rate
+from cotas.refusals import ParameterError
 from cotas.regression.boosted import BoostedRegressor
 from cotas.regression.stagewise import StagewiseRegressor
 from cotas.source import MatrixLike, comes_in_blocks
@@ -201,7 +202,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
 
     def _check_rates(self, eps: FloatArray) -> None:
         if (eps > 1).any():
-            raise ValueError(f"eps must lie in (0, 1] for LS-Boost, not {eps.max():g}.")
+            raise ParameterError("eps", f"eps must lie in (0, 1] for LS-Boost, not {eps.max():g}.")
 
     def _refuse_the_others(self) -> None:
         """Refuse parameters that would be ignored."""
@@ -214,7 +215,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
             whose = "boosting on the columns of X" if learns else "boosting with a weak_learner"
             advice = f"; here it is {other}" if other else ""
             cure = "leave it out, or leave out weak_learner" if learns else "give a weak_learner"
-            raise ValueError(f"{name}={given!r} belongs to {whose}{advice}: {cure}.")
+            raise ParameterError(name, f"{name}={given!r} belongs to {whose}{advice}: {cure}.")
 
     def _forget(self, names: Any) -> None:
         """Drop what a fit of the other kind has left."""
@@ -267,7 +268,9 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         """
         check_fraction(share, "share")
         if self.weak_learner is not None or np.ndim(self.eps) or callable(self.eps):
-            raise ValueError("The theorem is about columns (no weak_learner) and one eps.")
+            raise ParameterError(
+                "eps", "The theorem is about columns (no weak_learner) and one eps."
+            )
         check_rate(self.eps, "eps")
         model = type(self)(fit_intercept=self.fit_intercept)
         refuse_source(model, X)
@@ -276,9 +279,10 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         smallest, rate = 0.0 if unit.objection else unit.curvature()[0], float(self.eps)
         shrinks = rate * (2.0 - rate) * smallest / (4.0 * unit.p) * (1 - 1e-15)
         if not shrinks > 0:
-            raise ValueError(
+            raise ParameterError(
+                "X",
                 "λ_pmin(XᵀX) cannot be told from zero in double precision, so the theorem names "
-                "no number of iterations. Leave out columns that others nearly repeat."
+                "no number of iterations. Leave out columns that others nearly repeat.",
             )
         return math.ceil(math.log(share) / math.log1p(-shrinks) * (1 + 1e-12))
 

@@ -206,7 +206,8 @@ def by_dual_equations(task: Task) -> Outcome:
     if task.free_bias:
         centre = weighted_mean(data.X, data.targets, data.weights)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = dual_equations(data.X, data.targets, data.uneven_shares(), centre, task.penalty)
+        given = (data.X, data.targets, data.uneven_shares(), centre, task.penalty, task.each)
+        found = dual_equations(*given)
     if found is None or not np.isfinite(found.theta).all():
         outcome = by_triangle(task, centre)
         outcome.remarks = (ILL_CONDITIONED, *outcome.remarks)

@@ -23,6 +23,7 @@ from cotas.fitting.parameters import (
 )
 from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
 from cotas.problem import relative_gap
+from cotas.refusals import ParameterError
 from cotas.regression.base import LinearRegressor
 from cotas.regression.lasso_data import (
     LassoData,
@@ -31,7 +32,7 @@ from cotas.regression.lasso_data import (
     in_units_of_the_data,
     penalty_scale,
 )
-from cotas.regression.products import products_of
+from cotas.regression.products import moments_for, products_of
 from cotas.running import Monitor, blocks_in_threads, rows_in_threads
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
@@ -87,14 +88,16 @@ class SparseRegressor(LinearRegressor):
         self._check_parameters()
         if (source := source_of(X, y, sample_weight)) is not None:
             return self._fit_in_blocks(source, began)
-        seen = read_observations(self, X, y, sample_weight, layout="csc")
+        seen = read_observations(self, X, y, sample_weight)
         weights = self._weights(seen.X.shape[1])
         with (
             Monitor(self, "look") as monitor,
             rows_in_threads(seen.X, self.n_jobs) as each,
         ):
+            products = products_of(seen, each, WIDEST_GRAM)
+            moments = moments_for(seen, each, WIDEST_GRAM, products)
             given = (seen, self._problem(), each, self.n_jobs, self.tol)
-            parts = in_memory(*given, products_of(seen, each, WIDEST_GRAM))
+            parts = in_memory(*given, products, moments)
             ended = self._fit_targets(parts, weights, monitor, began)
         self._keep([one.proved for one in ended], seen.single)
         return self._conclude_fit(worst_of(ended), ADVICE)
@@ -103,8 +106,10 @@ class SparseRegressor(LinearRegressor):
         """Fit from a source: all that the solver needs is the triangle of the rows."""
         weights = self._weights(source.n_features)
         if weights is not None and not weights.all():
-            raise ValueError(
-                "From a source of row blocks every coefficient needs a penalty: no weight may be 0."
+            raise ParameterError(
+                "weights",
+                "From a source of row blocks every coefficient needs a penalty: no weight may be "
+                "0.",
             )
         with Monitor(self, "look") as monitor, blocks_in_threads(self.n_jobs) as each:
             parts, single = in_blocks(source, self._problem(), each)
@@ -151,15 +156,19 @@ class SparseRegressor(LinearRegressor):
         check_parameters(self)
         check_share(self.l1_ratio, "l1_ratio")
         if not self.l1_ratio > 0:
-            raise ValueError("l1_ratio must be above zero; Ridge has no ℓ1 penalty.")
+            raise ParameterError(
+                "l1_ratio", "l1_ratio must be above zero; Ridge has no ℓ1 penalty."
+            )
         if self.lam is not None and self.delta is not None:
-            raise ValueError("Give lam or delta, not both: each determines the other.")
+            raise ParameterError("delta", "Give lam or delta, not both: each determines the other.")
         if self.delta is not None:
             check_positive(self.delta, "delta")
         if self.lam is not None:
             check_number(self.lam, "lam")
             if self.lam == 0:
-                raise ValueError("lam must be above zero; without a penalty use LeastSquares.")
+                raise ParameterError(
+                    "lam", "lam must be above zero; without a penalty use LeastSquares."
+                )
             check_positive(self.lam, "lam")
 
     def _weights(self, n_features: int) -> FloatArray | None:
@@ -168,11 +177,14 @@ class SparseRegressor(LinearRegressor):
             return None
         w = np.asarray(self.weights, dtype=np.float64)
         if w.shape != (n_features,):
-            raise ValueError(f"weights must have one number for each of the {n_features} features.")
+            raise ParameterError(
+                "weights", f"weights must have one number for each of the {n_features} features."
+            )
         if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
-            raise ValueError(
+            raise ParameterError(
+                "weights",
                 "weights must be finite, none below zero and at least one above; without any "
-                "penalty use LeastSquares."
+                "penalty use LeastSquares.",
             )
         return w
 

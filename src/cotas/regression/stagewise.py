@@ -22,6 +22,7 @@ from cotas.fitting.data import read_observations, rows_to_predict
 from cotas.fitting.from_source import bound_to, note_columns, shift_of
 from cotas.fitting.parameters import check_parameters, check_positive
 from cotas.fitting.pursuit import Pursuit, StepReport, finished
+from cotas.refusals import ParameterError
 from cotas.regression.base import LinearRegressor
 from cotas.regression.from_source import read_moments_and_ends
 from cotas.running import (
@@ -77,7 +78,9 @@ class StagewisePath:
     def unit_coef(self, k: int) -> FloatArray:
         """Compute βᵏ for centred columns of unit length, as Rugeles Ospina writes it."""
         if not 0 <= k < len(self):
-            raise ValueError(f"k must lie between 0 and {len(self) - 1}, the iterations made.")
+            raise ParameterError(
+                "k", f"k must lie between 0 and {len(self) - 1}, the iterations made."
+            )
         keeps = self.run.keeps()[:k]
         # What later steps leave of each step: the product of their factors.
         left = np.append(np.cumprod(keeps[:0:-1])[::-1], 1.0) if k else keeps
@@ -252,8 +255,9 @@ class StagewiseRegressor(LinearRegressor):
             bound = bound_to(source, each, targets=True)
             shape = bound.of_first(shape_of_targets)
             if len(shape) != 1:
-                raise ValueError(
-                    f"y must be a vector of numbers, and in the first block its shape is {shape}."
+                raise ParameterError(
+                    "y",
+                    f"y must be a vector of numbers, and in the first block its shape is {shape}.",
                 )
             watched = Watched(bound, Columns((None,)))
             centred = centred_in_blocks(watched, bool(self.fit_intercept))
@@ -350,11 +354,11 @@ class StagewiseRegressor(LinearRegressor):
         else:
             eps = np.asarray(self.eps, dtype=np.float64)
             if eps.shape != (m,):
-                raise ValueError(
-                    f"eps has {len(eps)} values for {m} iterations: give one for each."
+                raise ParameterError(
+                    "eps", f"eps has {len(eps)} values for {m} iterations: give one for each."
                 )
         if not (np.isfinite(eps).all() and (eps > 0).all()):
-            raise ValueError("eps must be above zero and finite at every iteration.")
+            raise ParameterError("eps", "eps must be above zero and finite at every iteration.")
         self._check_rates(eps)
         return eps
 
@@ -459,7 +463,9 @@ class RegularizedForwardStagewise(StagewiseRegressor):
         if np.ndim(self.delta) or self.delta != math.inf:
             check_positive(self.delta, "delta")
         if (eps > self.delta).any():
-            raise ValueError(f"eps must not exceed delta={self.delta:g}; it is {eps.max():g}.")
+            raise ParameterError(
+                "eps", f"eps must not exceed delta={self.delta:g}; it is {eps.max():g}."
+            )
 
     def _delta(self) -> float:
         return float(self.delta)

@@ -17,6 +17,7 @@ from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations
 from cotas.fitting.parameters import read_start
 from cotas.fitting.pursuit import Floor, Pursuit
+from cotas.refusals import ParameterError
 from cotas.regression.base import refuse_overflow
 from cotas.regression.products import moments_of, products_of
 from cotas.running import Monitor
@@ -201,7 +202,7 @@ class Task:
 
     @cached_property
     def products(self) -> Stream | None:
-        """Return the products of the checker, if there are many more rows than columns.
+        """Return the products of the checker, if there are many more dense rows than columns.
 
         The moments are the same sums, and a model is proved from them without another pass.
         """
@@ -235,7 +236,9 @@ class Task:
             return np.zeros((self.coordinates.size, targets))
         theta, theta0 = read_start(self.model.start, d, targets, "targets")
         if not self.free_bias and theta0.any():
-            raise ValueError("start has a bias, and fit_intercept=False leaves no room for one.")
+            raise ParameterError(
+                "start", "start has a bias, and fit_intercept=False leaves no room for one."
+            )
         return self.coordinates.point(theta, theta0)
 
     @property
@@ -315,7 +318,9 @@ def checked_step(step: Callable[[int], Any]) -> Callable[[int], float]:
     def checked(k: int) -> float:
         eta = float(step(k))
         if not (np.isfinite(eta) and eta >= 0):
-            raise ValueError(f"step(k) must return a finite number ≥ 0; at k={k} it gave {eta!r}.")
+            raise ParameterError(
+                "step", f"step(k) must return a finite number ≥ 0; at k={k} it gave {eta!r}."
+            )
         return eta
 
     return checked

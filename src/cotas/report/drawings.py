@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import roc_curve
@@ -18,6 +18,9 @@ from cotas.plots.style import COLOURS, INK, STYLE, drawing, legend, look, plain
 from cotas.preparation.record import FitRecord, Sample
 from cotas.report.figures import about_calibration
 from cotas.words import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ def drawn(draw: Callable[[Any], Any], name: str, size: tuple[float, float] = (6.
     from matplotlib.figure import Figure
 
     # The same drawing gives the same bytes: fixed salt, no date; letters stay letters.
-    with mpl.rc_context({**STYLE, "svg.fonttype": "none", "svg.hashsalt": name}):
+    style: dict[Any, Any] = {**STYLE, "svg.fonttype": "none", "svg.hashsalt": name}
+    with mpl.rc_context(style):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
         out = StringIO()
@@ -134,7 +138,7 @@ def pictures_of(record: FitRecord) -> list[Picture]:
     return found
 
 
-def _margins(ax: Any, margins: Mapping[str, FloatArray], asked: bool) -> None:
+def _margins(ax: Axes, margins: Mapping[str, FloatArray], asked: bool) -> None:
     """Draw shares, so that few rows kept apart can be compared with many trained on."""
     with drawing(ax) as ax:
         together = np.concatenate(list(margins.values()))
@@ -152,7 +156,7 @@ def _margins(ax: Any, margins: Mapping[str, FloatArray], asked: bool) -> None:
         legend(ax)
 
 
-def _predictions(ax: Any, samples: Mapping[str, Sample]) -> None:
+def _predictions(ax: Axes, samples: Mapping[str, Sample]) -> None:
     with drawing(ax) as ax:
         ends = []
         for k, (name, sample) in enumerate(samples.items()):
@@ -166,7 +170,7 @@ def _predictions(ax: Any, samples: Mapping[str, Sample]) -> None:
         legend(ax)
 
 
-def _residuals(ax: Any, sample: Sample) -> None:
+def _residuals(ax: Axes, sample: Sample) -> None:
     step = -(-len(sample.truth) // MOST_POINTS)
     truth, predicted = (np.asarray(v)[::step] for v in (sample.truth, sample.predictions))
     with drawing(ax) as ax:
@@ -196,7 +200,7 @@ def _rates(sample: Sample, classes: Any) -> dict[str, tuple[FloatArray, FloatArr
     return found
 
 
-def _roc(ax: Any, curves: Mapping[str, Any]) -> None:
+def _roc(ax: Axes, curves: Mapping[str, Any]) -> None:
     with drawing(ax) as ax:
         for k, (name, (false, true)) in enumerate(curves.items()):
             style = {key: value for key, value in look(k).items() if key != "marker"}
@@ -206,7 +210,7 @@ def _roc(ax: Any, curves: Mapping[str, Any]) -> None:
         legend(ax)
 
 
-def _calibration(ax: Any, quality: Any) -> None:
+def _calibration(ax: Axes, quality: Any) -> None:
     """Draw what was said against what was so, with the interval of each part of the rows."""
     said = np.array([one.said for one in quality.calibration])
     so = np.array([one.found.value for one in quality.calibration])
@@ -221,7 +225,7 @@ def _calibration(ax: Any, quality: Any) -> None:
         ax.set(xlabel=say("probability given"), ylabel=say("share that was so"))
 
 
-def _trace(ax: Any, trace: Any) -> None:
+def _trace(ax: Axes, trace: Any) -> None:
     seconds, gaps = np.array(trace, dtype=np.float64).T
     with drawing(ax) as ax:
         seen = np.isfinite(gaps) & (gaps > 0)

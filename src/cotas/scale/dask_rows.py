@@ -21,6 +21,7 @@ from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, Matrix
 from cotas.certificates.numbers import refuse_inexact
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.running import one_thread_in_blas
 from cotas.scale.allocation import keeping_what_is_freed
 from cotas.source import Block, Source, as_given, as_stored, in_groups, in_pairs
@@ -56,7 +57,7 @@ class DaskRows(Source):
         starts = np.append(0, np.cumsum(lengths))
         self.n_rows = int(starts[-1])
         if not self.n_rows:
-            raise ValueError("X has no rows: all of its partitions are empty.")
+            raise ParameterError("X", "X has no rows: all of its partitions are empty.")
         self._blocks = [
             (int(start), *part)
             for start, n, *part in zip(starts, lengths, parts, targets, weights, strict=False)
@@ -147,9 +148,11 @@ def from_dask(X: Any, y: Any, sample_weight: Any = None) -> DaskRows:
     True
     """
     if not is_dask(X):
-        raise TypeError(f"X must be an array or a frame of Dask's, not {type(X).__name__}.")
+        raise ParameterTypeError(
+            "X", f"X must be an array or a frame of Dask's, not {type(X).__name__}."
+        )
     if y is None:
-        raise ValueError("y is missing: give the target of each row.")
+        raise ParameterError("y", "y is missing: give the target of each row.")
     return DaskRows(X, y, sample_weight)
 
 
@@ -162,11 +165,12 @@ def _partitions(X: Any, name: str) -> list[Delayed]:
     """Return the partitions, none of which is split by columns."""
     blocks = getattr(X, "numblocks", None)
     if name == "X" and X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, and it has {X.ndim}.")
+        raise ParameterError("X", f"X must have two dimensions, and it has {X.ndim}.")
     if blocks is not None and len(blocks) > 1 and blocks[1] != 1:
-        raise ValueError(
+        raise ParameterError(
+            name,
             f"{name} has {blocks[1]} blocks of columns, and all columns of a row are needed at "
-            f"once: call {name}.rechunk({{1: -1}}) first."
+            f"once: call {name}.rechunk({{1: -1}}) first.",
         )
     return list(np.ravel(np.asarray(X.to_delayed(), dtype=object)))
 
@@ -193,18 +197,21 @@ def _beside(given: Any, name: str, parts: list[Delayed], lengths: list[int]) -> 
         whole = as_given(given)
         if whole.shape[:1] != (sum(lengths),):
             size = len(whole) if whole.ndim else 1
-            raise ValueError(f"X has {sum(lengths)} rows, and {name} has {size}.")
+            raise ParameterError(name, f"X has {sum(lengths)} rows, and {name} has {size}.")
         return _sent(np.split(whole, np.cumsum(lengths)[:-1]))
     chunks = getattr(given, "chunks", None)
     if chunks is not None and not np.isnan(chunks[0]).any():
         if sum(chunks[0]) != sum(lengths):
-            raise ValueError(f"X has {sum(lengths)} rows, and {name} has {sum(chunks[0])}.")
+            raise ParameterError(
+                name, f"X has {sum(lengths)} rows, and {name} has {sum(chunks[0])}."
+            )
         if chunks[0] != tuple(lengths):
             given = given.rechunk({0: tuple(lengths)})
     found = _partitions(given, name)
     if len(found) != len(parts):
-        raise ValueError(
-            f"X has {len(parts)} partitions, and {name} has {len(found)}: repartition one of them."
+        raise ParameterError(
+            name,
+            f"X has {len(parts)} partitions, and {name} has {len(found)}: repartition one of them.",
         )
     return found
 
@@ -234,9 +241,10 @@ def _column(given: Any, name: str, start: int, n: int) -> AnyArray:
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if len(found) != n:
-        raise ValueError(
+        raise ParameterError(
+            name,
             f"The partition of X that begins with row {start} has {n} rows, and that of {name} "
-            f"has {len(found)}."
+            f"has {len(found)}.",
         )
     return found
 
@@ -260,13 +268,13 @@ def _matrix(X: Any) -> Matrix:
     if hasattr(X, "dtypes"):
         words = [str(name) for name, kind in X.dtypes.items() if not _is_number(kind)]
         if words:
-            raise ValueError(
-                f"The columns {words} hold no numbers: leave them out, or encode them first."
+            raise ParameterError(
+                "X", f"The columns {words} hold no numbers: leave them out, or encode them first."
             )
         X = X.to_numpy(dtype=np.float64, na_value=np.nan)
     rows = _aligned(X)
     if rows.dtype.kind not in "fiub" or rows.ndim != 2:
-        raise ValueError(f"X must hold real numbers in two dimensions, not {rows.dtype}.")
+        raise ParameterError("X", f"X must hold real numbers in two dimensions, not {rows.dtype}.")
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
 
 

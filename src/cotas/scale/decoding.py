@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +28,11 @@ from cotas.files.names import some as some_names
 from cotas.files.problems import DataFileError
 from cotas.files.table import Table
 from cotas.files.tables import batches, files_of, scanned
+from cotas.refusals import ParameterError
 from cotas.scale.shuffling import Part
+
+if TYPE_CHECKING:
+    from polars import DataFrame, Series
 
 KINDS = ("csv", "parquet", "arrow", "libsvm")
 # Bytes of a batch in double precision, and rows that tell the types of a text table.
@@ -287,7 +291,7 @@ class Decoder:
             raise DataFileError("a number is too large for single precision.", source)
         return narrow
 
-    def _target(self, column: Any, source: str) -> AnyArray:
+    def _target(self, column: Series, source: str) -> AnyArray:
         """Return numbers as they are, and text as codes."""
         pl = polars()
         missing = column.null_count() + (
@@ -407,7 +411,10 @@ def without(table: Table, reading: Reading) -> Table:
                 there = there & frame[name].is_not_nan()
             frame = frame.filter(there)
     elif reading.without_target != "error":
-        raise ValueError(f"without_target must be 'error' or 'drop': {reading.without_target!r}.")
+        raise ParameterError(
+            "without_target",
+            f"without_target must be 'error' or 'drop': {reading.without_target!r}.",
+        )
     return replace(table, features=frame)
 
 
@@ -478,7 +485,7 @@ def _holds_words(column: Sequence[str]) -> bool:
     return 2 * sum(numbers) < len(numbers)
 
 
-def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyArray:
+def _numbers(frame: DataFrame, names: Sequence[str], first: int, source: str) -> AnyArray:
     """Return some columns as a matrix, none of whose cells is missing."""
     part = frame.select(names)
     for name in names:
@@ -498,12 +505,12 @@ def _numbers(frame: Any, names: Sequence[str], first: int, source: str) -> AnyAr
     kind = np.float32 if same else np.float64
     values = np.ascontiguousarray(part.to_numpy(), dtype=kind)
     if not np.isfinite(values).all():
-        row, column = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
+        row, place = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
         raise DataFileError(
             "the column {name!r} holds {value} in row {row}: leave such rows out.",
             source,
-            name=names[column],
-            value=values[row, column],
+            name=names[place],
+            value=values[row, place],
             row=first + row + 1,
         )
     return values

@@ -22,6 +22,7 @@ from cotas.arrays import AnyArray, Each
 from cotas.files.atomic import lock, write_atomically
 from cotas.files.problems import DataFileError
 from cotas.files.state import digest
+from cotas.refusals import ParameterError
 from cotas.running import ProgressBar
 from cotas.scale.coded_pages import BEGINNING, CodedPages
 from cotas.scale.decoding import Decoder, Reading, input_files
@@ -127,9 +128,11 @@ class Pages(Source):
         share : float between 0 and 1
         """
         if not 0 < share < 1:
-            raise ValueError(f"share must lie between 0 and 1, not {share!r}.")
+            raise ParameterError("share", f"share must lie between 0 and 1, not {share!r}.")
         if len(self.pages) < 2:
-            raise ValueError("One page alone cannot be split: choose a smaller page_bytes.")
+            raise ParameterError(
+                "page_bytes", "One page alone cannot be split: choose a smaller page_bytes."
+            )
         starts = np.array([page.start for page in self.pages])
         cut = int(np.clip(np.searchsorted(starts, (1 - share) * self.n_rows), 1, len(starts) - 1))
         return self._some(0, cut), self._some(cut, len(starts))
@@ -143,7 +146,7 @@ class Pages(Source):
         """
         ends = [page.start + page.rows for page in self.pages]
         if n_rows not in ends:
-            raise ValueError(f"No number of pages has {n_rows} rows together.")
+            raise ParameterError("n_rows", f"No number of pages has {n_rows} rows together.")
         return self._some(0, ends.index(n_rows) + 1)
 
     def _some(self, first: int, last: int) -> Pages:
@@ -302,7 +305,7 @@ def _names_of(target: str | Sequence[str] | None) -> str | tuple[str, ...] | Non
 
 def _is_single(dtype: str) -> bool:
     if dtype not in ("float64", "float32"):
-        raise ValueError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
+        raise ParameterError("dtype", f"dtype must be 'float64' or 'float32', not {dtype!r}.")
     return dtype == "float32"
 
 
@@ -317,7 +320,9 @@ def open_as(
 ) -> Pages:
     """Open as `open_pages` does, with at least `fewest` pages where there are as many rows."""
     if page_bytes < 1:
-        raise ValueError(f"page_bytes must be a positive number, not {page_bytes!r}.")
+        raise ParameterError(
+            "page_bytes", f"page_bytes must be a positive number, not {page_bytes!r}."
+        )
     files, preparation = input_files(path), reading.preparation
     if preparation is not None and not hasattr(preparation, "layout_"):
         Decoder(files, reading)  # refuses files that nothing can be prepared of

@@ -24,6 +24,7 @@ from cotas.certificates.verification import UNCHECKED, read_rows
 from cotas.files.state import digest
 from cotas.fitting.certified import INTERRUPTED, NOT_PREDICTING, OF_SCIKIT_LEARN, Certified, outside
 from cotas.fitting.from_source import nameless
+from cotas.refusals import ParameterError
 from cotas.source import MatrixLike, Source
 from cotas.stops import InterruptedWarning, Stop
 from cotas.words import say, spoken
@@ -179,25 +180,33 @@ class Blend(Certified, _BaseComposition):
         """Return the weights, after a look at the parameters."""
         pairs = self._pairs()
         if not pairs:
-            raise ValueError("estimators must be a list of (name, estimator), not empty.")
+            raise ParameterError(
+                "estimators", "estimators must be a list of (name, estimator), not empty."
+            )
         names = [name for name, _ in pairs]
         odd = [name for name in names if "__" in name or name in ("estimators", "weights")]
         if odd or len({*names}) < len(names):
             why = f"may not be {odd[0]!r}" if odd else "are not unique"
-            raise ValueError(f"The names of the estimators {why}: {names}.")
+            raise ParameterError("estimators", f"The names of the estimators {why}: {names}.")
         plain = (isinstance(one, Certified) and not isinstance(one, Blend) for _, one in pairs)
         alien = [name for (name, _), mine in zip(pairs, plain, strict=True) if not mine]
         if alien:
             words = "must be estimators of cotas, none a blend itself, and {names} is not"
-            raise ValueError(f"estimators {words.format(names=', '.join(alien))}.")
+            raise ParameterError(
+                "estimators", f"estimators {words.format(names=', '.join(alien))}."
+            )
         if len({is_classifier(one) for _, one in self.estimators}) > 1:
-            raise ValueError("estimators must be all classifiers or all regressors.")
+            raise ParameterError(
+                "estimators", "estimators must be all classifiers or all regressors."
+            )
         count = len(self.estimators)
         weights = np.ones(count) if self.weights is None else np.asarray(self.weights)
         sound = weights.shape == (count,) and weights.dtype.kind in "biuf"
         sound = sound and bool(np.isfinite(weights).all()) and bool((weights >= 0).all())
         if not sound or not weights.any():
-            raise ValueError(f"weights must be {count} numbers from 0 on, not all 0.")
+            raise ParameterError(
+                "weights", f"weights must be {count} numbers from 0 on, not all 0."
+            )
         return np.asarray(weights / weights.max(), dtype=np.float64)
 
     # ---- prediction ----------------------------------------------------------------------------

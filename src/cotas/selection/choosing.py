@@ -17,6 +17,7 @@ from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_fraction, check_jobs
 from cotas.linear.passive_aggressive import PassiveAggressive
 from cotas.linear.svm import LinearSVM
+from cotas.refusals import ParameterError
 from cotas.running import thread_count
 from cotas.selection.choice import Choice, number, regimes_of
 from cotas.selection.fits import (
@@ -66,9 +67,10 @@ def bound_between(
     along = plan.parameter.name == "lam" and isinstance(last, LinearSVM)
     along = along and (last.margin, last.loss) == ("soft", "hinge")
     if not along or part is None or part.weights_val is not None:
-        raise ValueError(
+        raise ParameterError(
+            "between",
             "between=True needs the λ of a LinearSVM with a soft margin and the hinge loss, and "
-            "one set of validation rows without weights."
+            "one set of validation rows without weights.",
         )
     if len(standings) < 2:
         return None
@@ -238,13 +240,17 @@ def choose(
 def _check(model: Any, tighten: Any, enough: Any, confidence: Any, n_jobs: Any, by: Any) -> None:
     check_estimator(model)
     if not is_whole(tighten) or tighten < 0:
-        raise ValueError(f"tighten must be a whole number from 0 on, not {tighten!r}.")
+        raise ParameterError(
+            "tighten", f"tighten must be a whole number from 0 on, not {tighten!r}."
+        )
     if not is_number(enough) or not 0 <= enough < 1:
-        raise ValueError(f"enough must lie between 0 and 1, such as 0.001, not {enough!r}.")
+        raise ParameterError(
+            "enough", f"enough must lie between 0 and 1, such as 0.001, not {enough!r}."
+        )
     check_fraction(confidence, "confidence")
     check_jobs(n_jobs)
     if by not in ("loss", "error"):
-        raise ValueError(f"by must be 'loss' or 'error', not {by!r}.")
+        raise ParameterError("by", f"by must be 'loss' or 'error', not {by!r}.")
 
 
 def _fitted(

@@ -25,6 +25,7 @@ from sklearn.utils import check_random_state
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.fitting.parameters import check_jobs
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.running import thread_count
 from cotas.selection.choice import Told, gap_in_words, number
 from cotas.selection.fits import Fit, Fitter, Watch, gather, proof_of, seen_by_last, tol_of
@@ -191,7 +192,7 @@ def bias_variance(
     _check(model, draw, repeats, n_jobs)
     parameter = NOTHING if over is None else find_parameter(model, over)
     if over is not None and values is None:
-        raise ValueError(f"values must be given for over={over!r}.")
+        raise ParameterError("values", f"values must be given for over={over!r}.")
     wanted = [None] if over is None else read_values(values, parameter)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     sample, (X_test, y_test) = _source(draw, test, seed)
@@ -283,11 +284,15 @@ def _check(model: Any, draw: Any, repeats: Any, n_jobs: Any) -> None:
     check_estimator(model)
     clone(model)
     if is_classifier(model):
-        raise ValueError("bias_variance splits a squared error, which classes do not have.")
+        raise ParameterError(
+            "model", "bias_variance splits a squared error, which classes do not have."
+        )
     if not callable(draw) and not (isinstance(draw, tuple | list) and len(draw) == 2):
-        raise TypeError(
-            "draw must be a function of a Generator that returns (X, y), or data (X, y)."
+        raise ParameterTypeError(
+            "draw", "draw must be a function of a Generator that returns (X, y), or data (X, y)."
         )
     if not is_whole(repeats) or repeats < 2:
-        raise ValueError(f"repeats must be a whole number from 2 on, not {repeats!r}.")
+        raise ParameterError(
+            "repeats", f"repeats must be a whole number from 2 on, not {repeats!r}."
+        )
     check_jobs(n_jobs)

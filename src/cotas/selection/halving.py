@@ -16,6 +16,7 @@ from sklearn.base import clone, is_classifier
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.fitting.deciding import brier_scores
+from cotas.refusals import ParameterError
 from cotas.selection.blend import BLEND, Blend, answers
 from cotas.source import MatrixLike
 from cotas.stops import Stop
@@ -158,7 +159,9 @@ class Halving:
         comes first, so that the time, if it runs out, has been spent on it.
         """
         if not candidates:
-            raise ValueError("candidates is empty: there is nothing to choose from.")
+            raise ParameterError(
+                "candidates", "candidates is empty: there is nothing to choose from."
+            )
         self._began, alive = time.perf_counter(), list(candidates)
         self._judge = Judge(self.y, is_classifier(alive[0].model), self.groups)
         *stages, most = self.stages(len(alive))

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import _safe_split
 from cotas.arrays import AnyArray, IntArray
 from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
+from cotas.refusals import ParameterError
 from cotas.running import thread_count
 from cotas.selection.choice import Judged, gap_in_words, headings
 from cotas.selection.fits import Fit, Fitter, Watch, gather
@@ -176,7 +177,9 @@ def _counts(sizes: Any, most: int) -> list[int]:
     """Return numbers of rows, rising, each once."""
     given = list(np.ravel(sizes)) if not isinstance(sizes, str) else []
     if not given:
-        raise ValueError("sizes is empty: give numbers of rows, or shares such as 0.5.")
+        raise ParameterError(
+            "sizes", "sizes is empty: give numbers of rows, or shares such as 0.5."
+        )
     found = set()
     for size in given:
         size = size.item() if isinstance(size, np.generic) else size
@@ -187,9 +190,10 @@ def _counts(sizes: Any, most: int) -> list[int]:
         elif isinstance(size, float) and size.is_integer() and 1 < size <= most:
             found.add(int(size))
         else:
-            raise ValueError(
+            raise ParameterError(
+                "sizes",
                 f"sizes holds {size!r}: give whole numbers from 1 to {most}, which is what the "
-                "split leaves to train on, or shares of it above 0 and at most 1."
+                "split leaves to train on, or shares of it above 0 and at most 1.",
             )
     return sorted(found)
 

@@ -17,6 +17,7 @@ from cotas.arrays import Matrix
 from cotas.kernel.choice import as_kernel, is_precomputed
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.regression.lasso import Lasso
 
 # With more of these a model can fit more, or less; c = 1/(λn) of Clasificación lineal rises as λ
@@ -41,7 +42,9 @@ def check_estimator(model: Any) -> None:
     usable = all(hasattr(model, name) for name in ("fit", "predict", "get_params", "set_params"))
     if isinstance(model, type) or not usable:
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-        raise TypeError(f"model must be an estimator such as cotas.LinearSVM(), not {given}.")
+        raise ParameterTypeError(
+            "model", f"model must be an estimator such as cotas.LinearSVM(), not {given}."
+        )
 
 
 def is_number(value: Any) -> bool:
@@ -94,7 +97,9 @@ class Parameter:
 def find_parameter(model: Any, over: Any) -> Parameter:
     """Tell where the parameter is: of the model, of a step of a pipeline, or of a kernel."""
     if not isinstance(over, str):
-        raise TypeError(f"over must be the name of a parameter, such as 'lam', not {over!r}.")
+        raise ParameterTypeError(
+            "over", f"over must be the name of a parameter, such as 'lam', not {over!r}."
+        )
     known = model.get_params(deep=True)
     for path in (over, inside(model) + over):
         if path in known:
@@ -107,8 +112,10 @@ def find_parameter(model: Any, over: Any) -> Parameter:
     if len(elsewhere) == 1:
         return Parameter(over, elsewhere[0])
     if elsewhere:
-        raise ValueError(f"over={over!r} may be {' or '.join(elsewhere)}: give the whole name.")
-    raise ValueError(_unknown(model, over, list(known)))
+        raise ParameterError(
+            "over", f"over={over!r} may be {' or '.join(elsewhere)}: give the whole name."
+        )
+    raise ParameterError("over", _unknown(model, over, list(known)))
 
 
 def inside(model: Any) -> str:
@@ -146,10 +153,14 @@ def complexity_sign(parameter: Parameter, values: list[Any], complexity: str | N
     """Return 1 where larger values make more complex models, −1 where they make simpler ones, else
     0."""
     if complexity not in (None, "rises", "falls"):
-        raise ValueError(f"complexity must be 'rises', 'falls' or None, not {complexity!r}.")
+        raise ParameterError(
+            "complexity", f"complexity must be 'rises', 'falls' or None, not {complexity!r}."
+        )
     if not all(is_number(value) for value in values):
         if complexity is not None:
-            raise ValueError("complexity is about numbers, and these values are not.")
+            raise ParameterError(
+                "complexity", "complexity is about numbers, and these values are not."
+            )
         return 0
     if complexity is not None:
         return 1 if complexity == "rises" else -1
@@ -168,16 +179,20 @@ def in_order(
 def read_values(values: Any, parameter: Parameter) -> list[Any]:
     """Return the values, each once, in the order given."""
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
-        raise TypeError(f"values must be a sequence of values for {parameter.over}: {values!r}.")
+        raise ParameterTypeError(
+            "values", f"values must be a sequence of values for {parameter.over}: {values!r}."
+        )
     found: list[Any] = []
     for value in values:
         plain = value.item() if isinstance(value, np.generic) else value
         if is_number(plain) and math.isnan(float(plain)):
-            raise ValueError(f"values holds NaN: give {parameter.over} numbers.")
+            raise ParameterError("values", f"values holds NaN: give {parameter.over} numbers.")
         if not any(_same(plain, other) for other in found):
             found.append(plain)
     if not found:
-        raise ValueError(f"values is empty: give at least one value for {parameter.over}.")
+        raise ParameterError(
+            "values", f"values is empty: give at least one value for {parameter.over}."
+        )
     return found
 
 
@@ -191,7 +206,7 @@ def default_values(model: Any, parameter: Parameter, X: Matrix, y: Any) -> list[
         most = int(model.get_params(deep=True)[parameter.path])
         return sorted({max(1, round(most * 2.0**-k)) for k in range(9)})
     if parameter.name != "lam":
-        raise ValueError(f"values must be given for over={parameter.over!r}.")
+        raise ParameterError("values", f"values must be given for over={parameter.over!r}.")
     model = clone(model)
     if isinstance(model, Pipeline) and len(model) > 1:
         X = model[:-1].fit(X, y).transform(X)
@@ -201,9 +216,10 @@ def default_values(model: Any, parameter: Parameter, X: Matrix, y: Any) -> list[
     else:
         grid = np.geomspace(1.0, 10.0**-DECADES, DECADES * A_DECADE + 1) * _scale(last, X)
     if not np.isfinite(grid).all():
-        raise ValueError(
+        raise ParameterError(
+            "X",
             "X holds NaN or infinity. Leave those rows out, or fill them in, for example with a "
-            "SimpleImputer before the model in a pipeline."
+            "SimpleImputer before the model in a pipeline.",
         )
     return [float(f"{value:.3g}") for value in grid]
 

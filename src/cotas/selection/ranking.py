@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.refusals import ParameterError
 from cotas.selection.fits import Fit
 from cotas.selection.splits import Part
 from cotas.selection.yardstick import Yardstick, pooled
@@ -99,7 +100,9 @@ def winner(scores: Sequence[float]) -> int:
     order."""
     known = np.where(np.isfinite(scores), scores, np.inf)
     if not np.isfinite(known).any():
-        raise ValueError("No value has a finite validation loss: the models give no finite scores.")
+        raise ParameterError(
+            "values", "No value has a finite validation loss: the models give no finite scores."
+        )
     return int(np.argmin(known))
 
 

@@ -24,7 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.fitting.data import refuse_source
-from cotas.fitting.parameters import ParameterError
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.selection.parameter import is_number, is_whole
 from cotas.source import MatrixLike
 from cotas.words import say
@@ -75,17 +75,18 @@ def read_rows(
     """Check that rows, labels and weights belong together."""
     rows, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
     if y is None:
-        raise ValueError("y is missing: choosing needs the answers.")
+        raise ParameterError("y", "y is missing: choosing needs the answers.")
     y = np.asarray(y)
     if classifies:
         y = y.ravel()
         check_classification_targets(y)
     elif not np.isfinite(np.asarray(y, dtype=np.float64)).all():
-        raise ValueError("y holds NaN or infinity.")
+        raise ParameterError("y", "y holds NaN or infinity.")
     if _num_samples(rows) < 2:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             f"X has {_num_samples(rows)} rows: it takes some to train on and some others to judge "
-            "by."
+            "by.",
         )
     if weights is not None:
         weights = _check_sample_weight(weights, rows, dtype=np.float64, ensure_non_negative=True)
@@ -97,13 +98,13 @@ def split(
 ) -> list[Part]:
     """Return one part for a fraction or for given validation data, one for each fold."""
     if validation is not None and folds is not None:
-        raise ValueError("Give validation or folds, not both.")
+        raise ParameterError("folds", "Give validation or folds, not both.")
     if folds is None and isinstance(validation, tuple | list):
         return [_given(rows, validation)]
     parts = []
     for train, held_out in _indices(rows, validation, folds, stratify, random_state):
         if not len(train) or not len(held_out):
-            raise ValueError("A split leaves no rows on one of its two sides.")
+            raise ParameterError("folds", "A split leaves no rows on one of its two sides.")
         X, y = _safe_split(model, rows.X, rows.y, train)
         X_val, y_val = _safe_split(model, rows.X, rows.y, held_out, train)
         w = rows.weights
@@ -115,12 +116,14 @@ def split(
 
 def _given(rows: CheckedRows, validation: Any) -> Part:
     if len(validation) not in (2, 3):
-        raise ValueError("validation must be a fraction, or (X_val, y_val).")
+        raise ParameterError("validation", "validation must be a fraction, or (X_val, y_val).")
     refuse_source("validation", validation[0])
     X_val, y_val = validation[0], np.asarray(validation[1])
     X_val = X_val if hasattr(X_val, "shape") else np.asarray(X_val)
     if _num_samples(X_val) != len(y_val) or not len(y_val):
-        raise ValueError(f"validation has {_num_samples(X_val)} rows and {len(y_val)} answers.")
+        raise ParameterError(
+            "validation", f"validation has {_num_samples(X_val)} rows and {len(y_val)} answers."
+        )
     w_val = None if len(validation) == 2 else np.asarray(validation[2], dtype=np.float64)
     _check_part(rows, rows.y, y_val)
     return Part(rows.X, rows.y, rows.weights, X_val, y_val, w_val)
@@ -132,14 +135,17 @@ def _check_part(rows: CheckedRows, y: AnyArray, y_val: AnyArray) -> None:
         return
     learned = np.unique(y)
     if len(learned) < 2:
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"The rows to train on hold one class only ({learned[0]}). Give more rows, or a "
-            "split that keeps the classes together."
+            "split that keeps the classes together.",
         )
     unknown = np.setdiff1d(y_val, learned)
     if len(unknown):
-        raise ValueError(
-            f"The validation rows hold labels that the rows to train on do not: {unknown.tolist()}."
+        raise ParameterError(
+            "validation",
+            "The validation rows hold labels that the rows to train on do not: "
+            f"{unknown.tolist()}.",
         )
 
 
@@ -158,7 +164,9 @@ def _indices(
     elif hasattr(folds, "__iter__") and not isinstance(folds, str):
         return [(np.asarray(train), np.asarray(test)) for train, test in folds]
     else:
-        raise TypeError(f"folds must be a number, a splitter of scikit-learn or splits: {folds!r}.")
+        raise ParameterTypeError(
+            "folds", f"folds must be a number, a splitter of scikit-learn or splits: {folds!r}."
+        )
     return list(splitter.split(blank, y if rows.classifies else None))
 
 
@@ -168,14 +176,20 @@ def _of_groups(
     """Return one split or several, with each group on one side."""
     groups = np.asarray(rows.groups)
     if groups.shape != (rows.count,):
-        raise ValueError(f"groups has the shape {groups.shape} for {rows.count} rows.")
+        raise ParameterError(
+            "groups", f"groups has the shape {groups.shape} for {rows.count} rows."
+        )
     different = len(np.unique(groups))
     if different < 2:
-        raise ValueError("groups must hold two groups at least: one to train on, one to judge by.")
+        raise ParameterError(
+            "groups", "groups must hold two groups at least: one to train on, one to judge by."
+        )
     share = _checked_share(validation) if folds is None else 0.0
     count = int(folds) if folds is not None else min(different, max(2, round(1 / share)))
     if not 2 <= count <= different:
-        raise ValueError(f"{count} folds need as many groups at least, and there are {different}.")
+        raise ParameterError(
+            "folds", f"{count} folds need as many groups at least, and there are {different}."
+        )
     by_class = rows.classifies and stratify and different <= MANY_GROUPS
     if folds is None and not by_class:
         splitter: Any = GroupShuffleSplit(1, test_size=share, random_state=random_state)
@@ -197,8 +211,8 @@ def _fraction_splitter(
     try:
         next(found.split(np.zeros((rows.count, 1)), rows.y if rows.classifies else None))
     except ValueError as error:
-        raise ValueError(
-            f"validation={share:g} of {rows.count} rows cannot be set aside: {error}"
+        raise ParameterError(
+            "validation", f"validation={share:g} of {rows.count} rows cannot be set aside: {error}"
         ) from error
     return kind(1, test_size=share, random_state=random_state)
 
@@ -206,9 +220,10 @@ def _fraction_splitter(
 def _checked_share(validation: Any) -> float:
     share = DEFAULT if validation is None else validation
     if not is_number(share) or not 0 < share < 1:
-        raise ValueError(
+        raise ParameterError(
+            "validation",
             f"validation must be a fraction between 0 and 1, such as 0.2, or (X_val, y_val): "
-            f"{share!r}."
+            f"{share!r}.",
         )
     if not LEAST <= share <= MOST:
         words = (
@@ -228,14 +243,16 @@ def _fold_splitter(rows: CheckedRows, folds: int, stratify: bool, random_state: 
         return KFold(folds, shuffle=True, random_state=random_state)
     labels, counts = np.unique(rows.y, return_counts=True)
     if counts.min() < 2:
-        raise ValueError(
+        raise ParameterError(
+            "y",
             f"Class {labels[counts.argmin()]} has one row only: it cannot be both trained on and "
-            "judged by."
+            "judged by.",
         )
     if counts.min() < folds:
-        raise ValueError(
+        raise ParameterError(
+            "folds",
             f"folds={folds}, but class {labels[counts.argmin()]} has {counts.min()} rows: "
-            "at most so many folds have one each."
+            "at most so many folds have one each.",
         )
     return StratifiedKFold(folds, shuffle=True, random_state=random_state)
 

@@ -13,6 +13,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.kernel.base import KernelClassifier
 from cotas.linear.base import LinearClassifier
 from cotas.losses import Hinge, Squared
+from cotas.refusals import ParameterError
 from cotas.selection.parameter import final_step
 
 OF_CLASSES = ("hinge", "log", "zero-one")
@@ -90,7 +91,7 @@ class Yardstick:
         assert self.row_loss is not None
         found = np.asarray(self.row_loss(y, predicted), dtype=np.float64)
         if found.shape != (len(y),):
-            raise ValueError("loss(y, predictions) must return a number for each row.")
+            raise ParameterError("loss", "loss(y, predictions) must return a number for each row.")
         return found
 
     def error(self, mean: float) -> float:
@@ -104,7 +105,7 @@ def yardstick(model: Any, n_classes: int, loss: Any, scoring: Any) -> Yardstick:
     classifies = n_classes > 0
     if scoring is not None:
         if loss is not None:
-            raise ValueError("Give loss or scoring, not both.")
+            raise ParameterError("scoring", "Give loss or scoring, not both.")
         name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
         return Yardstick(f"−{name}", classifies, scorer=get_scorer(scoring))
     if callable(loss):
@@ -113,10 +114,12 @@ def yardstick(model: Any, n_classes: int, loss: Any, scoring: Any) -> Yardstick:
     name = default_loss(model, n_classes) if loss is None else loss
     if name not in known:
         task = "classes" if classifies else "numbers"
-        raise ValueError(f"loss must be one of {known} for {task}, or a function: {loss!r}.")
+        raise ParameterError(
+            "loss", f"loss must be one of {known} for {task}, or a function: {loss!r}."
+        )
     needed = {"hinge": "decision_function", "log": "predict_proba"}.get(name)
     if needed and not hasattr(model, needed):
-        raise ValueError(f"loss={name!r} needs a model with `{needed}`.")
+        raise ParameterError("loss", f"loss={name!r} needs a model with `{needed}`.")
     return Yardstick(name, classifies)
 
 
@@ -140,7 +143,9 @@ def shares_of(n: int, weights: FloatArray | None) -> FloatArray:
         return np.full(n, 1.0 / n)
     total = float(weights.sum())
     if not total > 0:
-        raise ValueError("sample_weight leaves no row to judge by: all of them weigh nothing.")
+        raise ParameterError(
+            "sample_weight", "sample_weight leaves no row to judge by: all of them weigh nothing."
+        )
     return np.asarray(weights / total)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.loops import loop
+from cotas.refusals import ParameterError
 from cotas.solvers.radix_sort import sorted_numbers
 
 MOST_BINS = 256  # what a byte can tell apart, the bin of the missing values included
@@ -110,9 +111,10 @@ def categories(values: AnyArray, name: int) -> FloatArray:
     """Return the categories of a column, which must leave a code for the unknown."""
     found = np.unique(values[~np.isnan(values)]).astype(np.float64)
     if len(found) >= MOST_BINS:
-        raise ValueError(
+        raise ParameterError(
+            "X",
             f"Feature {name} has {len(found)} categories; at most {MOST_BINS - 1} can be told "
-            "apart. Merge the rare ones, or treat the feature as numeric."
+            "apart. Merge the rare ones, or treat the feature as numeric.",
         )
     return found
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray
 from cotas.loops import loop
+from cotas.refusals import ParameterError
 from cotas.solvers.block_binning import CodedRows, Coder, SparseRows
 from cotas.solvers.class_trees import ClassGini, MostVotes, cut_nodes, light_scores
 from cotas.solvers.histograms import add_histograms
@@ -282,11 +283,12 @@ class BlockGrower(Grower):
         """Raise if the histograms of the last level, one for each class, take too much memory."""
         size = 16 * self.n_features * 2 ** (self.depth - 1) * self.width * n_classes
         if size > LARGEST_LEVEL:
-            raise ValueError(
+            raise ParameterError(
+                "weak_learner",
                 f"The histograms of {self.n_features} features for trees of depth {self.depth} "
                 f"take {size / 2**20:.0f} MiB for each block of rows; "
                 f"{LARGEST_LEVEL / 2**20:.0f} MiB are the most. Give a smaller depth, or fewer "
-                "columns." + (" multiclass='ovr' needs less." if n_classes > 1 else "")
+                "columns." + (" multiclass='ovr' needs less." if n_classes > 1 else ""),
             )
 
     def grow_naming(
@@ -349,7 +351,7 @@ class BlockTrees(BinnedTrees):
         self.by_edge = depth == 1 and not gini
 
     def least_absolute(self, z: Any, w: Any) -> Fitted:
-        raise ValueError(ROWS_ONLY)
+        raise ParameterError("weak_learner", ROWS_ONLY)
 
     def name(self, classes: Any, w: Any, n_classes: int) -> Named:
         """Make the same from blocks: `classes` are the rounds, and the codes the weights of

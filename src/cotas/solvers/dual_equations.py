@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_solve
-from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpocon, dpotrf
 
-from cotas.arrays import FloatArray, Matrix
+from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design.blocks import times, times_transposed
-from cotas.solvers.moments import EPS
+from cotas.solvers.moments import EPS, rough_centre
 from cotas.solvers.normal_equations import ClosedForm
 
 # The data are read again for the residuals as long as they correct the answer by more than this.
 PASSES, ACCURATE = 4, 1e-13
-BLOCK_BYTES = 1 << 20  # of columns that stay in the cache while they are multiplied
+# Rows of a tile of AAᵀ, and columns that are changed at a time before they are multiplied.
+TILE, WIDTH = 512, 2048
 
 
 def dual_equations(
@@ -24,6 +24,7 @@ def dual_equations(
     shares: FloatArray | None,
     centre: tuple[FloatArray, FloatArray] | None,
     penalty: FloatArray,
+    each: Each = map,
 ) -> ClosedForm | None:
     """Compute θ = D⁻¹Aᵀα with (AD⁻¹Aᵀ + 1)α = b, or None where rounding would show in the answer.
 
@@ -41,18 +42,21 @@ def dual_equations(
     scale = np.divide(1.0, penalty, where=penalty > 0, out=np.zeros_like(penalty))
     D = scale if ridge else np.ones_like(penalty)
     mean, target_mean = (np.zeros(X.shape[1]), 0.0) if centre is None else centre
-    K = _gram(X, D, mean) * np.outer(roots, roots)
+    system = _gram(X, D, mean, each)
+    system *= roots
+    system *= roots[:, None]
+    size = float(np.trace(system)) / max(1, len(system)) or 1.0
     # Rows of weight zero have no equation; the mean of the others has none if the bias is free.
-    idle = np.where(roots > 0, 0.0, 1.0)
-    size = float(np.trace(K)) / max(1, len(K)) or 1.0
-    system = K + np.diag(1.0 * ridge + size * idle)
+    system.flat[:: len(system) + 1] += 1.0 * ridge + size * (roots == 0)
     if centre is not None:
-        system += size * np.outer(roots, roots)
-    lower, failed = dpotrf(system, lower=1)
+        system += (size * roots) * roots[:, None]
+    norm = max(float(np.abs(line).sum()) for line in system)
+    # As symmetric as it is, its transpose lies as LAPACK wants it: nothing is copied.
+    lower, failed = dpotrf(system.T, lower=1, overwrite_a=1, clean=0)
     if failed:
         return None
-    reciprocal, _ = dpocon(lower, np.abs(system).sum(axis=0).max(), uplo="L")
-    if not reciprocal > len(K) * EPS:
+    reciprocal, _ = dpocon(lower, norm, uplo="L")
+    if not reciprocal > len(lower) * EPS:
         return None
     b = roots[:, None] * (Y - target_mean)
     alpha = cho_solve((lower, True), b)
@@ -67,22 +71,42 @@ def dual_equations(
     return None
 
 
-def _gram(X: Matrix, D: FloatArray, mean: FloatArray) -> FloatArray:
-    """Compute (X − mean)D(X − mean)ᵀ, some columns at a time, so that no copy of X is made."""
-    n, d = X.shape
+def _gram(X: Matrix, D: FloatArray, mean: FloatArray, each: Each) -> FloatArray:
+    """Compute (X − mean)D(X − mean)ᵀ, tile by tile; X is copied only in blocks that are changed.
+
+    Rows near zero are centred afterwards, which then costs no digits.
+    """
+    even = D.min() == D.max()
+    shift = None if sparse.issparse(X) else rough_centre(X)
+    rest = mean if shift is None else mean - shift
+    side = times(X, D * rest) - (0.0 if shift is None else shift @ (D * rest))
+    middle = float(rest @ (D * rest))
     if sparse.issparse(X):
         rows = X.astype(np.float64, copy=False)
-        K = np.asarray((rows.multiply(D) @ rows.T).toarray())
-        side = np.asarray(rows @ (D * mean))
-        return np.asarray(K - side[:, None] - side + float(mean @ (D * mean)))
-    even, width = D.min() == D.max(), min(d, max(1, BLOCK_BYTES // (8 * n)))
-    K, memory = np.zeros((n, n), order="F"), np.empty(n * width)
-    for start in range(0, d, width):
-        part = X[:, start : start + width]
-        block = memory[: part.size].reshape(part.shape)
-        np.subtract(part, mean[start : start + width], out=block)
-        if not even:
-            block *= np.sqrt(D[start : start + width])
-        # Half of it, which is half of the work; BLAS sees the transpose of the block as its own.
-        K = dsyrk(D[0] if even else 1.0, block.T, beta=1.0, c=K, trans=1, lower=1, overwrite_c=1)
-    return np.asarray(np.tril(K, -1).T + K)
+        K = (rows.multiply(D) @ rows.T).toarray()
+    else:
+        n, as_it_is = len(X), even and shift is None and X.dtype == np.float64
+        width = X.shape[1] if as_it_is else min(X.shape[1], WIDTH)
+        parts = [slice(a, min(a + TILE, n)) for a in range(0, n, TILE)]
+        K = np.empty((n, n))
+
+        def block(rows: slice, columns: slice) -> FloatArray:
+            found = X[rows, columns].astype(np.float64, copy=False)
+            found = found if shift is None else found - shift[columns]
+            return found if even else found * np.sqrt(D[columns])
+
+        def fill(tile: tuple[slice, slice]) -> None:
+            one, other = tile
+            found = np.zeros((one.stop - one.start, other.stop - other.start))
+            for start in range(0, X.shape[1], width):
+                columns = slice(start, start + width)
+                left = block(one, columns)
+                found += left @ (left if one == other else block(other, columns)).T
+            K[one, other] = found * D[0] if even else found
+            K[other, one] = K[one, other].T
+
+        list(each(fill, [(one, other) for k, one in enumerate(parts) for other in parts[k:]]))
+    K -= side
+    K -= side[:, None]
+    K += middle
+    return np.asarray(K)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design.centred import CentredColumns
-from cotas.solvers.lasso_state import LassoIterate, WorkingSet
+from cotas.solvers.lasso_state import LassoColumns, LassoIterate, WorkingSet
 from cotas.solvers.lasso_working_set import WIDEST_GRAM
 from cotas.solvers.penalties import Penalty
 
@@ -36,16 +35,16 @@ class Homotopy:
     all columns along a = X̃ᵀX̃d. The face ends where |ρⱼ| of a column outside reaches λ, or where a
     coefficient inside reaches zero.
     Departures: β and ρ are computed afresh on each face and not carried along, so that rounding
-    does not add up. Columns in the span of those inside never join.
+    does not add up. LassoColumns in the span of those inside never join.
     Invariant: at every knot the KKT conditions hold. Cost: O(nnz) and a factorization O(k³) a
     knot. There can be exponentially many knots; in practice a few times min(n, p).
     """
 
-    def __init__(self, columns: CentredColumns, y: FloatArray, penalty: Penalty) -> None:
-        self.columns, self.positive = columns, penalty.positive
-        self.target = columns.centred(y)
-        self.square = float(columns.weights @ self.target**2)
-        self.c = columns.start(self.target, self.square)
+    def __init__(self, columns: LassoColumns, y: Any, penalty: Penalty) -> None:
+        self.columns: Any = columns  # of products alone, where all are in the working set
+        self.positive = penalty.positive
+        self.target: Any
+        self.target, self.square, self.c = columns.start(y)
         self.working = WorkingSet(columns, self.c)
         self.whole = columns.p <= WIDEST_GRAM and columns.p <= 2 * columns.n
         if self.whole:

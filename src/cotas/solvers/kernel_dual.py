@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.loops import generic, loop
+from cotas.loops import generic, loop_in_place
 from cotas.problem import relative_gap
 from cotas.solvers.bias import best_bias, best_bias_of_numbers
 
@@ -100,21 +100,21 @@ def kinked_width(kink: Kink) -> float:
     return kink.epsilon
 
 
-@loop
+@loop_in_place
 def extremes(
     a: FloatArray, F: FloatArray, low: FloatArray, high: FloatArray, kink: Any
 ) -> tuple[float, float]:
     """Return the least slope whose a may rise, and the greatest whose a may fall."""
     rising, falling = np.inf, -np.inf
     for i in range(len(a)):
-        if a[i] < high[i]:
-            rising = min(rising, upwards(kink, F[i], a[i]))
-        if a[i] > low[i]:
-            falling = max(falling, downwards(kink, F[i], a[i]))
+        if a[i] < high[i] and upwards(kink, F[i], a[i]) < rising:
+            rising = upwards(kink, F[i], a[i])
+        if a[i] > low[i] and downwards(kink, F[i], a[i]) > falling:
+            falling = downwards(kink, F[i], a[i])
     return rising, falling
 
 
-@loop
+@loop_in_place
 def gap_terms(
     a: FloatArray, F: FloatArray, y: FloatArray, low: FloatArray, high: FloatArray, bias: float,
     kink: Any,
@@ -123,7 +123,10 @@ def gap_terms(
     losses, square, slope, epsilon = 0.0, 0.0, 0.0, width(kink)
     for i in range(len(a)):
         left = -F[i] - bias
-        losses += max(0.0, high[i] * (left - epsilon), low[i] * (left + epsilon))
+        if left > epsilon:
+            losses += high[i] * (left - epsilon)
+        elif left < -epsilon:
+            losses += low[i] * (left + epsilon)
         square += a[i] * (F[i] + y[i])
         slope += a[i] * F[i] + epsilon * abs(a[i])
     return losses, square, slope
@@ -176,6 +179,13 @@ class SignedDual(NamedTuple):
     def part(self, rows: IntArray) -> SignedDual:
         """Return the same for some of the rows."""
         return self._replace(y=self.y[rows], low=self.low[rows], high=self.high[rows])
+
+    def slopes(self, a: FloatArray, F: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return those of the objective to the right of each a, and to the left."""
+        if self.kink is None:
+            return F, F
+        epsilon = self.kink.epsilon
+        return F + np.where(a >= 0, epsilon, -epsilon), F + np.where(a > 0, epsilon, -epsilon)
 
     def violation(self, a: FloatArray, F: FloatArray) -> float:
         """Tell how far the two that violate the conditions of optimality most are apart."""

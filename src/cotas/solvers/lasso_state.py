@@ -9,6 +9,7 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_gram import GramState
+from cotas.solvers.moments import Moments
 
 
 class LassoIterate(NamedTuple):
@@ -22,10 +23,44 @@ class LassoIterate(NamedTuple):
     gap: float
 
 
+class ProductColumns:
+    """Few columns of all the rows as their products show them; a target is known by its number.
+
+    A column that does not vary has no part beside a free bias.
+    """
+
+    def __init__(self, moments: Moments, n: int, free: bool, standardize: bool) -> None:
+        gram, cross = moments.hessian(free), moments.slope(free)
+        used = ~moments.constant() if free else np.ones(len(gram), np.bool_)
+        lengths = np.sqrt(np.maximum(gram.diagonal(), 0.0))
+        self.n, self.p, self.standardize = n, len(gram), standardize
+        self.scale = np.where(used & (lengths > 0), lengths if standardize else 1.0, 1.0)
+        self.products = np.ascontiguousarray(gram / self.scale / self.scale[:, None])
+        self.products *= used & used[:, None]
+        self.cross = np.where(used, cross.T / self.scale, 0.0)
+        self.squares = moments.target_scatter + (0.0 if free else moments.target_mean**2)
+
+    def start(self, y: int) -> tuple[None, float, FloatArray]:
+        """Return ⟨y, y⟩ and the correlations of the columns with y."""
+        return None, float(self.squares[y]), self.cross[y]
+
+    def gram(self, some: IntArray, others: IntArray) -> FloatArray:
+        """Return the products of some columns with others; all of them are what is there."""
+        whole = len(some) == len(others) == self.p
+        return self.products if whole else self.products[np.ix_(some, others)]
+
+    def lengths(self) -> FloatArray:
+        """Return the length of each column."""
+        return np.sqrt(self.products.diagonal())
+
+
+LassoColumns = CentredColumns | ProductColumns
+
+
 class WorkingSet:
     """Some columns, their Gram matrix, and β on them."""
 
-    def __init__(self, columns: CentredColumns, c: FloatArray) -> None:
+    def __init__(self, columns: LassoColumns, c: FloatArray) -> None:
         self.columns, self.full_c = columns, c
         self.members = np.zeros(0, dtype=np.int64)
         self.inside = np.zeros(columns.p, dtype=np.bool_)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
-from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_coordinate_descent import ResidualDescent
 from cotas.solvers.lasso_gram import (
     OnGram,
@@ -19,7 +19,7 @@ from cotas.solvers.lasso_gram import (
     restricted_bounds,
     solve_on_gram,
 )
-from cotas.solvers.lasso_state import LassoIterate, WorkingSet
+from cotas.solvers.lasso_state import LassoColumns, LassoIterate, WorkingSet
 from cotas.solvers.penalties import Penalized, Penalty, bounds, thresholds, times
 
 # A Gram matrix of all the columns is formed at once up to this width.
@@ -61,18 +61,19 @@ class WorkingSetLasso:
 
     def __init__(
         self,
-        columns: CentredColumns,
-        y: FloatArray,
+        columns: LassoColumns,
+        y: Any,
         penalty: Penalty,
         deadline: float = np.inf,
         max_rounds: float = np.inf,
         watched: bool = False,
     ) -> None:
-        self.columns, self.penalty, self.watched = columns, penalty, watched
+        self.columns: Any = columns  # of products alone, where all are in the working set
+        self.penalty, self.watched = penalty, watched
         self.deadline, self.max_rounds = deadline, max_rounds
-        self.target = columns.centred(y)
-        self.square = float(columns.weights @ self.target**2)
-        self.rho = columns.start(self.target, self.square)  # with the residual, of all the columns
+        # ρ are the correlations of all the columns with the residual.
+        self.target: Any
+        self.target, self.square, self.rho = columns.start(y)
         self.rounds = 0
         self.thresholds = thresholds(penalty)  # for λ = 1
         self.length_weights = self.thresholds / penalty.lam1

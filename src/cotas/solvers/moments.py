@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyrk, ssyrk
-from scipy.linalg.lapack import dpstrf, dtrtrs
 
 from cotas.arrays import BoolArray, Each, FloatArray, Matrix
+from cotas.design import add, add_outer, as_design
 from cotas.design.blocks import moved, row_block
+from cotas.loops import loop
+from cotas.refusals import ParameterError
 from cotas.source import Block
 
 # Rows in double precision that stay in the cache of a core while they are added up, but not
@@ -77,28 +79,6 @@ class Moments:
         """Return the scale of each column: its deviation, or its root mean square without a
         bias."""
         return np.sqrt(np.maximum(np.diag(self.hessian(free_bias)), 0.0))
-
-    def few_rows(self, free_bias: bool) -> tuple[FloatArray, FloatArray]:
-        """Return rows, no more than columns and one, and targets that have the same products.
-
-        With a free bias those of deviations: X'ᵀX' = C, X'ᵀy' = c, y'ᵀy' = Σ s(y − ȳ)².
-        By a Cholesky factor with pivots, since columns may be collinear.
-        """
-        C, c = self.hessian(free_bias), self.slope(free_bias)
-        seconds = self.target_scatter + (0.0 if free_bias else self.target_mean**2)
-        length = np.sqrt(np.maximum(C.diagonal(), 0.0))
-        if free_bias:
-            length[self.constant()] = 0.0
-        inverse = np.divide(1.0, length, where=length > 0, out=np.zeros(len(length)))
-        factor, pivots, rank, _ = dpstrf(C * inverse * inverse[:, None], lower=0)
-        order = pivots - 1
-        upper = np.triu(factor)[:rank]
-        scaled = (inverse[:, None] * c)[order[:rank]]
-        X, Y = np.zeros((rank + 1, len(C))), np.zeros((rank + 1, c.shape[1]))
-        X[:rank, order] = upper
-        Y[:rank] = dtrtrs(upper[:, :rank], scaled, trans=1)[0] if rank else 0.0
-        Y[rank] = np.sqrt(np.maximum(seconds - np.square(Y[:rank]).sum(axis=0), 0.0))
-        return X * length, Y
 
     def constant(self) -> BoolArray:
         """Return the columns whose deviation is what rounding leaves of zero."""
@@ -166,35 +146,63 @@ def _add_up(
     rough: bool,
 ) -> list[FloatArray]:
     """Compute Σ w xxᵀ (lower half), Σ w x, Σ w xyᵀ, Σ w y and Σ w y² of some rows, shifted."""
-    d, k = X.shape[1], Y.shape[1]
-    gram, right = np.zeros((d, d), order="F"), np.zeros((d, 1 + k))
     y = Y[part]
-    side = np.ones((len(y), 1 + k), order="F")  # to multiply the rows with
+    side = np.ones((len(y), 1 + y.shape[1]), order="F")  # to multiply the rows with
     side[:, 1:] = y
     if weights is not None:
         side *= weights[part, None]
+    add_up = _add_up_stored if sparse.issparse(X) else _add_up_dense
+    gram, right = add_up(X, side, None if weights is None else weights[part], shift, part, rough)
+    totals = np.add.reduce(side[:, 1:]), np.add.reduce(side[:, 1:] * y)
+    return [gram, right[:, 0], right[:, 1:], *totals]
+
+
+def _add_up_stored(
+    X: Matrix, side: FloatArray, w: Any, shift: FloatArray | None, part: slice, rough: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Compute Σ w xxᵀ (lower half) and Σ x·side of sparse rows, entry by entry."""
+    gram, right = np.zeros((X.shape[1],) * 2), np.zeros((side.shape[1], X.shape[1]))
+    if shift is None:
+        add_products(as_design(X), part.start, side, gram, right)
+        return gram, right.T
     for span in _spans(X, part):
-        rows = X[span] if rough else row_block(X, span)
+        rows = as_design(moved(row_block(X, span), shift))
+        add_products(rows, 0, side[span.start - part.start : span.stop - part.start], gram, right)
+    return gram, right.T
+
+
+@loop
+def add_products(
+    rows: Any, first: int, side: FloatArray, gram: FloatArray, right: FloatArray
+) -> None:
+    """Add Σ w xxᵀ and Σ x·side of the rows from the first on; w is the first column of the side."""
+    for i in range(len(side)):
+        add_outer(rows, first + i, side[i, 0], gram)
+        for k in range(side.shape[1]):
+            add(rows, first + i, side[i, k], right[k])
+
+
+def _add_up_dense(
+    X: Any, side: FloatArray, w: Any, shift: FloatArray | None, part: slice, rough: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the same of dense rows, some at a time."""
+    d = X.shape[1]
+    gram, right = np.zeros((d, d), order="F"), np.zeros((d, side.shape[1]))
+    for span in _spans(X, part):
+        rows = X[span] if rough else X[span].astype(np.float64, copy=False)
         if shift is not None:
-            rows = moved(rows, shift)
+            rows = rows - shift
         if rough:
             rows = rows.astype(np.float32, copy=False)
-        right += _combined(rows, side[span.start - part.start : span.stop - part.start])
-        if weights is not None:
-            root = np.sqrt(weights[span])
-            dense = not sparse.issparse(rows)
-            rows = rows * root[:, None].astype(rows.dtype) if dense else sparse.diags(root) @ rows
+        some = slice(span.start - part.start, span.stop - part.start)
+        right += _combined(rows, side[some])
+        if w is not None:
+            rows = rows * np.sqrt(w[some, None]).astype(rows.dtype)
         gram = _add_gram(gram, rows)
-    return [
-        gram,
-        right[:, 0],
-        right[:, 1:],
-        np.add.reduce(side[:, 1:]),
-        np.add.reduce(side[:, 1:] * y),
-    ]
+    return gram, right
 
 
-def _combined(rows: Matrix, factors: FloatArray) -> FloatArray:
+def _combined(rows: FloatArray, factors: FloatArray) -> FloatArray:
     """Compute rowsᵀ·factors; a few vectors, one by one, are faster than as a matrix."""
     factors = factors.astype(rows.dtype, copy=False)
     if factors.shape[1] > FEW_VECTORS:
@@ -202,10 +210,8 @@ def _combined(rows: Matrix, factors: FloatArray) -> FloatArray:
     return np.array([rows.T @ factor for factor in factors.T]).T
 
 
-def _add_gram(gram: FloatArray, rows: Matrix) -> FloatArray:
+def _add_gram(gram: FloatArray, rows: FloatArray) -> FloatArray:
     """Compute gram + rowsᵀ·rows, the lower half, above which there are zeros."""
-    if sparse.issparse(rows):
-        return np.asarray(gram + np.tril((rows.T @ rows).toarray()))
     if not rows.flags.c_contiguous:
         rows = np.ascontiguousarray(rows)
     if rows.dtype == np.float32:
@@ -303,7 +309,7 @@ def column_deviation(
 def targets(block: Block) -> FloatArray:
     """Compute y of a block with a column for each target."""
     if np.asarray(block.y).dtype.kind not in "biuf":
-        raise ValueError("y of the source holds words, and a regression needs numbers.")
+        raise ParameterError("y", "y of the source holds words, and a regression needs numbers.")
     y = np.asarray(block.y, dtype=np.float64)
     return y[:, None] if y.ndim == 1 else y
 

@@ -7,6 +7,7 @@ the steps of a round are one, and so are the rounds before anybody looks at one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import add, add_outer, dot
-from cotas.loops import generic, loop
+from cotas.loops import generic, loop_in_place
 from cotas.rounds import FIRST_CENTRE
 from cotas.solvers.interior_point import PrimalDual, Start
 from cotas.solvers.iterate import Look
@@ -27,10 +28,12 @@ SHARPER, SHARPEST = 0.3, 3e-4
 SMALL, FEW = 1 << 16, 100
 # A round that takes more steps than this does not get on.
 MOST_STEPS = 100
+# How often the length of a step is tried, and the largest.
+MOST_TRIES, FARTHEST = 34, 16.0
 # Where so many rounds do not halve the gap, another method goes on.
 PATIENCE = 25
-# What is added to the diagonal of a system of unit diagonal, until it has a Cholesky factor.
-JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
+# The parts of itself that are added to a diagonal, until the system has a Cholesky factor.
+FIRST_JITTER, LARGEST_JITTER = 1e-14, 1e-8
 
 
 class RoundedProblem(NamedTuple):
@@ -60,7 +63,13 @@ class SearchLine(NamedTuple):
     linear: float
 
 
-@loop
+@loop_in_place
+def clipped(part: float) -> float:
+    """Move a number into [0, 1]; Numba takes longer to compile its `min` and `max`."""
+    return 0.0 if part < 0.0 else 1.0 if part > 1.0 else part
+
+
+@loop_in_place
 def respond(
     rows: Any,
     state: RowState,
@@ -83,9 +92,10 @@ def respond(
         if 0.0 < part < 1.0:
             curved[count] = i
             count += 1
-        part = min(max(part, 0.0), 1.0)
+        part = clipped(part)
         alpha = state.weights[i] * part
-        loss += state.weights[i] * max(0.0, -e)
+        if e < 0.0:
+            loss -= state.weights[i] * e
         total += alpha
         balance += alpha * state.y[i]
         if part != state.part[i]:
@@ -94,7 +104,7 @@ def respond(
     return count, loss, total, balance
 
 
-@loop
+@loop_in_place
 def look_along(
     rows: Any, state: RowState, theta: FloatArray, theta0: float, first: int, last: int
 ) -> None:
@@ -103,14 +113,13 @@ def look_along(
         state.turn[i] = state.y[i] * (dot(rows, i, theta) + theta0)
 
 
-@loop
+@loop_in_place
 def slope(state: RowState, nu: float, step: float, first: int, last: int) -> float:
     """Compute Σ αᵢ·turnᵢ at some step: what the rounded loss gains by going further."""
     total = 0.0
     for i in range(first, last):
         e = state.excess[i] + step * state.turn[i]
-        part = min(max(state.centre[i] - e / (2.0 * nu), 0.0), 1.0)
-        total += state.weights[i] * part * state.turn[i]
+        total += state.weights[i] * clipped(state.centre[i] - e / (2.0 * nu)) * state.turn[i]
     return total
 
 
@@ -131,9 +140,8 @@ def is_small(n: int, d: int) -> bool:
 
 
 def room_for(n: int, d: int) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Make room for steps on n rows of d columns: the curved rows, two systems and three
-    vectors."""
-    return np.empty(n, np.int64), np.empty((2, d + 1, d + 1)), np.empty((3, d + 1))
+    """Make room for steps on n rows of d columns: the curved rows, a system, and its solution."""
+    return np.empty(n, np.int64), np.empty((d + 1, d + 1)), np.empty(d + 1)
 
 
 def rounds_on_small_table(
@@ -161,10 +169,10 @@ def rounds_on_small_table(
         best, idle = (gap, 0) if gap <= 0.5 * best else (best, idle + rounds)
 
 
-@loop
+@loop_in_place
 def newton_rounds(
     rows: Any, state: RowState, problem: RoundedProblem, model: FloatArray, combination: FloatArray,
-    nu: float, most: int, enough: float, curved: IntArray, square: FloatArray, line: FloatArray,
+    nu: float, most: int, enough: float, curved: IntArray, system: FloatArray, step: FloatArray,
 ) -> tuple[int, bool, float, float, float]:  # fmt: skip
     """Run rounds until one has a relative gap that is `enough`, or gets no further; at most so
     many.
@@ -174,16 +182,16 @@ def newton_rounds(
     solved, primal, dual, rounds = True, 0.0, 0.0, 0
     while solved and rounds < most and (rounds == 0 or primal - dual > enough * primal):
         solved, primal, dual = newton_round(
-            rows, state, problem, model, combination, nu, curved, square, line
+            rows, state, problem, model, combination, nu, curved, system, step
         )
-        nu, rounds = max(SHARPER * nu, SHARPEST), rounds + 1
+        nu, rounds = SHARPER * nu if SHARPER * nu > SHARPEST else SHARPEST, rounds + 1
     return rounds, solved, primal, dual, nu
 
 
-@loop
+@loop_in_place
 def newton_round(
     rows: Any, state: RowState, problem: RoundedProblem, model: FloatArray, combination: FloatArray,
-    nu: float, curved: IntArray, square: FloatArray, line: FloatArray,
+    nu: float, curved: IntArray, system: FloatArray, step: FloatArray,
 ) -> tuple[bool, float, float]:  # fmt: skip
     """Minimize the objective that ν rounds off, from θ and θ₀, which `model` holds and keeps.
 
@@ -191,7 +199,6 @@ def newton_round(
     room to work in (see `room_for`), which takes longer to compile than to hand over.
     """
     n, d = len(state.y), len(combination)
-    system, factor, step, unit = square[0], square[1], line[0], line[1]
     primal = dual = 0.0
     for _ in range(MOST_STEPS):
         count, loss, total, balance = respond(rows, state, nu, 0, n, curved, combination)
@@ -212,8 +219,7 @@ def newton_round(
             for i in range(n):
                 state.centre[i] = state.part[i]
             return True, primal, dual
-        add_up(rows, state.weights, curved, count, problem, nu, system)
-        if not solve(system, step, factor, unit):
+        if not solve(rows, state.weights, curved, count, problem, nu, system, step):
             break
         step[d] *= problem.bias
         look_along(rows, state, step[:d], step[d], 0, n)
@@ -231,7 +237,39 @@ def newton_round(
     return False, primal, dual
 
 
-@loop
+@loop_in_place
+def solve(
+    rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
+    nu: float, system: FloatArray, target: FloatArray,
+) -> bool:  # fmt: skip
+    """Solve the system of the second derivative in the place of its target, by Cholesky.
+
+    With as little added to the diagonal as it takes; False if that is too much. The factor is left
+    in the place of the system.
+    """
+    n, jitter = len(target), 0.0
+    add_up(rows, weights, curved, count, problem, nu, system)
+    while not factorize(system):
+        jitter = 100.0 * jitter + FIRST_JITTER
+        if jitter > LARGEST_JITTER:
+            return False
+        add_up(rows, weights, curved, count, problem, nu, system)
+        for i in range(n):
+            system[i, i] *= 1.0 + jitter
+    for i in range(n):
+        value = target[i]
+        for k in range(i):
+            value -= system[i, k] * target[k]
+        target[i] = value / system[i, i]
+    for i in range(n - 1, -1, -1):
+        value = target[i]
+        for k in range(i + 1, n):
+            value -= system[k, i] * target[k]
+        target[i] = value / system[i, i]
+    return True
+
+
+@loop_in_place
 def add_up(
     rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
     nu: float, system: FloatArray,
@@ -239,98 +277,67 @@ def add_up(
     """Add up the lower triangle of the second derivative: Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ/2ν over the curved
     rows, and the penalty."""
     d, share = len(system) - 1, 1.0 / (2.0 * nu)
+    border, held = system[d, :d], 0.0
     for j in range(d + 1):
-        for k in range(d + 1):
+        for k in range(j + 1):
             system[j, k] = 0.0
     for r in range(count):
         i = curved[r]
-        add_outer(rows, i, share * weights[i], system[:d, :d])
-        add(rows, i, share * weights[i], system[d, :d])
-        system[d, d] += share * weights[i]
+        factor = share * weights[i]
+        add_outer(rows, i, factor, system)
+        if problem.bias:
+            add(rows, i, factor, border)
+            held += factor
     for j in range(d):
         system[j, j] += problem.lam
-    if problem.bias:
-        # A bias that no curved row holds is held a little by itself.
-        system[d, d] = max(system[d, d], 1e-6 * share)
-    else:
-        for j in range(d):
-            system[d, j] = 0.0
-        system[d, d] = 1.0
+    if not problem.bias:
+        held = 1.0
+    elif held < 1e-6 * share:  # a bias that no curved row holds is held a little by itself
+        held = 1e-6 * share
+    system[d, d] = held
 
 
-@loop
-def solve(system: FloatArray, target: FloatArray, factor: FloatArray, unit: FloatArray) -> bool:
-    """Solve a positive definite system, given by its lower triangle, in the place of its target.
-
-    As `interior_point.factorized` does, by Cholesky in units that make the diagonal one; False if
-    there is no factor. The factor and the units are left in the last two.
-    """
-    n = len(target)
-    for i in range(n):
-        if not 0.0 < system[i, i] < np.inf:
-            return False
-        unit[i] = 1.0 / np.sqrt(system[i, i])
-    for jitter in JITTERS:
-        if _factorize(system, unit, jitter, factor):
-            break
-    else:
-        return False
-    for i in range(n):
-        value = unit[i] * target[i]
-        for k in range(i):
-            value -= factor[i, k] * target[k]
-        target[i] = value / factor[i, i]
-    for i in range(n - 1, -1, -1):
-        value = target[i]
-        for k in range(i + 1, n):
-            value -= factor[k, i] * target[k]
-        target[i] = value / factor[i, i]
-    for i in range(n):
-        target[i] *= unit[i]
-    return True
-
-
-@loop
-def _factorize(system: FloatArray, unit: FloatArray, jitter: float, factor: FloatArray) -> bool:
-    """Compute the Cholesky factor of the system in its units; False if it is not positive
-    definite."""
-    for i in range(len(unit)):
+@loop_in_place
+def factorize(system: FloatArray) -> bool:
+    """Put the Cholesky factor in the place of a lower triangle; False if there is none."""
+    for i in range(len(system)):
         for j in range(i + 1):
-            value = system[i, j] * unit[i] * unit[j]
+            value = system[i, j]
             for k in range(j):
-                value -= factor[i, k] * factor[j, k]
+                value -= system[i, k] * system[j, k]
             if j < i:
-                factor[i, j] = value / factor[j, j]
-            elif value + jitter > 0.0:
-                factor[i, i] = np.sqrt(value + jitter)
+                system[i, j] = value / system[j, j]
+            elif 0.0 < value < np.inf:
+                system[i, i] = math.sqrt(value)
             else:
                 return False
     return True
 
 
-@loop
+@loop_in_place
 def zero(line: Any) -> Any:
     """Find where an increasing function that begins below zero comes close to it, tried at 1
     first."""
-    low, at_low = 0.0, derivative(line, 0.0)
-    close = 0.1 * abs(at_low)
-    if not at_low < 0.0:
-        return 0.0
-    high, at_high = 1.0, derivative(line, 1.0)
-    while at_high < -close and high < 16.0:
-        low, at_low, high = high, at_high, 4.0 * high
-        at_high = derivative(line, high)
-    if at_high <= close:
-        return high
-    for _ in range(30):
-        inside = 0.05 * (high - low)
-        middle = low - at_low * (high - low) / (at_high - at_low)
-        middle = min(max(middle, low + inside), high - inside)
-        value = derivative(line, middle)
-        if abs(value) <= close:
-            return middle
+    low = at_low = at_high = close = length = 0.0
+    high = np.inf
+    for _ in range(MOST_TRIES):
+        value = derivative(line, length)
+        if length == 0.0:
+            if not value < 0.0:
+                return 0.0
+            close = 0.1 * abs(value)
+        elif abs(value) <= close:
+            return length
         if value < 0.0:
-            low, at_low = middle, value
+            low, at_low = length, value
         else:
-            high, at_high = middle, value
+            high, at_high = length, value
+        if high < np.inf:
+            part = at_low / (at_low - at_high)
+            part = 0.05 if part < 0.05 else 0.95 if part > 0.95 else part
+            length = low + part * (high - low)
+        elif length == FARTHEST:
+            return length
+        else:
+            length = 4.0 * length if length > 0.0 else 1.0
     return low

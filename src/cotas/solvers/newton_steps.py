@@ -13,11 +13,11 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import add, dot, n_features, n_vectors
-from cotas.loops import loop
+from cotas.loops import loop_in_place
 from cotas.solvers.iterate import Look
 from cotas.solvers.losses import derivatives, total
 from cotas.solvers.newton import NewtonPoint, first_point
-from cotas.solvers.newton_round import RoundedProblem, add_up, room_for, solve
+from cotas.solvers.newton_round import RoundedProblem, room_for, solve
 
 EPS = 2.0**-52
 
@@ -52,7 +52,7 @@ def newton_on_small_table(
     """
     n, d = n_vectors(rows), n_features(rows)
     model, problem = first_point((d + 1, 1), start)[:, 0], RoundedProblem(lam, bias)
-    state, room = ScoreState(y, weights, *np.zeros((4, n))), room_for(n, d)
+    state, room = ScoreState(y, weights, *np.zeros((4, n))), (*room_for(n, d), np.empty(d + 1))
     if start is not None:
         place(rows, model, state.scores)
     gets_on = first = True
@@ -66,7 +66,7 @@ def newton_on_small_table(
         first, look = False, look.next()
 
 
-@loop
+@loop_in_place
 def place(rows: Any, model: FloatArray, scores: FloatArray) -> None:
     """Compute the scores of all rows."""
     d = len(model) - 1
@@ -74,18 +74,18 @@ def place(rows: Any, model: FloatArray, scores: FloatArray) -> None:
         scores[i] = dot(rows, i, model[:d]) + model[d]
 
 
-@loop
+@loop_in_place
 def newton_steps(
     rows: Any, loss: Any, state: ScoreState, problem: RoundedProblem, model: FloatArray,
-    most: int, enough: float, curved: IntArray, square: FloatArray, line: FloatArray,
+    most: int, enough: float, curved: IntArray, system: FloatArray, step: FloatArray,
+    gradient: FloatArray,
 ) -> tuple[int, bool, float, float]:  # fmt: skip
     """Take at most so many steps from θ and θ₀, which `model` holds and keeps.
 
     They end with a relative gap that is `enough`. Returns how many there were, whether more would
-    get on, the objective, and how far it may be above the best. The last three are room to work in.
+    get on, the objective, and how far it may be above the best. The last four are room to work in.
     """
     n, d, steps = len(state.y), len(model) - 1, 0
-    gradient, step, unit = line[0], line[1], line[2]
     while True:
         objective = derivatives(
             loss, state.y, state.weights, state.scores, state.slopes, state.curvatures
@@ -98,10 +98,9 @@ def newton_steps(
             if state.curvatures[i] > 0.0:
                 curved[count] = i
                 count += 1
-        add_up(rows, state.curvatures, curved, count, problem, 0.5, square[0])
         for j in range(d + 1):
             step[j] = -gradient[j]
-        if not solve(square[0], step, square[1], unit):
+        if not solve(rows, state.curvatures, curved, count, problem, 0.5, system, step):
             return steps, False, objective, gap
         for j in range(d + 1):
             promised += gradient[j] * step[j]
@@ -115,7 +114,7 @@ def newton_steps(
         steps += 1
 
 
-@loop
+@loop_in_place
 def _penalty(lam: float, model: FloatArray, step: FloatArray, length: float) -> float:
     """Compute (λ/2)‖θ‖² after a part of the step."""
     square = 0.0
@@ -125,7 +124,7 @@ def _penalty(lam: float, model: FloatArray, step: FloatArray, length: float) -> 
     return 0.5 * lam * square
 
 
-@loop
+@loop_in_place
 def _differentiate(
     rows: Any, slopes: FloatArray, problem: RoundedProblem, model: FloatArray, gradient: FloatArray
 ) -> float:
@@ -143,7 +142,7 @@ def _differentiate(
     return 0.5 * square / problem.lam
 
 
-@loop
+@loop_in_place
 def _length(
     rows: Any, loss: Any, state: ScoreState, lam: float, model: FloatArray, step: FloatArray,
     objective: float, promised: float,

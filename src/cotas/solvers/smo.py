@@ -9,13 +9,12 @@ not matter to those that do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
-from cotas.loops import loop
+from cotas.loops import loop_in_place
 from cotas.solvers.iterate import Iterate, KernelIterates
 from cotas.solvers.kernel_dual import GramRows, SignedDual
 from cotas.solvers.working_set import Watch, choose, solve_working_set
@@ -134,7 +133,7 @@ SETTLING = 1e-2
 BLOCK_ENTRIES = 1 << 18
 
 
-@loop
+@loop_in_place
 def add_rows(
     rows: AnyArray, which: IntArray, factors: FloatArray, start: int, out: FloatArray
 ) -> None:
@@ -146,7 +145,7 @@ def add_rows(
             out[k] += factor * row[start + k]
 
 
-@loop
+@loop_in_place
 def store_rows(block: AnyArray, places: IntArray, start: int, slots: AnyArray) -> None:
     """Store columns from `start` of the rows at these places; NumPy would hold the global lock."""
     for r in range(len(places)):
@@ -185,9 +184,9 @@ def smo(
     Invariant: 0 ≤ αᵢ ≤ sᵢ; Σ αᵢyᵢ = 0 up to rounding. Cost: O(n) kernel values for each row that
     enters a working set and moves, less what the cache remembers.
     """
-    work: Decomposition | OneWorkingSet = OneWorkingSet(gram, dual, watch)
-    if len(gram) > WORKING_SET:
-        work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
+    if len(gram) <= WORKING_SET:
+        return ascend(OneWorkingSet(gram.whole(), dual, watch, start), tol)
+    work = Decomposition(gram, dual, cache_bytes, each, shrinking, watch)
     if start is not None:
         work.begin_at(start)
     return ascend(work, tol)
@@ -255,20 +254,15 @@ class OneWorkingSet:
 
     complete = True
 
-    def __init__(self, gram: GramRows, dual: SignedDual, watch: Watch | None = None) -> None:
-        self.gram, self.dual, self.watch = gram, dual, watch
-        self.a, self.F = np.zeros(len(gram)), -dual.y
-        self.exact, self.begun = True, False
-
-    @cached_property
-    def K(self) -> FloatArray:
-        """Return the whole matrix."""
-        return np.asarray(self.gram.whole())
-
-    def begin_at(self, start: FloatArray) -> None:
-        """Start at this a, moved into the feasible set."""
-        self.a = self.dual.feasible(start)
-        self.recompute()
+    def __init__(
+        self, K: FloatArray, dual: SignedDual, watch: Watch | None = None,
+        start: FloatArray | None = None,
+    ) -> None:  # fmt: skip
+        self.K, self.dual, self.watch, self.begun, self.exact = K, dual, watch, False, True
+        self.a, self.F = np.zeros(len(K)), -dual.y
+        if start is not None:
+            self.a = dual.feasible(start)
+            self.recompute()
 
     def relative_gap(self, worth: float = 0.0) -> float:
         """Compute (P − D)/P, by the F at hand: a round costs less than to look for the best
@@ -375,11 +369,10 @@ class Decomposition:
         """Return the next working set, of active rows."""
         F, a, dual, last = self.F, self.a, self.dual, self.working_set
         if self.active is None:
-            return choose(F, a, dual.low, dual.high, dual.kink, size, last)
+            return choose(dual, a, F, size, last)
         some = self.active
         last = np.searchsorted(some, last[np.isin(last, some)])  # the order is that of their age
-        part = dual.part(some)
-        return some[choose(F[some], a[some], part.low, part.high, part.kink, size, last)]
+        return some[choose(dual.part(some), a[some], F[some], size, last)]
 
     def _set_aside(self) -> None:
         """Let the rows go that have been settled for two rounds, if they are many."""

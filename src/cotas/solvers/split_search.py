@@ -228,9 +228,8 @@ def cut_numbers(
     Its score, the last bin on the left, whether missing values are there, and the sum on the left.
     Missing values against all others is a cut too: the one after the last bin.
     """
-    left, missing = sums[0] * 0, sums[0] * 0
-    if gaps:
-        missing = sums[n]
+    left = total - total  # zero, without a product of complex numbers to be compiled
+    missing = sums[n] if gaps else left
     best, bar, last, side, kept = -1.0, -1.0, 0, 0, left
     for b in range(n if gaps else n - 1):
         left = left + sums[b]
@@ -281,7 +280,7 @@ def cut_some_categories(
     for c in range(n):
         ranks[c] = rank(criterion, sums[c])
     sort_places(ranks, n, order)
-    left = sums[0] * 0
+    left = total - total
     best, bar, count, kept = -1.0, -1.0, 0, left
     for k in range(n - 1):
         left = left + sums[order[k]]

@@ -36,7 +36,7 @@ from cotas.solvers.split_search import (
 from cotas.solvers.trees import Trees
 
 KEPT_BYTES = 1 << 26  # of histograms that the next level subtracts from
-WORTH_A_THREAD = 1 << 19  # entries of X
+WORTH_A_THREAD = 1 << 21  # entries of X: of fewer, a thread wakes up after the work is done
 
 
 class Grower:

@@ -21,6 +21,7 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.design.blocks import times, times_transposed
 from cotas.loops import loop
+from cotas.refusals import ParameterError
 from cotas.solvers.binning import Bins, Scale
 from cotas.solvers.bordered_gram import bordered_gram
 from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
@@ -227,21 +228,22 @@ class ExactStumpLearner:
     def least_squares(
         self, wz: FloatArray, w: FloatArray, largest: float = math.inf, equal: bool = False
     ) -> Fitted:
-        raise ValueError(EXACT_ONLY_CLASSIFIES)
+        raise ParameterError("search", EXACT_ONLY_CLASSIFIES)
 
     def gradient_sign(self, wz: FloatArray, w: FloatArray) -> Fitted:
-        raise ValueError(EXACT_ONLY_CLASSIFIES)
+        raise ParameterError("search", EXACT_ONLY_CLASSIFIES)
 
     def least_absolute(self, z: FloatArray, w: FloatArray) -> Fitted:
-        raise ValueError(EXACT_ONLY_CLASSIFIES)
+        raise ParameterError("search", EXACT_ONLY_CLASSIFIES)
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
-        raise ValueError(EXACT_ONLY_CLASSIFIES)
+        raise ParameterError("search", EXACT_ONLY_CLASSIFIES)
 
     def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
-        raise ValueError(
+        raise ParameterError(
+            "search",
             "Stump(search='exact') is a search among stumps of ±1, and multiclass='samme' asks for "
-            "one that names classes. Take search='histogram', or multiclass='ovr'."
+            "one that names classes. Take search='histogram', or multiclass='ovr'.",
         )
 
 
@@ -289,16 +291,18 @@ class LinearRegression:
         return Fitted(LinearScore(c * linear.coef, c * linear.intercept, False), c * f)
 
     def log_odds(self, wy: FloatArray, w: FloatArray) -> Fitted:
-        raise ValueError(
+        raise ParameterError(
+            "weak_learner",
             "A linear regression estimates no probability: RealAdaBoost needs a stump, a tree or "
-            "a classifier with predict_proba."
+            "a classifier with predict_proba.",
         )
 
     def name(self, classes: AnyArray, w: FloatArray, n_classes: int) -> Named:
-        raise ValueError(
+        raise ParameterError(
+            "weak_learner",
             "A linear regression of ±1 tells two classes apart, and multiclass='samme' asks for a "
             "learner that names one of several. Take a stump, a tree or a classifier, or "
-            "multiclass='ovr'."
+            "multiclass='ovr'.",
         )
 
     def _fit(self, wz: FloatArray, w: FloatArray, sign: bool) -> Fitted:

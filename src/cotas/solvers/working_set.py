@@ -18,8 +18,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.loops import assign, loop
-from cotas.solvers.kernel_dual import Kink, ceiling, downwards, floor, upwards
+from cotas.loops import loop_in_place
+from cotas.solvers.kernel_dual import Kink, SignedDual, ceiling, downwards, floor, upwards
 
 # Directions of less curvature than this part of the diagonal count as flat.
 FLAT = 1e-12
@@ -29,92 +29,31 @@ MOST_FREE = 400
 PAIRS_BEFORE_NEWTON, NEWTON_STEPS, LARGEST_TURNS = 2, 50, 20
 
 
-@loop
-def ordered(values: FloatArray, k: int) -> float:
-    """Find the value that would be at place k if they were sorted, which puts them in another
-    order.
-
-    Hoare's Algorithm 65 (Find) with the value at place k to compare with, as Wirth writes it.
-    Invariant: none before `low` is above the one sought, none after `high` below it. Cost: O(n)
-    expected. NumPy's own partition does the same and takes five seconds to be compiled.
-    """
-    low, high = 0, len(values) - 1
-    while low < high:
-        middle, i, j = values[k], low, high
-        while i <= j:
-            while values[i] < middle:
-                i += 1
-            while middle < values[j]:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if j < k:
-            low = i
-        if k < i:
-            high = j
-    return values[k]  # type: ignore[no-any-return]
+def least(values: FloatArray, count: int) -> IntArray:
+    """Return the places of the least values, at most so many; of equal ones the first."""
+    if count >= len(values):
+        return np.arange(len(values))
+    limit = np.partition(values, count)[count]
+    return np.concatenate([np.flatnonzero(values < limit), np.flatnonzero(values == limit)])[:count]
 
 
-@loop
-def least(values: FloatArray, among: IntArray, count: int) -> IntArray:
-    """Return those of the places `among` that have the least values, at most so many."""
-    if count >= len(among):
-        return among
-    some = np.empty(len(among))
-    for k in range(len(among)):
-        some[k] = values[among[k]]
-    limit = ordered(some, count)
-    found, k = np.empty(count, dtype=np.int64), 0
-    for i in among:
-        if values[i] < limit:
-            found[k] = i
-            k += 1
-    for i in among:
-        if k < count and values[i] == limit:
-            found[k] = i
-            k += 1
-    return found
-
-
-@loop
-def choose(
-    F: FloatArray,
-    a: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    kink: Any,
-    size: int,
-    last: IntArray,
-) -> IntArray:
+def choose(dual: SignedDual, a: FloatArray, F: FloatArray, size: int, last: IntArray) -> IntArray:
     """Return the working set: those of the last one that are free, and the worst violators.
 
     At the optimum no Fᵢ that may fall (aᵢ < high) lies below an Fⱼ that may rise (aⱼ > low). Half
     of the new ones have the least F among the first, half the greatest among the second. Keeping
     up to half of the last set makes the steps of one round aware of those of the round before.
     """
-    n, kept = len(a), np.empty(min(size // 2, len(last)), dtype=np.int64)
-    k, rest = 0, np.ones(n, dtype=np.bool_)
-    for turn in range(2):  # the free ones first
-        for i in last:
-            if k < len(kept) and (low[i] < a[i] < high[i]) == (turn == 0):
-                kept[k], rest[i] = i, False
-                k += 1
-    side, chosen, k = (size - k) // 2, np.empty(size, dtype=np.int64), 0
-    among, slopes = np.empty(n, dtype=np.int64), np.empty(n)
-    for turn in range(2):
-        m = 0
-        for i in range(n):
-            if rest[i] and (a[i] < high[i] if turn == 0 else a[i] > low[i]):
-                slope = upwards(kink, F[i], a[i]) if turn == 0 else -downwards(kink, F[i], a[i])
-                among[m], slopes[i] = i, slope
-                m += 1
-        for i in least(slopes, among[:m], side):
-            chosen[k], rest[i] = i, False
-            k += 1
-    assign(chosen[k:], kept)
-    return chosen[: k + len(kept)]
+    rising, falling = a < dual.high, a > dual.low
+    free = (rising & falling)[last]
+    kept = np.concatenate([last[free], last[~free]])[: size // 2]
+    rest, side, chosen = np.ones(len(a), dtype=np.bool_), (size - len(kept)) // 2, [kept]
+    upwards, downwards = dual.slopes(a, F)
+    for able, slopes in ((rising, upwards), (falling, -downwards)):
+        rest[chosen[-1]] = False
+        among = np.flatnonzero(rest & able)
+        chosen.append(among[least(slopes[among], side)])
+    return np.concatenate([*chosen[1:], kept])
 
 
 class Move(NamedTuple):
@@ -205,7 +144,15 @@ def solve_working_set(
     return steps
 
 
-@loop
+@loop_in_place
+def bend(own: float, other: float, both: float) -> float:
+    """Return Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ, where that is flat a little more."""
+    flat, found = FLAT * (own + other), own + other - 2.0 * both
+    found = found if found > flat else flat
+    return found if found > 1e-300 else 1e-300
+
+
+@loop_in_place
 def climb_pairs(
     K: FloatArray,
     a: FloatArray,
@@ -236,29 +183,27 @@ def climb_pairs(
         for k in range(q):
             if a[k] > low[k]:
                 slope = downwards(kink, F[k], a[k])
-                greatest = max(greatest, slope)
+                greatest = slope if slope > greatest else greatest
                 b = slope - least
                 if b > 0:
-                    size = K[i, i] + K[k, k]
-                    gain = b * b / max(size - 2 * K[i, k], FLAT * size, 1e-300)
+                    gain = b * b / bend(K[i, i], K[k, k], K[i, k])
                     if gain > best:
                         j, best = k, gain
         if j < 0 or greatest - least <= tol:
             return step
-        size = K[i, i] + K[j, j]
-        t = (downwards(kink, F[j], a[j]) - least) / max(size - 2 * K[i, j], FLAT * size, 1e-300)
+        t = (downwards(kink, F[j], a[j]) - least) / bend(K[i, i], K[j, j], K[i, j])
         top, bottom = ceiling(kink, a[i], high[i]), floor(kink, a[j], low[j])
-        t = min(t, top - a[i], a[j] - bottom)
-        a[i], a[j] = (
-            top if t == top - a[i] else a[i] + t,
-            bottom if t == a[j] - bottom else a[j] - t,
-        )
+        up, down = top - a[i], a[j] - bottom
+        t = up if up < t else t
+        t = down if down < t else t
+        a[i] = top if t == up else a[i] + t
+        a[j] = bottom if t == down else a[j] - t
         for k in range(q):
             F[k] += t * (K[i, k] - K[j, k])
     return most
 
 
-@loop
+@loop_in_place
 def steepest(kink: Any, F: float, a: float) -> float:
     """Compute the slope along which the objective falls, on the side where it does; zero if on
     none."""
@@ -266,7 +211,7 @@ def steepest(kink: Any, F: float, a: float) -> float:
     return slope
 
 
-@loop
+@loop_in_place
 def climb_singles(
     K: FloatArray,
     a: FloatArray,

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.fitting.data import Observations, read_observations
+from cotas.refusals import ParameterError
 from cotas.regression.solving import quadratic_of, rate_of
 from cotas.regression.stochastic import begin, stacked
 from cotas.regression.task import Task
@@ -28,9 +29,10 @@ def trace_descent(
 ) -> tuple[Any, Printed, Callable[[], Iterator[Step]]]:
     """Fit a regression by descent; its algorithm, and how to go through its steps."""
     if estimator.solver not in TRACED_SOLVERS:
-        raise ValueError(
+        raise ParameterError(
+            "solver",
             f"trace shows the steps of solver='gradient' or 'stochastic', not of "
-            f"{estimator.solver!r}."
+            f"{estimator.solver!r}.",
         )
     model = clone(estimator).fit(X, y, sample_weight)
     data = read_observations(clone(estimator), X, y, sample_weight)

@@ -13,7 +13,11 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.fitting.data import Examples, read_examples
 from cotas.kernel.online import OnlineKernelClassifier, over_all_rows
 from cotas.kernel.svm import KernelSVM
-from cotas.kernel.training import BinaryProblem, against_the_rest, gathered, one_against_one
+from cotas.kernel.training import (
+    BinaryProblem,
+    binary_problems,
+)
+from cotas.refusals import ParameterError
 from cotas.running import one_thread_in_blas
 from cotas.solvers.bias import best_bias
 from cotas.solvers.kernel_online import KernelRun, KernelTraining
@@ -124,13 +128,13 @@ def trace_pairs(
 ) -> tuple[Any, Printed, Callable[[], Iterator[Step]]]:
     """Fit a kernel machine and keep its moves; its algorithm, and how to go through them."""
     if estimator.approximate is not None:
-        raise ValueError("trace shows pairs of multipliers, which approximate= does not move.")
+        raise ParameterError(
+            "approximate", "trace shows pairs of multipliers, which approximate= does not move."
+        )
     moves: list[list[Move]] = []
     model = clone(estimator)._fit(X, y, sample_weight, moves)
     examples = read_examples(clone(estimator), X, y, sample_weight, estimator.class_weight)
-    split = one_against_one if estimator.multiclass == "ovo" else against_the_rest
-    problems = split(examples, float(estimator.lam), estimator.C)
-    replay = PairReplay(model, examples, problems, moves)
+    replay = PairReplay(model, examples, binary_problems(examples, estimator), moves)
     return model, printed.SMO, replay.steps
 
 
@@ -189,10 +193,9 @@ class PairReplay:
     def _built(self, now: list[FloatArray], theta0: FloatArray | None) -> Any:
         """Build the machine with these multipliers; with the best bias for them if none is
         given."""
-        model, n = copy.copy(self.model), self.examples.n_rows
-        chosen, beta = gathered(self.problems, now, n)
+        model, parts = copy.copy(self.model), [problem.rows for problem in self.problems]
         zeros = np.zeros(len(now))
-        model._keep_support(self.examples, chosen, beta, zeros if theta0 is None else theta0)
+        model._keep_machines(self.examples, parts, now, zeros if theta0 is None else theta0)
         if theta0 is None and model.fit_intercept:
             scores = model._scores(self.examples.X)
             for c, problem in enumerate(self.problems):

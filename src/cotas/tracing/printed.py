@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import resources
 
+from cotas.refusals import ParameterError
 from cotas.words import LANGUAGES, current
 
 INDENT = "  "
@@ -40,7 +41,9 @@ class Line:
         """
         lang = current() if lang is None else lang
         if lang not in LANGUAGES:
-            raise ValueError(f"lang must be 'en' (English) or 'es' (Spanish), not {lang!r}.")
+            raise ParameterError(
+                "lang", f"lang must be 'en' (English) or 'es' (Spanish), not {lang!r}."
+            )
         return self.english if lang == "en" else self.spanish
 
     def indented(self, lang: str | None = None) -> str:

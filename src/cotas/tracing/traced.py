@@ -16,6 +16,7 @@ from cotas.kernel.svm import KernelSVM
 from cotas.linear.passive_aggressive import PassiveAggressive
 from cotas.linear.pegasos import Pegasos
 from cotas.linear.perceptron import AveragedPerceptron, Perceptron
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.regression.least_squares import LeastSquares
 from cotas.regression.ridge import Ridge
 from cotas.source import MatrixLike
@@ -203,11 +204,14 @@ solver="gradient" or "stochastic"
     how = TRACED.get(type(estimator))
     if how is None:
         known = ", ".join(kind.__name__ for kind in TRACED)
-        raise TypeError(f"trace shows the steps of {known}, and not of {type(estimator).__name__}.")
+        raise ParameterTypeError(
+            "estimator", f"trace shows the steps of {known}, and not of {type(estimator).__name__}."
+        )
     if estimator.max_time is not None:
-        raise ValueError(
+        raise ParameterError(
+            "max_time",
             "A run that a clock ends cannot be made again: set max_time=None and limit it by "
-            "max_iter or n_estimators."
+            "max_iter or n_estimators.",
         )
     estimator = clone(estimator)
     if estimator.get_params(deep=False).get("random_state", 0) is None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import typer
 
-from cotas.cli import sizes
+from cotas.cli import data as sizes
 from cotas.cli.app import COMMANDS, app
 from cotas.files.cells import MISSING
 from cotas.tables import read_table

@@ -15,6 +15,7 @@ from cotas.experiments import ThreeModels
 from cotas.losses import Exponential, Logistic, SquaredHinge
 from cotas.solvers.logistic_weights import LogisticWeights
 from problems import noisy_clouds
+from refusals import refuses
 
 ROUNDS = 15
 
@@ -230,7 +231,7 @@ def test_algorithm_6_ends_by_f_less_F_and_says_so():
 def test_a_run_as_printed_cannot_be_continued():
     X, y = draw(0)
     model = cotas.AnyBoost(step="printed", warm_start=True, n_estimators=3).fit(X, y)
-    with pytest.raises(ValueError, match="warm_start"):
+    with refuses("step", naming="warm_start"):
         model.fit(X, y)
 
 

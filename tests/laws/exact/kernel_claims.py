@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cotas.certificates.core import composites, definite, gram, kernels
+from cotas.certificates.core import composites, definite, gram
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Claim, Risk, Weights, feasible
 from laws.exact.cases import MARGINS, RESIDUALS, draw
@@ -131,9 +131,9 @@ def value_failures(seed: int) -> list[str]:
     if rng.random() < 0.3:
         given = [sparse.csr_matrix(rows) for rows in given]
     try:
-        K, e, f = kernels.block(spec, *given)
-        most = kernels.diagonal(spec, given[0])
-        least = kernels.diagonal(spec, given[1])
+        K, e, f = gram.block(spec, *given)
+        most = gram.diagonal(spec, given[0])
+        least = gram.diagonal(spec, given[1])
     except Objection as objection:
         return [f"{name}: objection {objection.code!r}"] if plain else []
     found = []
@@ -191,7 +191,7 @@ def sides(rng: np.random.Generator) -> Iterator[str]:
     ):
         yield f"an exponential that is off by {off}, not {wrong}"
     wide = (np.array([m, m]), np.array([0.0, 0.5]))
-    one, two = composites._exp(kernels.Entries(np.full((2, 2), m), wide, wide))[1:]
+    one, two = composites._exp(gram.Entries(np.full((2, 2), m), wide, wide))[1:]
     if not float(one[1][1]) * float(two[1][1]) >= (math.exp(m) * math.expm1(0.5)) ** 2:
         yield "an exponential of what is hardly known"
     found = composites.side_of_sum([(m, e)] * 3000)
@@ -212,7 +212,7 @@ def lengths(rng: np.random.Generator) -> Iterator[str]:
     A = rng.normal(size=(4, d)) * 10.0 ** rng.uniform(-3, 3)
     A[0] = 0.0
     given = sparse.csr_matrix(A) if rng.random() < 0.5 else A
-    squares, (m, e) = kernels.squared_lengths(given)
+    squares, (m, e) = gram.squared_lengths(given)
     for i, row in enumerate(A):
         exact = sum(v * v for v in rational(row))
         wide = (d + 8) * Rational(1, 2**53)
@@ -235,11 +235,11 @@ def normalizations(rng: np.random.Generator) -> Iterator[str]:
     k = float(rng.uniform(-1, 1)) * math.sqrt(own[0] * own[1])
     moved = [float(v + e * sign) for v, sign in zip(own, rng.choice([-1, 1], size=2), strict=True)]
     one, two = (
-        kernels.Entries(np.array([v]), (np.array([v + 2 * e]), np.array([e])), (0.0, 0.0))
+        gram.Entries(np.array([v]), (np.array([v + 2 * e]), np.array([e])), (0.0, 0.0))
         for v in moved
     )
     wrong = float(rng.choice([0.0, 1.0, -1.0])) * e
-    whole = kernels.Entries(
+    whole = gram.Entries(
         np.array([[k + wrong]]),
         (np.array([moved[0] + 2 * e]), np.array([e])),
         (np.array([moved[1] + 2 * e]), np.array([e])),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from cotas.certificates.core import gram, kernels
+from cotas.certificates.core import gram
 from cotas.certificates.core.blocks import Claims, Whole, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredRisk
@@ -186,19 +186,19 @@ def refused_kernels() -> Iterator[str]:
     rows, linear = np.ones((2, 3)), ("linear",)
     short = ("custom", lambda A, B: A[:1] @ B.T)
     cases: list[tuple[str, Callable[[], Any]]] = [
-        ("kernel", lambda: kernels.block(short, rows, rows)),
-        ("kernel", lambda: kernels.block(("gaussian", np.eye(5)), rows, rows)),
-        ("kernel", lambda: kernels.block(("columns", linear, (5,)), rows, rows)),
-        ("kernel", lambda: kernels.block(("columns", linear, (0, 5)), rows, rows)),
-        ("kernel", lambda: kernels.block(("precomputed",), rows, rows)),
-        ("not finite", lambda: kernels.block(linear, rows * math.nan, rows)),
-        ("not finite", lambda: kernels.block(linear, rows * 1e200, rows * 1e200)),
-        ("not finite", lambda: kernels.diagonal(linear, rows * 1e200)),
-        ("not finite", lambda: kernels.block(("rbf", 1e-300, 1e300), rows, rows)),
-        ("not finite", lambda: kernels.block(("rbf", 1e300, 1e-300), rows, rows)),
-        ("not finite", lambda: kernels.block(("rbf", 1.0, 1.0), rows * 1e308, -rows * 1e308)),
-        ("not finite", lambda: kernels.block(("exp", linear), rows * 1e3, rows)),
-        ("not finite", lambda: kernels.block(("exp", linear), rows * 1e11, rows * 1e11)),
+        ("kernel", lambda: gram.block(short, rows, rows)),
+        ("kernel", lambda: gram.block(("gaussian", np.eye(5)), rows, rows)),
+        ("kernel", lambda: gram.block(("columns", linear, (5,)), rows, rows)),
+        ("kernel", lambda: gram.block(("columns", linear, (0, 5)), rows, rows)),
+        ("kernel", lambda: gram.block(("precomputed",), rows, rows)),
+        ("not finite", lambda: gram.block(linear, rows * math.nan, rows)),
+        ("not finite", lambda: gram.block(linear, rows * 1e200, rows * 1e200)),
+        ("not finite", lambda: gram.diagonal(linear, rows * 1e200)),
+        ("not finite", lambda: gram.block(("rbf", 1e-300, 1e300), rows, rows)),
+        ("not finite", lambda: gram.block(("rbf", 1e300, 1e-300), rows, rows)),
+        ("not finite", lambda: gram.block(("rbf", 1.0, 1.0), rows * 1e308, -rows * 1e308)),
+        ("not finite", lambda: gram.block(("exp", linear), rows * 1e3, rows)),
+        ("not finite", lambda: gram.block(("exp", linear), rows * 1e11, rows * 1e11)),
         ("square", lambda: gram.Gram(("precomputed",), rows)),
         ("not finite", lambda: _times(np.full((2, 2), math.inf), np.ones((2, 1)))),
         ("not finite", lambda: _times(np.full((2, 2), 1e300), np.full((2, 1), 1e300))),
@@ -222,9 +222,9 @@ def proved_of_easy_rows() -> Iterator[str]:
         if not isinstance(found.bounds, Bounds) or not found.bounds.lower > 0:
             yield f"logistic regression: {found.bounds}"
     for rows in (X[:2] * 1e200, csr_matrix(X[:2] * 1e200), csr_matrix(X[:2] * 1e-200)):
-        if code := _code(lambda rows=rows: kernels.block(("normalized", ("linear",)), rows, rows)):
+        if code := _code(lambda rows=rows: gram.block(("normalized", ("linear",)), rows, rows)):
             yield f"the cosine of long rows: {code}"
-    nothing = kernels.block(("normalized", ("linear",)), np.zeros((2, 2)), X)[0]
+    nothing = gram.block(("normalized", ("linear",)), np.zeros((2, 2)), X)[0]
     if nothing.any() or not np.isfinite(nothing).all():
         yield f"the cosine of a row of zeros: {nothing[0]}"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.kernels import block, diagonal, positive
+from cotas.certificates.core.gram import block, diagonal, positive
 from cotas.certificates.core.rounding import U
 from laws.exact.kernel_claims import COSINE, DIGITS, LINEAR, SPECS, badly_scaled, polynomial
 

@@ -35,6 +35,7 @@ from cotas.certificates.theorems.separation import DISTANCE
 from cotas.kernels import Linear
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from refusals import refuses
 
 SEED = int(os.environ.get("COTAS_SEED", time.time_ns() % 2**32))
 
@@ -376,7 +377,7 @@ def test_predictions_are_named_as_taken_on_trust():
     c = HeldOut(np.array([1, 0, 1])).check(None, np.array([1, 1, 1]))
     assert "predictions" in c.trusted[0]
     for confidence in (math.nan, 0.0, 1.0, -1.0, math.inf):
-        with pytest.raises(ValueError, match="confidence"):
+        with refuses("confidence"):
             HeldOut(np.array([1, 0, 1]), confidence).check(None, np.array([1, 1, 1]))
 
 

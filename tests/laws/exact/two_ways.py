@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cotas.certificates.core import gap, gram, kernels, rounding, softmax
+from cotas.certificates.core import gap, gram, rounding, softmax
 from cotas.certificates.core.blocks import Claims, Pulled, Sharp, block_bounds
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import SquaredRisk
@@ -140,9 +140,9 @@ def nearly_far(rng: np.random.Generator) -> Iterator[str]:
     t = rng.uniform(30.0, 110.0, size=6)
     B = far * np.array([[1.0, 0.0], [-1.0, 0.0]])
     A = B[:1] + np.sqrt(t)[:, None] * np.array([0.0, 1.0])
-    with as_written(kernels):
-        found = kernels.falling(A, B, 1.0, 0.0).K[:, 0]
-        bound = kernels.gamma(2 * d + 20)
+    with as_written(gram):
+        found = gram.falling(A, B, 1.0, 0.0).K[:, 0]
+        bound = gram.gamma(2 * d + 20)
     sure = t - 2.02 * bound * ((A**2).sum(axis=1) + far**2) - 40.0
     clear = np.abs(sure) > 1e-6
     yield from differ("far", found[clear], np.where(sure >= 0, 0.0, np.exp(-t))[clear])
@@ -174,18 +174,18 @@ def one_of_several(rng: np.random.Generator) -> Iterator[str]:
     W, A, large = np.eye(2), rng.normal(size=(3, 2)), np.array([[1e200, 0.0], [1.0, 0.0]])
     spoiled, K = np.array([[1.0, 0.0], [0.0, math.nan]]), np.eye(3)
     K[0, 1] = math.nan
-    yield from _refused("kernel", lambda: kernels.positive(("gaussian", spoiled)))
+    yield from _refused("kernel", lambda: gram.positive(("gaussian", spoiled)))
     for one, two in ((A, large), (large, A)):
         yield from _refused(
-            "not finite", lambda one=one, two=two: kernels.block(("linear",), one, two)
+            "not finite", lambda one=one, two=two: gram.block(("linear",), one, two)
         )
-    yield from _refused("not finite", lambda: kernels.diagonal(("linear",), large))
+    yield from _refused("not finite", lambda: gram.diagonal(("linear",), large))
     made = gram.Gram(("precomputed",), K)
     yield from _refused("not finite", lambda: made.block(K, K, np.arange(3)))
     wrong = ("custom", lambda A, B: np.ones((1, 1)))
-    yield from _refused("kernel", lambda: kernels.block(wrong, A, A))
-    yield from _refused("kernel", lambda: kernels.block(("gaussian", np.eye(3)), A, A))
-    yield from _refused("kernel", lambda: kernels.evaluate(("other",), A, A))
+    yield from _refused("kernel", lambda: gram.block(wrong, A, A))
+    yield from _refused("kernel", lambda: gram.block(("gaussian", np.eye(3)), A, A))
+    yield from _refused("kernel", lambda: gram.evaluate(("other",), A, A))
     claim = gap.Claim(Risk(softmax.LogLoss(), L2(1.0), False), np.zeros(0), W.ravel(), 0.0)
     for losses in (math.inf, math.nan):
         yield from _refused("not finite", lambda v=losses: gap.objective(claim, v, 1.0))

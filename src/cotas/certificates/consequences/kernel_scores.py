@@ -13,8 +13,15 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.consequences.biases import outer
-from cotas.certificates.core.gram import BLOCK, ROUNDINGS, Gram, chunked_times, pieces_of
-from cotas.certificates.core.kernels import block, positive
+from cotas.certificates.core.gram import (
+    BLOCK,
+    ROUNDINGS,
+    Gram,
+    block,
+    chunked_times,
+    pieces_of,
+    positive,
+)
 from cotas.certificates.core.rounding import TINY, U, gamma
 from cotas.certificates.kernel import KernelDualPoint, KernelRegion
 from cotas.certificates.sweep import as_rows

@@ -46,6 +46,7 @@ from cotas.certificates.sweep import (
 )
 from cotas.certificates.verification import SAME, same
 from cotas.losses import Hinge
+from cotas.refusals import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,13 +349,13 @@ def bound_validation_error(
     """
     y_val, classes = np.asarray(y_val), np.asarray(classes)
     if not np.isin(y_val, classes).all():
-        raise ValueError("y_val holds labels that are not among the classes.")
+        raise ParameterError("y_val", "y_val holds labels that are not among the classes.")
     codes = np.searchsorted(classes, y_val)
     n_rows = len(y_val)
     fits = [_points(group) for group in certificates]
     lams = np.array([points[0].problem.lam for points in fits])
     if len(lams) < 2 or not (np.diff(lams) < 0).all():
-        raise ValueError("A path takes two values of λ or more, falling.")
+        raise ParameterError("lams", "A path takes two values of λ or more, falling.")
     _refuse_others(fits, classes)
     goals = np.broadcast_to(n_rows if enough is None else enough, len(lams) - 1)
     found, before = [], outlooks(certificates[0], X, y, X_val)

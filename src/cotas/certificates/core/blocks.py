@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -341,34 +342,29 @@ class Pulls(Reader):
         return whole
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """Some rows, the same ones however they are divided into blocks, and Σ of the targets."""
-
-    claims: Claims
-
-    @np.errstate(all="ignore")
-    def __call__(self, block: Any) -> Tally:
-        y, s = self.claims.read(block)
-        n, d = self.claims.n, self.claims.d
-        step, (rows, width) = max(1, n // choices.SAMPLE), block.X.shape
-        sound = y.shape == (rows, len(self.claims.biases)) and width == d
-        if not sound or (s is not None and np.shape(s) != (rows,)):
-            raise Objection("shape")
-        is_sparse = hasattr(block.X, "tocsr")
-        X = block.X.tocsr() if is_sparse else block.X
-        some = X[-block.start % step :: step]
-        if is_sparse:  # of too many columns none is measured
-            few = -(-n // step) * d < choices.LARGEST_SAMPLE
-            some = some.toarray() if few else np.zeros((0, d))
-        used = np.ones(rows, bool) if s is None else s > 0
-        return Tally(
-            rows=rows,
-            X=[np.asarray(some, np.float64)],
-            sparse=Least(is_sparse),  # beside dense rows sparse ones are moved too
-            y=Array(y[used].sum(axis=0)),
-            used=int(np.count_nonzero(used)),
-        )
+@np.errstate(all="ignore")
+def sampled(claims: Claims, block: Any) -> Tally:
+    """Return some rows, the same ones in whatever blocks they come, and Σ of the targets."""
+    y, s = claims.read(block)
+    n, d = claims.n, claims.d
+    step, (rows, width) = max(1, n // choices.SAMPLE), block.X.shape
+    sound = y.shape == (rows, len(claims.biases)) and width == d
+    if not sound or (s is not None and np.shape(s) != (rows,)):
+        raise Objection("shape")
+    is_sparse = hasattr(block.X, "tocsr")
+    X = block.X.tocsr() if is_sparse else block.X
+    some = X[-block.start % step :: step]
+    if is_sparse:  # of too many columns none is measured
+        few = -(-n // step) * d < choices.LARGEST_SAMPLE
+        some = some.toarray() if few else np.zeros((0, d))
+    used = np.ones(rows, bool) if s is None else s > 0
+    return Tally(
+        rows=rows,
+        X=[np.asarray(some, np.float64)],
+        sparse=Least(is_sparse),  # beside dense rows sparse ones are moved too
+        y=Array(y[used].sum(axis=0)),
+        used=int(np.count_nonzero(used)),
+    )
 
 
 def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
@@ -376,7 +372,7 @@ def frame_of(source: Any, claims: Claims) -> tuple[Frame, FloatArray]:
 
     It is the choice that is made of the same rows in memory.
     """
-    found = counted(source.map_reduce(Sampled(claims)), claims.n)
+    found = counted(source.map_reduce(partial(sampled, claims)), claims.n)
     middles = np.zeros(len(claims.biases))
     if claims.risk.free_bias and claims.risk.loss.moves:
         middles = found["y"].value / max(1, found["used"])

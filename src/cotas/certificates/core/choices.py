@@ -38,8 +38,7 @@ APART, FELT, NEAR = 1e-10, 1 / 16, 64.0
 @np.errstate(all="ignore")
 def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
     """Return what columns are moved by, and their units, by a look at some rows."""
-    measured = max(SAMPLE // 4, min(SAMPLE, WIDEST_SAMPLE // max(1, X.shape[1])))
-    some, shift = X[:: max(1, X.shape[0] // measured)].astype(np.float64, copy=False), None
+    some, shift = some_rows(X), None
     if hasattr(X, "indptr"):  # to be moved, sparse rows would have to store zeros
         size = sparse_sizes(some if some.shape[0] * X.shape[1] < LARGEST_SAMPLE else some[:0])
     else:
@@ -53,6 +52,13 @@ def frame(X: Any, movable: bool) -> tuple[FloatArray | None, FloatArray]:
     return shift, np.ldexp(1.0, powers)
 
 
+def some_rows(X: Any) -> Any:
+    """Return the rows that are looked at, in double precision."""
+    measured = max(SAMPLE // 4, min(SAMPLE, WIDEST_SAMPLE // max(1, X.shape[1])))
+    return X[:: max(1, X.shape[0] // measured)].astype(np.float64, copy=False)
+
+
+@np.errstate(all="ignore")
 def shift_of(columns: FloatArray) -> FloatArray | None:
     """Return what columns are moved by; none if all are near zero."""
     first = columns[:, 0]

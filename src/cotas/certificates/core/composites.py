@@ -2,7 +2,7 @@
 
 Also the Gaussian kernel with a matrix, which is that of the rows that the matrix makes of rows.
 
-`Entries` of the parts give those of the whole, row by row, as `kernels.py` says.
+`Entries` of the parts give those of the whole, row by row, as `gram.py` says.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates.core.bounds import Objection
-from cotas.certificates.core.kernels import raised as _up
+from cotas.certificates.core.gram import raised as _up
 from cotas.certificates.core.rounding import TINY, FloatArray, U, gamma
 
-from cotas.certificates.core.kernels import (  # isort: skip
+from cotas.certificates.core.gram import (  # isort: skip
     OTHERS, Entries, Side, evaluate, falling, linear, positive, squared_lengths,
 )  # fmt: skip
 

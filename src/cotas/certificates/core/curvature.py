@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -263,6 +264,8 @@ class SquaredRisk:
                 break
             if not choices.worth(best, how, enough, some, turns, self.rows.d):
                 break
+            if (some, turns) != self.ways[0] and self.flat:
+                break
             H, mu = self.curvature(some, turns)
             found = fall(H, mu, *self._seen(slope, H)) if mu > 0 else Fall()
             if found.most < best.most:
@@ -353,9 +356,28 @@ class SquaredRisk:
         off = (wide + H.spill) * doubt + H.spill * r + rounding + self.loose * sizes
         return g, above(off, len(T) + 20)
 
+    @cached_property
+    def flat(self) -> bool:
+        """Tell whether what a few rows do not bend, no row bends: then nothing proves more.
+
+        A guess, from one combination of these directions.
+        """
+        H, rows = self.curvature(*self.ways[0])[0], self.rows
+        values, vectors = np.linalg.eigh(H.matrix)
+        null = vectors[:, values <= H.rounding() + H.off]
+        along = H.scale * (null @ np.sqrt(np.arange(1.0, null.shape[1] + 1)))
+        theta, bias = along[: rows.d] / rows.unit, along[rows.d :].sum()
+        most = max(rows.blocks(lambda span, A: float(np.abs(A @ theta + bias).max())))
+        return bool(null.size and most <= gamma(8 * len(along)) * norm_up(along))
+
     def _within(self, slope: Slope) -> tuple[float, Fall]:
-        """Compute ρ, and how far P falls at most on the way to a model within ρ."""
-        H = self.curvature(False, 0)[0] if self.rows.d <= self.largest else None
+        """Compute ρ, and how far P falls at most on the way to a model within ρ.
+
+        A curvature helps where the slope is more than what rounding leaves of none.
+        """
+        H = None
+        if norm_up(slope.g) > slope.off and self.rows.d <= self.largest:
+            H = self.curvature(False, 0)[0]
         scale = np.ones(len(slope.g)) if H is None else H.scale
         length, off = norm_up(slope.model / scale), above(slope.off * float(scale.max()))
         rho = above(WITHIN * max(length, slope.reach))

@@ -33,6 +33,7 @@ from cotas.certificates.core.rounding import above, gamma, total_up, up
 from cotas.certificates.ledger import Parametric
 from cotas.certificates.numbers import whole
 from cotas.certificates.presentation import at_most
+from cotas.refusals import ParameterError
 from cotas.words import in_one, say
 
 # Logarithms of `Decimal` are right to the last of these digits; so much covers all their errors.
@@ -110,9 +111,11 @@ that nothing but the choice counted here was decided by looking at them.
     True
     """
     if not _is_real(confidence) or not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, for example 0.95: {confidence!r}.")
+        raise ParameterError(
+            "confidence", f"confidence must lie between 0 and 1, for example 0.95: {confidence!r}."
+        )
     if not whole(tried) or tried < 1:
-        raise ValueError(f"tried must be a whole number from 1 on, not {tried!r}.")
+        raise ParameterError("tried", f"tried must be a whole number from 1 on, not {tried!r}.")
     # confidence is the decimal number that is printed.
     sure, risk = repr(float(confidence)), (1 - Fraction(repr(float(confidence)))) / int(tried)
     if largest is None:
@@ -161,7 +164,9 @@ class HeldOut(Parametric):
         """Return the bound; X and y are the rows that were held out, in the same order."""
         y = np.asarray(y).ravel()
         if len(y) != len(self.predictions):
-            raise ValueError(f"y has {len(y)} labels for {len(self.predictions)} predictions.")
+            raise ParameterError(
+                "y", f"y has {len(y)} labels for {len(self.predictions)} predictions."
+            )
         wrong = np.asarray(self.predictions) != y
         found = hold_out_bound(wrong, confidence=self.confidence, tried=self.tried)
         return replace(found, witness=self, trusted=(PREDICTIONS,))
@@ -252,28 +257,36 @@ def _counted(errors: Any, n: Any) -> tuple[int, int]:
     if np.ndim(errors) == 1:
         marks = np.asarray(errors)
         if not len(marks) or not np.isin(marks, (0, 1)).all():
-            raise ValueError(
-                "errors must tell for each row whether it is a mistake; for losses give `largest`."
+            raise ParameterError(
+                "errors",
+                "errors must tell for each row whether it is a mistake; for losses give `largest`.",
             )
         if n is not None and n != len(marks):
-            raise ValueError(f"errors has {len(marks)} rows, and n={n!r}.")
+            raise ParameterError("errors", f"errors has {len(marks)} rows, and n={n!r}.")
         return int(marks.sum()), len(marks)
     if not whole(n) or n < 1:
-        raise ValueError(f"n, the number of rows, must be a whole number from 1 on, not {n!r}.")
+        raise ParameterError(
+            "n", f"n, the number of rows, must be a whole number from 1 on, not {n!r}."
+        )
     if not whole(errors) or errors > n:
-        raise ValueError(f"errors must be a whole number between 0 and n={n}, not {errors!r}.")
+        raise ParameterError(
+            "errors", f"errors must be a whole number between 0 and n={n}, not {errors!r}."
+        )
     return int(errors), int(n)
 
 
 def _losses(errors: Any, n: Any, largest: Any) -> FloatArray:
     if not _is_real(largest) or not 0 < largest < math.inf:
-        raise ValueError(f"largest must be a finite number above zero, not {largest!r}.")
+        raise ParameterError(
+            "largest", f"largest must be a finite number above zero, not {largest!r}."
+        )
     losses = np.asarray(errors, dtype=np.float64)
     if losses.ndim != 1 or not len(losses) or (n is not None and n != len(losses)):
-        raise ValueError("With `largest`, errors must hold the loss of each row.")
+        raise ParameterError("errors", "With `largest`, errors must hold the loss of each row.")
     if not (losses >= 0).all() or not (losses <= largest).all():
-        raise ValueError(
+        raise ParameterError(
+            "errors",
             f"Each loss must lie between 0 and largest={largest:g}; they lie between "
-            f"{losses.min():g} and {losses.max():g}."
+            f"{losses.min():g} and {losses.max():g}.",
         )
     return losses

@@ -27,6 +27,7 @@ from cotas.certificates.theorems.stagewise_bounds import (
     replay,
 )  # fmt: skip
 from cotas.certificates.theorems.unit_columns import UnitColumns, columns_in_blocks
+from cotas.refusals import ParameterError
 from cotas.source import Source
 from cotas.words import say
 
@@ -108,7 +109,7 @@ class Proof:
     def items(self, k: int) -> list[Item]:
         """Return every item of the theorem at iteration k."""
         if not 0 <= k <= self.last:
-            raise ValueError(f"k must lie between 0 and {self.last}, the iterations made.")
+            raise ParameterError("k", f"k must lie between 0 and {self.last}, the iterations made.")
         table = (self.bounds, self.measured, self.holds, self.vacuous)
         rows = zip(self.names, *(rows[:, k].tolist() for rows in table), strict=True)
         i = int(self.iterations[k])

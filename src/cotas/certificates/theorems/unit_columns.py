@@ -27,6 +27,7 @@ from cotas.certificates.core.definite import is_definite
 from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total_up, up
 from cotas.certificates.core.rows import pairwise
 from cotas.certificates.sweep import as_rows, sketches_of, targets_of
+from cotas.refusals import ParameterError
 from cotas.source import Block, Source, Sums
 
 # Up to so many rows or columns λ_pmin is bounded.
@@ -79,7 +80,9 @@ def look(X: Matrix, y: FloatArray, w: FloatArray) -> Seen:
 def with_weight(X: Matrix, y: FloatArray, w: FloatArray) -> tuple[Matrix, FloatArray, FloatArray]:
     """Return the rows that have a weight, with their y and their weights."""
     if w.shape != y.shape or not (np.isfinite(w) & (w >= 0)).all():
-        raise ValueError("The weights are not one finite number, zero or more, for each row.")
+        raise ParameterError(
+            "sample_weight", "The weights are not one finite number, zero or more, for each row."
+        )
     return (X, y, w) if w.all() else (X[w > 0], y[w > 0], w[w > 0])
 
 
@@ -146,7 +149,9 @@ class UnitColumns:
         """Compute lengths and products of the columns, as `_sum` finds them, and their errors."""
         self.n = math.fsum(seen.weights) if seen is not None else 0.0
         if seen is None or not 0.0 < self.n < math.inf:
-            raise ValueError("The weights of the rows sum to nothing, or to too much.")
+            raise ParameterError(
+                "sample_weight", "The weights of the rows sum to nothing, or to too much."
+            )
         self.rows, self.p, self.centred = seen.rows, p, centred
         shifts, flat, dense = self._shifts(seen, centred)
         self.products = Products(shifts, dense, self.by_gram)

@@ -13,6 +13,7 @@ from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import TINY, above, gamma, total_up, up
 from cotas.certificates.verification import same
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 # Numbers of columns: more at a time than a megabyte are paid for page by page, each time anew.
@@ -125,7 +126,7 @@ class PlainTrees(Learners):
         if not whole or any(np.shape(a) != (trees, nodes) for a in tests) or kinds != (*"iif",):
             raise Objection("The arrays of the trees do not fit together.")
         if self.feature.max(initial=-1) >= d:
-            raise ValueError(f"X has {d} features, and the trees test more.")
+            raise ParameterError("X", f"X has {d} features, and the trees test more.")
 
 
 def _names_of_leaves(left: BoolArray, names: AnyArray) -> AnyArray:
@@ -406,7 +407,7 @@ class StumpClass:
         named = np.asarray(self.categorical)
         cuts = self.thresholds
         if named.shape != (d,) or (cuts is not None and len(cuts) != d):
-            raise ValueError(f"X has {d} features; the stumps are of {len(named)}.")
+            raise ParameterError("X", f"X has {d} features; the stumps are of {len(named)}.")
         if named.dtype != np.bool_ or not _rise(cuts or ()):
             raise Objection("The thresholds of the stumps are not in increasing order.")
 
