@@ -78,7 +78,7 @@ class SparseRegressor(LinearRegressor):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself; with it
+            A source, such as `cotas.tables.open_pages` gives, has y and the weights itself; with it
             every coefficient must have a penalty.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
