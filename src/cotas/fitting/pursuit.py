@@ -403,7 +403,7 @@ def at_floor(certificate: Certificate) -> bool:
 
 
 class Patience:
-    """Counts the looks since a score was better than all before, at `best_look`."""
+    """A count of the looks since a score was better than all before, at `best_look`."""
 
     def __init__(self, looks: int) -> None:
         self.looks, self.best = looks, -np.inf
