@@ -65,7 +65,7 @@ MAKER: ContextVar[Callable[..., Gram]] = ContextVar("MAKER", default=Gram)
 
 
 class KernelFunction(Protocol):
-    """All that the checker knows of a kernel."""
+    """A kernel as data: all that the checker knows of a kernel."""
 
     def spec(self) -> Any:
         """Return the kernel as plain data, which `core/gram.py` evaluates."""
@@ -74,7 +74,8 @@ class KernelFunction(Protocol):
 
 @dataclass(frozen=True)
 class KernelRegion:
-    """All (θ*, θ₀*) that can be optimal: a ball around θ in feature space, and the biases."""
+    """The set of all (θ*, θ₀*) that can be optimal: a ball around θ in feature space, and the
+    biases."""
 
     radius: float
     lowest: float
@@ -166,7 +167,8 @@ class KernelDualPoint(Together):
 
 
 class KernelSurvey:
-    """K times β and times the dual points of all classes of one fit, and what follows."""
+    """A check of witnesses: K times β and the dual points of all classes of one fit, and what
+    follows."""
 
     def __init__(
         self,

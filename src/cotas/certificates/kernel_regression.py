@@ -31,7 +31,7 @@ from cotas.words import say
 
 @dataclass(frozen=True)
 class KernelRegression:
-    """What is minimized: half the mean square, or the mean of what exceeds ε, and (λ/2)‖θ‖²."""
+    """The problem: half the mean square, or the mean of what exceeds ε, and (λ/2)‖θ‖²."""
 
     lam: float
     free_bias: bool

@@ -41,7 +41,7 @@ from cotas.words import in_one, say
 
 @dataclass(frozen=True)
 class LassoProblem:
-    """What is minimized: half the mean square, with a penalty λ or inside a ball of radius δ.
+    """The problem: half the mean square, with a penalty λ or inside a ball of radius δ.
 
     `l1_ratio` splits the penalty into λ·l1_ratio·‖β‖₁ + ½λ(1 − l1_ratio)‖β‖₂². With `standardize`
     the penalty is on βⱼwⱼ, wⱼ being the standard deviation of column j. With `positive`, β ≥ 0.

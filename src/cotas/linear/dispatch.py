@@ -133,7 +133,7 @@ def as_solved(X: Matrix, solver: str) -> Matrix:
 
 
 class Ending(NamedTuple):
-    """Where an earlier fit ended: αᵢ/sᵢ, which fits into any box, and the θ and θ₀ of its model."""
+    """The end of an earlier fit: αᵢ/sᵢ, which fits into any box, and the θ and θ₀ of its model."""
 
     share: FloatArray
     theta: FloatArray
@@ -149,7 +149,8 @@ class Solution(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a solver sees: the rows with a weight, y = ±1, sᵢ that sum to one, λ, and the bias."""
+    """Data as a solver sees them: the rows with a weight, y = ±1, sᵢ that sum to one, λ, and the
+    bias."""
 
     X: Matrix
     signs: FloatArray

@@ -133,8 +133,8 @@ class LinearSVM(RiskMinimizer):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself. Its rows are
-            not kept: there are then no `support_` and no `dual_coef_`.
+            A source, such as `cotas.tables.open_pages` gives, has y and the weights itself. Its
+            rows are not kept: there are then no `support_` and no `dual_coef_`.
         y : array of shape (n_samples,)
             Two classes or more; more than two are trained one against the rest.
         sample_weight : array of shape (n_samples,), optional

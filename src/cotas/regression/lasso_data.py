@@ -75,7 +75,7 @@ class FewRows:
 
 @dataclass(frozen=True)
 class OfAllRows(FewRows):
-    """What products show of rows in memory; models are proved from them, or else from the rows."""
+    """Products of rows in memory; models are proved from them, or else from the rows."""
 
     seen: Observations
     each: Each
@@ -107,7 +107,7 @@ class OfAllRows(FewRows):
 
 @dataclass(frozen=True)
 class InBlocks(FewRows):
-    """Those of a source, which proves the models."""
+    """Products of a source, which proves the models."""
 
     source: Source
     weights: None = None  # the source has them itself

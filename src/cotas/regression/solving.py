@@ -167,7 +167,8 @@ def _is_constant_along(task: Task, directions: FloatArray) -> bool:
 
 @dataclass(frozen=True)
 class Farthest:
-    """Minus how far the rows of a block that count lie from the middle, along some directions."""
+    """The extent, negated: how far the rows of a block that count lie from the middle, along some
+    directions."""
 
     directions: FloatArray
     middle: FloatArray

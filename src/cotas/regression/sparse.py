@@ -51,7 +51,8 @@ ADVICE = "Raise max_iter, max_time or tol, or rescale the features."
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SparseRegressor(LinearRegressor):
-    """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes coefficients zero."""
+    """A regression with ½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes
+    coefficients zero."""
 
     lam: float | None = None
     positive: bool = False
@@ -76,7 +77,7 @@ class SparseRegressor(LinearRegressor):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself; with it
+            A source, such as `cotas.tables.open_pages` gives, has y and the weights itself; with it
             every coefficient must have a penalty.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
@@ -271,7 +272,8 @@ class SparseRegressor(LinearRegressor):
 
 
 class SparseSolution(NamedTuple):
-    """What was found for one target, its certificate, and the rounds that the solver had made."""
+    """The solution found for one target, its certificate, and the rounds that the solver had
+    made."""
 
     found: LassoIterate
     certificate: Certificate

@@ -21,7 +21,7 @@ ROUNDINGS = 16 * 2.0**-52
 
 
 class GramState(NamedTuple):
-    """β and g = c − Gβ over the first m columns of a working set."""
+    """The state β and g = c − Gβ over the first m columns of a working set."""
 
     G: FloatArray  # X̃ᵀX̃, with room for more columns
     c: FloatArray  # X̃ᵀy
@@ -155,7 +155,8 @@ def path_on_gram(
 
 
 class OnGram(NamedTuple):
-    """β for each λ, its P and P − D, whether the last is as good as asked, and how many rounds."""
+    """Solutions β for each λ, its P and P − D, whether the last is as good as asked, and how many
+    rounds."""
 
     betas: FloatArray
     values: FloatArray

@@ -44,7 +44,7 @@ class RoundedProblem(NamedTuple):
 
 
 class RowState(NamedTuple):
-    """What is known of each row."""
+    """The state of each row."""
 
     y: FloatArray
     weights: FloatArray

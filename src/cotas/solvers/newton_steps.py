@@ -23,7 +23,7 @@ EPS = 2.0**-52
 
 
 class ScoreState(NamedTuple):
-    """What is known of each row."""
+    """The state of each row."""
 
     y: FloatArray
     weights: FloatArray

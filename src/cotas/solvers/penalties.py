@@ -20,7 +20,7 @@ NO_WEIGHTS = np.empty(0)
 
 
 class Penalty(NamedTuple):
-    """λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²"""
+    """The elastic net λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²"""
 
     lam1: float
     lam2: float = 0.0
@@ -75,7 +75,7 @@ def value(penalty: Penalty, beta: FloatArray) -> float:
 
 
 class Penalized(NamedTuple):
-    """P and P − D."""
+    """Values P and P − D."""
 
     primal: float
     gap: float

@@ -26,7 +26,8 @@ PASSES, ACCURATE = 3, 1e-14
 
 
 class Refined(NamedTuple):
-    """θ with a row for each target, θ₀, and the condition number of the scaled system."""
+    """A solution θ with a row for each target, θ₀, and the condition number of the scaled
+    system."""
 
     theta: FloatArray
     theta0: FloatArray
@@ -119,7 +120,8 @@ def far_columns(moments: Moments, source: Source) -> FloatArray | None:
 
 @dataclass(frozen=True)
 class ResidualSlope:
-    """Σ wᵢrᵢxᵢ and Σ wᵢrᵢ of a block, with the residuals r = y − θ·x − θ₀ of the moved rows."""
+    """Sums Σ wᵢrᵢxᵢ and Σ wᵢrᵢ of a block, with the residuals r = y − θ·x − θ₀ of the moved
+    rows."""
 
     theta: FloatArray  # a column for each target
     theta0: FloatArray

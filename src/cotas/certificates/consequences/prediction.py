@@ -54,7 +54,7 @@ def centre_of(X: Matrix, rows: int = 1000) -> FloatArray | None:
 
 @dataclass(frozen=True)
 class Region:
-    """All (θ*, θ₀*) that can be optimal: a ball around θ and an interval for the bias.
+    """The set of all (θ*, θ₀*) that can be optimal: a ball around θ and an interval for the bias.
 
     The bias is that of rows seen from `centre`: θ*·(x − centre) + bias. Without a centre it is
     θ₀* itself.

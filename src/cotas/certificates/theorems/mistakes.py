@@ -111,7 +111,7 @@ def _root_up(x: Fraction) -> Fraction:
 
 
 class MistakeSurvey(NamedTuple):
-    """What a pass over the data tells about the ledgers of all classes, one column for each.
+    """Statistics of a pass over the data about the ledgers of all classes, one column for each.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class MistakeSurvey(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """How many mistakes a theorem allows at most, by which formula, and what to say of it."""
+    """The mistakes that a theorem allows at most, by which formula, and what to say of it."""
 
     most: float
     formula: str
@@ -186,7 +186,7 @@ class Allowed(NamedTuple):
 
 @dataclass(frozen=True)
 class Ledger(Together):
-    """How much each example moved the model: θ = θ⁰ + Σ updatesᵢ yᵢ zᵢ.
+    """A ledger: how much each example moved the model, θ = θ⁰ + Σ updatesᵢ yᵢ zᵢ.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ SAMPLE = 1000
 
 @dataclass(frozen=True)
 class MixtureMargins:
-    """yᵢ u·zᵢ of the rows of a block, rounded down, a column for each class.
+    """Margins yᵢ u·zᵢ of the rows of a block, rounded down, a column for each class.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class _BlockRows(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What a first pass found; `n` are the rows of each run, `most` those with weighted μᵢ."""
+    """Statistics of a first pass; `n` are the rows of each run, `most` those with weighted μᵢ."""
 
     n: FloatArray
     shares: FloatArray
@@ -169,7 +169,7 @@ class Survey(NamedTuple):
 
 @dataclass(frozen=True)
 class MixtureLedger(Together):
-    """What the runs of a mixture counted.
+    """Counts of the runs of a mixture.
 
     Attributes
     ----------
