@@ -30,7 +30,8 @@ def refuse_inexact(values: Any, parameter: str, called: str = "") -> None:
         ...
     cotas.refusals.ParameterError: X holds 9007199254740993, a number that double precision \
 cannot hold: it would be rounded, and what is proved would be about other data. Subtract an \
-offset first, for example the smallest value of the column, or pass floats if the last digits do not matter.
+offset first, for example the smallest value of the column, or pass floats if the last digits do \
+not matter.
     """
     name = called or parameter
     refuse_masked(values, parameter, name)
