@@ -59,7 +59,8 @@ class PowerLaw:
     >>> PowerLaw(0.1, 0.5)
     Traceback (most recent call last):
     ...
-    ValueError: power=0.5: Σ η² diverges, so the noise does not die out; take ½ < power ≤ 1.
+    cotas.refusals.ParameterError: power=0.5: Σ η² diverges, so the noise does not die out; take \
+½ < power ≤ 1.
     """
 
     eta0: float

@@ -17,6 +17,8 @@ from string import Formatter
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, overload
 
+from cotas.refusals import ParameterError
+
 LANGUAGES = ("en", "es")
 # The variable of the environment that says which language is spoken where none is set.
 SETTING = "COTAS_LANG"
@@ -54,7 +56,8 @@ están mal predichas.
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
-            raise ValueError(f"lang must be 'en' (English) or 'es' (Spanish), not {language!r}.")
+            words = f"lang must be 'en' (English) or 'es' (Spanish), not {language!r}."
+            raise ParameterError("lang", words)
         self._language = language
         self._token: Token[str] | None = _current.set(language)
 
