@@ -92,7 +92,7 @@ def refuse_what_needs_memory(settings: Settings, columns: Columns) -> None:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a table is, as some of its rows tell, and the pages that were made of all."""
+    """A description of a table by some of its rows, and the pages that were made of all."""
 
     pages: Pages
     preparation: Preparation
@@ -337,7 +337,7 @@ def _report(session: Session, name: str, found: PagedFit, settings: Settings) ->
 
 @dataclass(frozen=True)
 class Wrong:
-    """Whether each row of a block is predicted wrongly."""
+    """Mistakes: whether each row of a block is predicted wrongly."""
 
     model: Any
 

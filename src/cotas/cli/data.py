@@ -198,12 +198,12 @@ class TooBig:
 
     @property
     def least(self) -> float:
-        """What one thread needs to fit it from pages."""
+        """Return what one thread needs to fit it from pages."""
         return max(LEAST_MEMORY, FROM_PAGES + OF_A_THREAD + ROW_GROUPS * self.piece)
 
     @property
     def threads(self) -> int:
-        """So many of them fit into what is allowed."""
+        """Tell how many of them fit into what is allowed."""
         left = self.allowed - FROM_PAGES - ROW_GROUPS * self.piece
         return max(1, int(left // OF_A_THREAD))
 

@@ -29,7 +29,7 @@ STANDARD_OUTPUT = "standard output"
 
 
 class PipeClosedError(Exception):
-    """Whoever read the output went away."""
+    """An error: whoever read the output went away."""
 
 
 class NotWrittenError(Exception):
@@ -283,7 +283,7 @@ PATIENCE = 1.0
 
 
 class Watcher:
-    """Listens to a fit: keeps the gaps, and shows them after a second."""
+    """A listener to a fit: it keeps the gaps, and shows them after a second."""
 
     def __init__(self, session: Session, name: str) -> None:
         self.trace: list[tuple[float, float]] = []

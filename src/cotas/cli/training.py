@@ -56,7 +56,8 @@ FEWEST_TO_SPLIT = 30
 
 @dataclass(frozen=True)
 class Settings(FitOptions):
-    """What was asked for, the parameters of the model, and how columns are to be prepared."""
+    """Settings that were asked for, the parameters of the model, and how columns are to be
+    prepared."""
 
     given: dict[str, Any] = field(default_factory=dict)
     command: str = ""
@@ -64,7 +65,7 @@ class Settings(FitOptions):
 
     @property
     def differs(self) -> bool:
-        """Whether what was given is about one model, and not about several that differ."""
+        """Tell whether what was given is about one model, and not about several that differ."""
         return bool(self.given.keys() - {"max_time"}) or self.select is not None
 
 
