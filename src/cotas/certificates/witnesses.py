@@ -35,7 +35,7 @@ def plain(value: Any) -> Any:
 
 
 class Witness(Protocol):
-    """What a proof needs besides the data. `check` is the trusted code that carries it out."""
+    """A witness: what a proof needs besides the data. `check` is the trusted code for it."""
 
     @property
     def coef(self) -> FloatArray: ...
