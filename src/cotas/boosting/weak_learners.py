@@ -190,7 +190,7 @@ def check_tests(learner: Any, n_features: int) -> BoolArray:
     return _mask(learner.categorical_features, n_features)
 
 
-def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
+def check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
     """Refuse a value that is none of the choices."""
     if value not in choices:
         raise ParameterError(
@@ -198,7 +198,7 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
         )
 
 
-def _mask(given: Any, n_features: int) -> BoolArray:
+def _mask(given: object, n_features: int) -> BoolArray:
     """Tell which features are categorical."""
     mask = np.zeros(n_features, dtype=np.bool_)
     if given is None:

@@ -42,7 +42,7 @@ class Call:
         return f"cotas.{self.name}({given})"
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     return str(value) if isinstance(value, Call) else repr(value)
 
 
