@@ -1,6 +1,7 @@
 """What holds for the package as a whole."""
 
 import ast
+import inspect
 import os
 import re
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import cotas
+
+ROOT = Path(__file__).parents[2]
 
 
 def run(code, **environment):
@@ -42,6 +45,16 @@ def test_every_public_name_is_there():
 
 def test_there_are_few_public_names():
     assert len(cotas.__all__) <= 48
+
+
+def test_what_is_shown_is_what_can_be_asked_for():
+    """Beside the public names only modules, each of which the pages of the API tell of."""
+    shown = {name for name in dir(cotas) if not name.startswith("__")}
+    beside = shown - set(cotas.__all__)
+    pages = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "docs").rglob("*.md"))
+    assert [n for n in beside if not inspect.ismodule(getattr(cotas, n))] == []
+    assert [n for n in beside if f"`cotas.{n}" not in pages and f"::: cotas.{n}" not in pages] == []
+    assert shown & set(cotas.tables.__all__) == set()
 
 
 def test_version_is_the_one_of_the_package():

@@ -110,8 +110,8 @@ def test_pages_after_a_file_that_could_not_be_prepared(tmp_path):
     table.with_columns(y=pl.Series(score)).write_csv(good)
     preparation = Preparation()
     with pytest.raises(ColumnError, match="overflows"):
-        cotas.open_pages(bad, target="y", preparation=preparation)
-    pages = cotas.open_pages(good, target="y", preparation=preparation)
+        cotas.tables.open_pages(bad, target="y", preparation=preparation)
+    pages = cotas.tables.open_pages(good, target="y", preparation=preparation)
     assert pages.n_features == preparation.transform(table).shape[1]
 
 

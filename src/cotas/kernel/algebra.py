@@ -71,7 +71,7 @@ class CombinedKernel(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Sum(CombinedKernel):
-    """k₁ + k₂ + …"""
+    """The sum of kernels k₁ + k₂ + …"""
 
     word, operation = "sum", np.add
 
@@ -82,7 +82,7 @@ class Sum(CombinedKernel):
 
 @dataclass(frozen=True, repr=False)
 class Product(CombinedKernel):
-    """k₁ · k₂ · …"""
+    """The product of kernels k₁ · k₂ · …"""
 
     word, operation = "product", np.multiply
 
@@ -117,7 +117,7 @@ class ChangedKernel(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Scaled(ChangedKernel):
-    """c · k with c > 0"""
+    """A scaled kernel c · k with c > 0"""
 
     factor: float
     kernel: Kernel
@@ -140,7 +140,7 @@ class Scaled(ChangedKernel):
 
 @dataclass(frozen=True, repr=False)
 class Power(ChangedKernel):
-    """k ** p with a positive integer p"""
+    """A power of a kernel, k ** p with a positive integer p"""
 
     kernel: Kernel
     exponent: int
@@ -162,7 +162,7 @@ class Power(ChangedKernel):
 
 @dataclass(frozen=True, repr=False)
 class ExponentialOf(ChangedKernel):
-    """exp(k)"""
+    """The exponential exp(k) of a kernel"""
 
     kernel: Kernel
 
@@ -188,7 +188,7 @@ class ExponentialOf(ChangedKernel):
 
 @dataclass(frozen=True, repr=False)
 class Normalized(ChangedKernel):
-    """k(x, x′)/√(k(x, x)·k(x′, x′)), and 0 where φ(x) or φ(x′) is zero"""
+    """A normalized kernel k(x, x′)/√(k(x, x)·k(x′, x′)), and 0 where φ(x) or φ(x′) is zero"""
 
     kernel: Kernel
 
@@ -225,7 +225,7 @@ class Normalized(ChangedKernel):
 
 @dataclass(frozen=True, init=False, repr=False)
 class OnColumns(ChangedKernel):
-    """k on some of the columns"""
+    """A kernel k on some of the columns"""
 
     kernel: Kernel
     columns: tuple[int, ...]

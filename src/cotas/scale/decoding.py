@@ -43,7 +43,7 @@ HEAD_BYTES, LINES_FOR_CELLS = 1 << 20, 100
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read of the files.
+    """Options of what is read of the files.
 
     Attributes
     ----------

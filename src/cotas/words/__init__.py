@@ -33,7 +33,8 @@ _current: ContextVar[str] = ContextVar(
 
 
 class lang:
-    """Say everything in this language: certificates, warnings, plots, reports, the command line.
+    """The language of everything that is said: certificates, warnings, plots, reports, the command
+    line.
 
     It lasts as long as the context (the thread or the asynchronous task), or as the block that
     follows `with`. Errors of wrong arguments stay in English. Where no language was set it is the
