@@ -10,13 +10,14 @@ from sklearn.tree import DecisionTreeRegressor
 from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass, places
 from cotas.solvers.binning import Scale, make_bins
 from cotas.solvers.bundles import make_bundles, readings_of, units_of
+from cotas.solvers.exponential_weights import parts_of
 from cotas.solvers.radix_sort import sorted_numbers
 from cotas.solvers.sparse_binning import make_small_bins, make_sparse_bins
 from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import evaluate_trees, join_trees, list_categories
 from cotas.solvers.weak_learners import BinnedTrees
-from refusals import refuses
+from errors import refuses
 
 
 def binned(X, categorical=(), used=None):
@@ -274,6 +275,7 @@ def test_unseen_categories_and_gaps_go_where_they_are_said_to_go():
 
 
 def test_threads_and_siblings_do_not_change_the_tree(monkeypatch):
+    monkeypatch.setattr("cotas.solvers.tree_growing.WORTH_A_THREAD", 1 << 10)
     from concurrent.futures import ThreadPoolExecutor
 
     rng = np.random.default_rng(0)
@@ -306,7 +308,7 @@ def test_bundles_and_parts_of_the_rows_do_not_change_the_tree(depth, monkeypatch
     for most in (256, 0):
         monkeypatch.setattr("cotas.solvers.bundles.LARGEST", most)
         weak, _ = learner(X, depth, categorical=[1])
-        assert len(weak.grower.parts) == 4
+        assert len(parts_of(len(z))) == 4
         assert (len(weak.grower.units.extras.told) > 0) == (most > 0)
         other = weak.least_squares(z, np.ones(len(z)))
         np.testing.assert_array_equal(bundled.learner.feature, other.learner.feature)

@@ -14,7 +14,7 @@ from cotas.boosting.base import BoostedClassifier
 from cotas.boosting.ensemble import ClassFunction, Ensemble, WeakFunction, votes_of
 from cotas.boosting.from_source import BlockExamples
 from cotas.boosting.training import Booster, BoostingRun, check_steps
-from cotas.boosting.weak_learners import PreparedLearner, check_choice
+from cotas.boosting.weak_learners import PreparedLearner
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.fitting.data import Examples
 from cotas.losses import Exponential
@@ -26,26 +26,26 @@ MARGINS_UP_TO = 1 << 23  # entries of X
 
 
 class ExponentialBooster(BoostedClassifier, Booster):
-    """What the algorithms that descend on J(F) = E[exp(−yF)] share."""
+    """The base of the algorithms that descend on J(F) = E[exp(−yF)]."""
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         return Exponential().value(np.maximum(y * F, -700.0))
 
     _takes_blocks: ClassVar[bool] = True
 
-    def _claims(self, weak: PreparedLearner, n_entries: int) -> dict[str, Any]:
-        """Return what the certificate says beyond the bound, for an X with so many entries."""
+    def _claims(self, weak: PreparedLearner, examples: Examples) -> dict[str, Any]:
+        """Return what the certificate says beyond the bound."""
         return {}
 
     def _prove(
         self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
     ) -> Any:
         return SurrogateBound(
+            **self._claims(weak, examples),
             combinations=(self.ensembles_[k].combination(),),
             classes=np.array([machine.label]),
             weights=examples.weights,
             surrogate="exponential",
-            **self._claims(weak, examples.n_entries),
         )
 
 
@@ -143,6 +143,9 @@ class AdaBoost(ExponentialBooster):
     step: Any = "closed-form"
     multiclass: str = "ovr"
 
+    _choices: ClassVar[dict[str, tuple[str, ...]]] = {"multiclass": ("ovr", "samme")}
+    _named_steps: ClassVar[tuple[str, ...]] = ("closed-form", "line-search")
+
     @property
     def estimator_weights_(self) -> FloatArray | list[FloatArray]:
         """Return cₘ of each round; a list with several classes that are trained one against the
@@ -167,13 +170,8 @@ class AdaBoost(ExponentialBooster):
         return self.multiclass == "samme" and len(self.classes_) > 2
 
     def _steps(self) -> Steps | None:
-        chosen = check_steps(self.step, ("closed-form", "line-search"))
+        chosen = check_steps(self.step, self._named_steps)
         return None if isinstance(chosen, str) else chosen
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._steps()
-        check_choice(self.multiclass, "multiclass", ("ovr", "samme"))
 
     def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
         if before is not None and self._votes() != getattr(self, "_voted", self._votes()):
@@ -230,11 +228,11 @@ class AdaBoost(ExponentialBooster):
             return super()._probabilities(values)
         return np.asarray(softmax(values, axis=1))
 
-    def _claims(self, weak: PreparedLearner, n_entries: int) -> dict[str, Any]:
+    def _claims(self, weak: PreparedLearner, examples: Examples) -> dict[str, Any]:
         # The margins take as long to prove as a dozen rounds of the algorithm.
         return {
             "discrete": True,
-            "stumps": weak.stumps if n_entries <= MARGINS_UP_TO else None,
+            "stumps": weak.stumps if examples.n_entries <= MARGINS_UP_TO else None,
         }
 
 
@@ -260,10 +258,6 @@ class RealAdaBoost(ExponentialBooster):
     >>> RealAdaBoost("tree", n_estimators=10).fit(X, y).certificate_.holds
     True
     """
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_steps(self.step, ())
 
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]

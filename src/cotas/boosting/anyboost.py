@@ -11,7 +11,7 @@ import numpy as np
 from cotas.arrays import Each, FloatArray
 from cotas.boosting.base import BoostedClassifier, _spread
 from cotas.boosting.training import Booster, BoostingRun, check_steps
-from cotas.boosting.weak_learners import PreparedLearner, check_choice
+from cotas.boosting.weak_learners import PreparedLearner
 from cotas.certificates.theorems.hull import HullPoint
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_positive, check_rate
@@ -103,15 +103,14 @@ class AnyBoost(BoostedClassifier, Booster):
     step: Any = "line-search"
     target: str = "sign"
 
+    _choices: ClassVar[dict[str, tuple[str, ...]]] = {"target": ("sign", "gradient")}
     _named_steps: ClassVar[tuple[str, ...]] = ("line-search", "closed-form", "printed")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         cost = find_cost(self.cost)
-        check_choice(self.target, "target", ("sign", "gradient"))
-        if check_steps(self.step, self._named_steps) == "closed-form" and not isinstance(
-            cost, Exponential
-        ):
+        named = isinstance(self.step, str)
+        if named and self.step == "closed-form" and not isinstance(cost, Exponential):
             raise ParameterError(
                 "step",
                 "step='closed-form' belongs to the exponential cost; take 'line-search' for "
@@ -230,7 +229,6 @@ class ConvexAnyBoost(AnyBoost):
         super()._check_parameters()
         check_rate(self.learning_rate, "learning_rate")
         check_positive(self.radius, "radius")
-        check_positive(self.tol, "tol")
 
     def _radius(self) -> float | None:
         # As printed, F leaves the hull, and is compared with all of its own total weight.

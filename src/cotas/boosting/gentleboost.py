@@ -35,10 +35,6 @@ class GentleBoost(ExponentialBooster):
     True
     """
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_steps(self.step, ())
-
     def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
         weights, steps = machine.exponential(each), slowed(steps, float(self.learning_rate))

@@ -59,10 +59,6 @@ class LogitBoost(BoostedClassifier, Booster):
 
     _takes_blocks: ClassVar[bool] = True
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_steps(self.step, ())
-
     def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
         """Return one run for all the classes."""
         K = len(examples.classes)

@@ -33,13 +33,7 @@ from cotas.certificates.categories import categories_of, coded
 from cotas.certificates.theorems.block_combinations import in_blocks
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.from_source import note_columns
-from cotas.fitting.parameters import (
-    check_count,
-    check_jobs,
-    check_positive,
-    check_time,
-    check_validation,
-)
+from cotas.fitting.parameters import check_parameters, check_positive
 from cotas.fitting.pursuit import Patience, Pursuit, end_of_turn, finished, foremost_of
 from cotas.fitting.validation import hold_out
 from cotas.refusals import ParameterError
@@ -64,7 +58,7 @@ RECORDED = {
 
 @dataclass(frozen=True)
 class RoundReport:
-    """What a callback is told after each round. Returning True stops the fit of this class.
+    """The report of a round to a callback. Returning True stops the fit of this class.
 
     Attributes
     ----------
@@ -158,6 +152,8 @@ class Booster(Boosted):
     progress: bool | None = None
 
     _takes_blocks: ClassVar[bool] = False  # whether X of `fit` may be a source of row blocks
+    _choices: ClassVar[dict[str, tuple[str, ...]]] = {}  # the values that some parameters have
+    _named_steps: ClassVar[tuple[str, ...]] = ()
 
     # ---- what a subclass says ----------------------------------------------------------------
 
@@ -256,12 +252,8 @@ class Booster(Boosted):
         return X, list(found)
 
     def _check_parameters(self) -> None:
-        check_count(self.n_estimators, "n_estimators")
-        check_count(self.n_iter_no_change, "n_iter_no_change")
-        check_validation(self.validation_fraction)
-        check_jobs(self.n_jobs)
-        check_time(self.max_time)
-        check_positive(self.learning_rate, "learning_rate")
+        check_parameters(self, **self._choices)
+        check_steps(self.step, self._named_steps)
 
     def _examples(
         self, X: MatrixLike, y: Any, sample_weight: Any, resumes: bool, finite: bool | str
@@ -280,7 +272,7 @@ class Booster(Boosted):
         held_out = None
         if self.early_stopping:
             examples, held_out = hold_out(examples, self.validation_fraction, self.random_state)
-        _refuse_one_class(examples)
+        examples.refuse_one_class()
         self.classes_ = examples.classes
         return examples, held_out
 
@@ -428,11 +420,3 @@ def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
     if not numbers or not all(np.isfinite(a) and a > 0 for a in numbers):
         raise ParameterError("step", f"step={step!r} must be above zero.")
     return numbers
-
-
-def _refuse_one_class(examples: Examples) -> None:
-    used = examples.used()
-    if used is not None and len(np.unique(examples.codes[used])) < 2:
-        raise ParameterError(
-            "y", "The examples with a weight are of one class; two classes are needed."
-        )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates.theorems.weak_learners import StumpClass
+from cotas.fitting.parameters import check_parameters
 from cotas.refusals import ParameterError
 from cotas.solvers.binning import Scale
 from cotas.solvers.sparse_binning import bin_table
@@ -185,17 +186,8 @@ def prepare(
 def check_tests(learner: Any, n_features: int) -> BoolArray:
     """Refuse parameters that no stump or tree has; which features are categorical."""
     check_scalar(learner.depth, "depth", Integral, min_val=1, max_val=DEEPEST)
-    check_choice(learner.search, "search", ("histogram", "exact"))
-    check_choice(learner.criterion, "criterion", ("error", "gini"))
+    check_parameters(learner, search=("histogram", "exact"), criterion=("error", "gini"))
     return _mask(learner.categorical_features, n_features)
-
-
-def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is none of the choices."""
-    if value not in choices:
-        raise ParameterError(
-            name, f"{name}={value!r} is not one of {', '.join(map(repr, choices))}."
-        )
 
 
 def _mask(given: Any, n_features: int) -> BoolArray:

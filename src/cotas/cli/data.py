@@ -88,9 +88,9 @@ def open_table(
         text = [*(columns.category or []), *drop, *options.pop("categories", [])]
         wishes, limits = as_told(columns.reading() | {"categories": text})
         table = read_coded(name, wishes, limits, **options)
+        for option in ("category", "keep", "unix_seconds"):
+            table.refuse_names(option.replace("_", "-"), getattr(columns, option))
         table = table.predicting(target, drop, text, columns.rows_without_target)
-    for option in ("category", "keep", "unix_seconds"):
-        table.refuse_names(option.replace("_", "-"), getattr(columns, option))
     return table.without(drop) if drop else table
 
 
@@ -198,12 +198,12 @@ class TooBig:
 
     @property
     def least(self) -> float:
-        """What one thread needs to fit it from pages."""
+        """Return what one thread needs to fit it from pages."""
         return max(LEAST_MEMORY, FROM_PAGES + OF_A_THREAD + ROW_GROUPS * self.piece)
 
     @property
     def threads(self) -> int:
-        """So many of them fit into what is allowed."""
+        """Tell how many of them fit into what is allowed."""
         left = self.allowed - FROM_PAGES - ROW_GROUPS * self.piece
         return max(1, int(left // OF_A_THREAD))
 

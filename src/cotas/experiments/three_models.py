@@ -12,6 +12,7 @@ from cotas.arrays import Each
 from cotas.boosting.adaboost import ExponentialBooster
 from cotas.boosting.training import BoostingRun
 from cotas.boosting.weak_learners import PreparedLearner
+from cotas.fitting.data import Examples
 from cotas.solvers.boosting import Round
 from cotas.solvers.three_models import three_models
 
@@ -76,5 +77,5 @@ class ThreeModels(ExponentialBooster):
         random = check_random_state(self.random_state)
         return three_models(weak.learner, machine.y, machine.s, machine.F, n_first, random)
 
-    def _claims(self, weak: PreparedLearner, n_entries: int) -> dict[str, Any]:
+    def _claims(self, weak: PreparedLearner, examples: Examples) -> dict[str, Any]:
         return {"discrete": True}

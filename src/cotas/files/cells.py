@@ -105,7 +105,8 @@ def numbers_of_words(words: Series, comma: bool) -> Series:
 
 
 class Reading(NamedTuple):
-    """How a column of words is to be read: as numbers with a comma or a point, or as words."""
+    """A reading: how a column of words is to be read: as numbers with a comma or a point, or as
+    words."""
 
     numbers: bool
     comma: bool = False

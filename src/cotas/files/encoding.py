@@ -32,7 +32,7 @@ PARTS = ("data", "indices", "indptr")  # of a sparse matrix
 
 
 class ValueDecoder:
-    """Turns JSON into values.
+    """A decoder of JSON into values.
 
     A method `_read_array` reads {"array": …}; the parts that it may have are its parameters.
 
@@ -204,7 +204,7 @@ def _whole_numbers(value: Any) -> list[int]:
 
 @dataclass
 class ValueEncoder:
-    """Turns values into JSON; the arrays they hold are put aside in `tensors`.
+    """An encoder of values into JSON; the arrays they hold are put aside in `tensors`.
 
     Parameters
     ----------

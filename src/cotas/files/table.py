@@ -29,7 +29,7 @@ TARGETS = ("target", "label", "class", "y", "outcome", "response", "objetivo", "
 
 @dataclass(frozen=True)
 class Table:
-    """What was read: columns with names and types, or a matrix of numbers.
+    """A table that was read: columns with names and types, or a matrix of numbers.
 
     Attributes
     ----------

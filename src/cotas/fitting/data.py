@@ -85,6 +85,14 @@ class Examples(TrainingRows):
                 "of them a weight above zero.",
             )
 
+    def refuse_one_class(self) -> None:
+        """Raise where all examples that count are of one class."""
+        used = self.used()
+        if used is not None and len(np.unique(self.codes[used])) < 2:
+            raise ParameterError(
+                "y", "The examples with a weight are of one class; two classes are needed."
+            )
+
     def positives(self) -> IntArray:
         """Return the codes of the classes that are trained against the rest."""
         k = len(self.classes)
@@ -394,7 +402,8 @@ def read_observations(
 
 
 class Moved(NamedTuple):
-    """X less a shift m of its columns, for solvers; None where no column lies far from zero.
+    """A matrix X less a shift m of its columns, for solvers; None where no column lies far from
+    zero.
 
     Beside a free bias a solver may see each column less a number near it.
     θ·(x − m) + θ₀ is the model θ·x + (θ₀ − θ·m) of the rows as they were given. Squares of the

@@ -61,6 +61,35 @@ def check_jobs(value: Any, name: str = "n_jobs") -> None:
         )
 
 
+def check_validation(value: Any, name: str = "validation_fraction") -> None:
+    """Refuse what is no number between zero and one, nor an array of bool, one for each row."""
+    if not np.ndim(value):
+        check_fraction(value, name)
+    elif np.asarray(value).dtype != np.bool_:
+        raise ParameterTypeError(
+            name,
+            f"{name} must be a number, or an array of bool that names the rows to be set aside.",
+        )
+
+
+def read_start(start: Any, d: int, targets: int, of: str) -> tuple[FloatArray, FloatArray]:
+    """Read θ⁽⁰⁾, a row for each target or class, and its bias: `start` is θ, or both in a
+    tuple."""
+    pair = start if isinstance(start, tuple) and len(start) == 2 else (start, 0.0)
+    try:
+        theta, theta0 = (np.asarray(part, dtype=np.float64) for part in pair)
+        theta = np.broadcast_to(theta, (targets, d)) if theta.ndim else theta
+        theta0 = np.broadcast_to(theta0, (targets,))
+    except (TypeError, ValueError):
+        theta = np.zeros(())
+    if theta.shape != (targets, d) or not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
+        rows = f"; for {targets} {of} θ has a row for each" if targets > 1 else ""
+        raise ParameterError(
+            "start", f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀){rows}."
+        )
+    return theta, theta0
+
+
 # What these mean in every estimator that has them.
 ASKED: dict[str, Callable[[Any, str], None]] = {
     "tol": check_positive,
@@ -71,6 +100,9 @@ ASKED: dict[str, Callable[[Any, str], None]] = {
     "batch_size": check_count,
     "n_components": check_count,
     "n_iter_no_change": check_count,
+    "n_estimators": check_count,
+    "learning_rate": check_positive,
+    "validation_fraction": check_validation,
 }
 
 
@@ -116,33 +148,3 @@ def check_time(value: Any) -> None:
     """Refuse what is no number of seconds above zero, nor None."""
     if value is not None:
         check_positive(value, "max_time")
-
-
-def check_validation(value: Any) -> None:
-    """Refuse what is no number between zero and one, nor an array of bool, one for each row."""
-    if not np.ndim(value):
-        check_fraction(value, "validation_fraction")
-    elif np.asarray(value).dtype != np.bool_:
-        raise ParameterTypeError(
-            "validation_fraction",
-            "validation_fraction must be a number, or an array of bool that names the rows to be "
-            "set aside.",
-        )
-
-
-def read_start(start: Any, d: int, targets: int, of: str) -> tuple[FloatArray, FloatArray]:
-    """Read θ⁽⁰⁾, a row for each target or class, and its bias: `start` is θ, or both in a
-    tuple."""
-    pair = start if isinstance(start, tuple) and len(start) == 2 else (start, 0.0)
-    try:
-        theta, theta0 = (np.asarray(part, dtype=np.float64) for part in pair)
-        theta = np.broadcast_to(theta, (targets, d)) if theta.ndim else theta
-        theta0 = np.broadcast_to(theta0, (targets,))
-    except (TypeError, ValueError):
-        theta = np.zeros(())
-    if theta.shape != (targets, d) or not (np.isfinite(theta).all() and np.isfinite(theta0).all()):
-        rows = f"; for {targets} {of} θ has a row for each" if targets > 1 else ""
-        raise ParameterError(
-            "start", f"start must be θ, {d} finite numbers, or a tuple (θ, θ₀){rows}."
-        )
-    return theta, theta0

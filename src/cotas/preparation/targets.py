@@ -40,7 +40,7 @@ def tell_task(y: Any) -> str:
 
 
 def read_as_classes(y: Any, name: str | None) -> list[Remark]:
-    """What is said where nobody has said that dates, or more than two numbers, are classes."""
+    """Remark on dates, or more than two numbers, that are taken for classes unasked."""
     values = np.asarray(y)
     if values.dtype.kind in "OU" and tell_form(polars().Series(values[:SOME_CELLS].astype(str))):
         words = (

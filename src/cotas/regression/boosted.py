@@ -13,7 +13,7 @@ from cotas.arrays import Each, FloatArray, IntArray, Matrix
 from cotas.boosting.ensemble import Ensemble
 from cotas.boosting.from_source import BlockExamples, read_blocks
 from cotas.boosting.training import Booster, BoostingRun
-from cotas.boosting.weak_learners import PreparedLearner, check_choice
+from cotas.boosting.weak_learners import PreparedLearner
 from cotas.certificates.theorems.additive import AdditiveFit
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.fitting.data import TrainingRows, read_observations
@@ -33,18 +33,19 @@ ERRORS: dict[str, Error] = {"squared": SquaredError(), "absolute": AbsoluteError
 
 
 class BoostedRegressor(Booster):
-    """F = b + Σ rate·fₘ for one number, with the machinery of the boosted classifiers."""
+    """A boosted regression F = b + Σ rate·fₘ for one number, with the machinery of the boosted
+    classifiers."""
 
     loss: str
     learning_rate: float
     intercept_: Any
 
     _takes_blocks: ClassVar[bool] = True
+    _choices: ClassVar[dict[str, tuple[str, ...]]] = {"loss": tuple(ERRORS)}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_rate(self.learning_rate, "learning_rate")
-        check_choice(self.loss, "loss", tuple(ERRORS))
 
     def _examples(
         self, X: MatrixLike, y: Any, sample_weight: Any, resumes: bool, finite: bool | str

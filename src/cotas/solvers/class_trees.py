@@ -17,8 +17,8 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import generic, loop
 from cotas.solvers.binning import MOST_BINS, Bins
-from cotas.solvers.split_search import TIE, Cuts, new_cuts, sort_places
-from cotas.solvers.tree_growing import Grower
+from cotas.solvers.split_search import TIE, Cuts, sort_places
+from cotas.solvers.tree_growing import Grower, new_cuts
 from cotas.solvers.trees import Trees
 
 
@@ -29,7 +29,7 @@ class MostVotes(NamedTuple):
 
 
 class ClassGini(NamedTuple):
-    """Σ S²/W; a side must weigh more than `least`."""
+    """The Gini criterion Σ S²/W; a side must weigh more than `least`."""
 
     least: float
 

@@ -153,7 +153,7 @@ def combine(rows: Any, factors: FloatArray, theta: FloatArray) -> None:
 
 
 class AscentRound(NamedTuple):
-    """What a round has reached, and whether the ascent gets on."""
+    """The result of a round, and whether the ascent gets on."""
 
     found: PrimalDual
     settled: bool

@@ -19,8 +19,9 @@ LONG = 30.0  # a step that no product of factors should take
 
 def parts_of(n: int) -> list[slice]:
     """Return the rows in pieces for threads, if there are many."""
-    bounds = np.linspace(0, n, (4 if n > WORTH_A_THREAD else 1) + 1).astype(int)
-    return [slice(a, b) for a, b in pairwise(bounds)]
+    if n <= WORTH_A_THREAD:
+        return [slice(0, n)]
+    return [slice(a, b) for a, b in pairwise([0, n // 4, n // 2, 3 * n // 4, n])]
 
 
 def advance_rows(
@@ -76,7 +77,7 @@ def judge(signed: FloatArray, f: FloatArray) -> tuple[float, float, float]:
 
 
 class ExponentialWeights:
-    """F on all the rows and the weights that belong to it, up to a common factor.
+    """Values of F on all the rows and the weights that belong to it, up to a common factor.
 
     The factor is exp(shift) with shift at most the smallest margin, so that no weight exceeds sᵢ;
     weights that underflow belong to rows whose margin is 700 above the smallest. Functions of ±1

@@ -193,8 +193,8 @@ def mean_of(total: complex) -> float:
 
 
 class Features(NamedTuple):
-    """What is known of each feature: its place (see `Bins`), how many codes its values have, and
-    whether some are missing, or names."""
+    """A layout of each feature: its place (see `Bins`), how many codes its values have, and whether
+    some are missing, or names."""
 
     place: IntArray
     sizes: IntArray
@@ -303,24 +303,6 @@ def cut_feature(
     cuts.scores[j, v], cuts.last[j, v], cuts.missing_left[j, v], cuts.left[j, v] = found
 
 
-def new_cuts(features: Features, n_nodes: int, kind: Any, plain: bool = False) -> Cuts:
-    """Make room for the best cuts; `plain` tells that nothing is to be compiled for categories."""
-    shape, groups = (len(features.sizes), n_nodes), None
-    if not plain:
-        rows = shape if features.categorical.any() else (0, 0)
-        groups = Groups(
-            order=np.zeros((*rows, MOST_BINS), dtype=np.uint8),
-            ranks=np.empty((rows[0], MOST_BINS)),
-        )
-    return Cuts(
-        scores=np.full(shape, -1.0),
-        last=np.zeros(shape, dtype=np.int32),
-        missing_left=np.zeros(shape, dtype=np.uint8),
-        left=np.zeros(shape, dtype=kind),
-        groups=groups,
-    )
-
-
 @generic
 def send_groups(groups: Any, j: int, v: int, last: int, route: AnyArray) -> None:
     """Send of the categories of feature j in node v the first ones left, the others right."""
@@ -350,17 +332,6 @@ class Tests(NamedTuple):
     last: IntArray
     missing_left: AnyArray
     route: AnyArray
-
-
-def new_tests(n_nodes: int) -> Tests:
-    """Make room for the tests of so many nodes."""
-    return Tests(
-        feature=np.full(n_nodes, -1, dtype=np.int32),
-        gain=np.zeros(n_nodes),
-        last=np.zeros(n_nodes, dtype=np.int32),
-        missing_left=np.zeros(n_nodes, dtype=np.uint8),
-        route=np.zeros((n_nodes, MOST_BINS), dtype=np.uint8),
-    )
 
 
 @loop

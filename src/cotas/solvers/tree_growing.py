@@ -9,7 +9,6 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.solvers.binning import MOST_BINS, Bins, Scale
 from cotas.solvers.bundles import make_bundles, readings_of, units_of
-from cotas.solvers.exponential_weights import parts_of
 from cotas.solvers.level_search import (
     Placed,
     Space,
@@ -29,9 +28,9 @@ from cotas.solvers.split_search import (
     Cuts,
     Edge,
     Features,
+    Groups,
+    Tests,
     choose_cuts,
-    new_cuts,
-    new_tests,
 )
 from cotas.solvers.trees import Trees
 
@@ -40,7 +39,7 @@ WORTH_A_THREAD = 1 << 21  # entries of X: of fewer, a thread wakes up after the 
 
 
 class Grower:
-    """Grows trees of one depth on one set of binned rows.
+    """A grower of trees of one depth on one set of binned rows.
 
     At each level every node that can be improved is cut by the feature and threshold with the best
     score (see `split_search`). Departures from a tree grown on the sorted values: thresholds lie
@@ -59,7 +58,6 @@ class Grower:
         self.bins = bins._replace(codes=self.units.codes[: len(bins.codes)])
         readings = readings_of(self.units)
         self.readings = [readings[k::threads] for k in range(min(threads, len(readings)))]
-        self.parts = parts_of(n)
         self.every_row = np.arange(n, dtype=np.uint32)
         self.placed = _placed(n, depth, bool((bins.place < 0).any()))
         self.node = self.placed.node
@@ -154,11 +152,6 @@ class Grower:
             self.spaces[kind] = [Space(**shared, **arrays) for arrays in own]
         return self.spaces[kind]
 
-    def each_part(self, read: Any) -> Any:
-        """Return rows in threads, if there are many; the parts are told by their numbers."""
-        parts = range(len(self.parts))
-        return self.each(read, parts) if len(parts) > 1 else map(read, parts)
-
     def send(self, level: int) -> None:
         """Send each row of a level from node v to 2v, or to 2v + 1 if the test of v says so."""
         send(self.features, self.units, 2**level - 1, self.tests, self.placed)
@@ -212,6 +205,35 @@ def _kind(criterion: Any) -> type:
     if isinstance(criterion, CountedSquares):
         return np.int64
     return np.float64 if isinstance(criterion, Edge) else np.complex128
+
+
+def new_cuts(features: Features, n_nodes: int, kind: Any, plain: bool = False) -> Cuts:
+    """Make room for the best cuts; `plain` tells that nothing is to be compiled for categories."""
+    shape, groups = (len(features.sizes), n_nodes), None
+    if not plain:
+        rows = shape if features.categorical.any() else (0, 0)
+        groups = Groups(
+            order=np.zeros((*rows, MOST_BINS), dtype=np.uint8),
+            ranks=np.empty((rows[0], MOST_BINS)),
+        )
+    return Cuts(
+        scores=np.full(shape, -1.0),
+        last=np.zeros(shape, dtype=np.int32),
+        missing_left=np.zeros(shape, dtype=np.uint8),
+        left=np.zeros(shape, dtype=kind),
+        groups=groups,
+    )
+
+
+def new_tests(n_nodes: int) -> Tests:
+    """Make room for the tests of so many nodes."""
+    return Tests(
+        feature=np.full(n_nodes, -1, dtype=np.int32),
+        gain=np.zeros(n_nodes),
+        last=np.zeros(n_nodes, dtype=np.int32),
+        missing_left=np.zeros(n_nodes, dtype=np.uint8),
+        route=np.zeros((n_nodes, MOST_BINS), dtype=np.uint8),
+    )
 
 
 def _placed(n: int, depth: int, listed: bool) -> Placed:

@@ -25,6 +25,7 @@ from cotas.refusals import ParameterError
 from cotas.solvers.binning import Bins, Scale
 from cotas.solvers.bordered_gram import bordered_gram
 from cotas.solvers.class_trees import ClassGini, MostVotes, grow_class_tree
+from cotas.solvers.exponential_weights import parts_of
 from cotas.solvers.split_search import (
     COUNT_BITS,
     TIE,
@@ -60,7 +61,7 @@ class Named(NamedTuple):
 
 
 class WeakLearner(Protocol):
-    """What the boosting loops need."""
+    """A weak learner: what the boosting loops need."""
 
     def edge(self, s: FloatArray) -> Fitted: ...
 
@@ -172,8 +173,9 @@ class BinnedTrees:
         return self.grower.grow(Gini(LEAST_SHARE * total.imag), s, total)
 
     def _with(self, tree: Trees, leaf: AnyArray, value: FloatArray) -> Fitted:
-        parts, out = self.grower.parts, self.values
-        list(self.grower.each_part(lambda p: look_up(leaf[parts[p]], value, out[parts[p]])))
+        parts, out = parts_of(len(leaf)), self.values
+        each = self.grower.each if len(parts) > 1 else map
+        list(each(lambda part: look_up(leaf[part], value, out[part]), parts))
         return Fitted(tree._replace(value=value[None, :]), self.values)
 
 
@@ -260,7 +262,7 @@ def best_multiple(z: FloatArray, f: FloatArray, w: FloatArray) -> float:
 
 
 class LinearScore(NamedTuple):
-    """θ·x + θ₀, or its sign."""
+    """A linear score θ·x + θ₀, or its sign."""
 
     coef: FloatArray
     intercept: float
