@@ -210,7 +210,7 @@ def measure(task: str, given: Any) -> Iterator[dict[str, Any]]:
         given.place, rows // ENTRIES if sparse else rows, "sparse" if sparse else "dense"
     )
     began = time.perf_counter()
-    pages = cotas.open_pages(pattern, target=None if sparse else "y", progress=False)
+    pages = cotas.tables.open_pages(pattern, target=None if sparse else "y", progress=False)
     decoding, after = time.perf_counter() - began, peak()
     if not pages.reused:
         yield {

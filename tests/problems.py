@@ -161,7 +161,7 @@ def plane(n: int = 60, d: int = 4, seed: int = 0) -> Data:
 def bad_data(X, y):
     """By its name, what no classifier takes, made of 40 good rows and their labels ±1.
 
-    Each is X, y and what the error says.
+    Each is X, y and a word of the error, which may be one of scikit-learn.
     """
     missing, infinite = X.copy(), X.copy()
     missing[3, 1], infinite[3, 1] = np.nan, np.inf
@@ -169,15 +169,15 @@ def bad_data(X, y):
         "NaN": (missing, y, "NaN"),
         "infinity": (infinite, y, "infinity"),
         "sparse NaN": (sparse.csr_matrix(missing), y, "NaN"),
-        "one class": (X, np.ones(40), "one class only"),
-        "empty": (X[:0], y[:0], "0 sample"),
-        "no features": (X[:, :0], y, "0 feature"),
-        "one dimension": (X[:, 0], y, "Expected 2D array"),
-        "too few labels": (X, y[:-1], "inconsistent numbers of samples"),
-        "labels in two columns": (X, np.column_stack([y, y]), "1d array"),
-        "numbers to predict": (X, np.linspace(0, 1, 40), "Unknown label type"),
+        "one class": (X, np.ones(40), "class"),
+        "empty": (X[:0], y[:0], "sample"),
+        "no features": (X[:, :0], y, "feature"),
+        "one dimension": (X[:, 0], y, "2D"),
+        "too few labels": (X, y[:-1], "inconsistent"),
+        "labels in two columns": (X, np.column_stack([y, y]), "1d"),
+        "numbers to predict": (X, np.linspace(0, 1, 40), "label"),
         "NaN labels": (X, np.where(y > 0, np.nan, 1.0), "NaN"),
-        "words": (np.full((40, 3), "word"), y, "could not convert string to float"),
-        "complex numbers": (X + 1j, y, "Complex data"),
-        "one row": (X[:1], y[:1], "one class only"),
+        "words": (np.full((40, 3), "word"), y, "convert"),
+        "complex numbers": (X + 1j, y, "Complex"),
+        "one row": (X[:1], y[:1], "class"),
     }

@@ -17,6 +17,7 @@ PAGES = {"en": ROOT / "docs" / "trust.md", "es": ROOT / "docs" / "trust.es.md"}
 # Words, files and pictures: nothing a number depends on.
 NO_NUMBERS = {
     "cotas.arrays",
+    "cotas.refusals",
     "cotas.words",
     "cotas.certificates.presentation",
 }

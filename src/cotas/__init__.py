@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cotas import datasets, exceptions, kernels, plots, schedules, stops, tables
+    from cotas import kernels, plots, schedules, stops, tables
     from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
     from cotas.boosting.anyboost import AnyBoost, ConvexAnyBoost
     from cotas.boosting.gentleboost import GentleBoost
@@ -42,12 +42,11 @@ if TYPE_CHECKING:
     from cotas.regression.ls_boost import LSBoost
     from cotas.regression.ridge import Ridge
     from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
-    from cotas.scale.pages import open_pages  # noqa: F401
     from cotas.selection.choosing import choose
     from cotas.selection.decomposition import bias_variance
     from cotas.selection.learning import learning_curves
-    from cotas.tracing import trace as trace
-    from cotas.words import lang as lang
+    from cotas.tracing import trace
+    from cotas.words import lang
 
 __version__ = "0.1.0"
 
@@ -91,16 +90,13 @@ _HOME = {
     "learning_curves": "cotas.selection.learning",
     "load": "cotas.files.models",
     "logistic_path": "cotas.linear.path",
-    "open_pages": "cotas.scale.pages",
     "separability": "cotas.linear.separability",
     "svm_path": "cotas.linear.path",
     "to_onnx": "cotas.export.onnx",
     "trace": "cotas.tracing",
 }
-_MODULES = (
-    *("datasets", "exceptions", "experiments", "kernels", "lab", "plots", "scale", "schedules"),
-    *("stops", "tables", "tracing"),
-)
+# Beside the names below: modules that have a page of their own, and are loaded as well.
+_MODULES = ("datasets", "exceptions", "experiments", "lab", "scale", "tracing")
 
 __all__ = [
     "AdaBoost",
@@ -136,10 +132,9 @@ __all__ = [
     "bias_variance",
     "certify",
     "choose",
-    "datasets",
-    "exceptions",
     "hold_out_bound",
     "kernels",
+    "lang",
     "lasso_path",
     "learning_curves",
     "load",
@@ -151,19 +146,20 @@ __all__ = [
     "svm_path",
     "tables",
     "to_onnx",
+    "trace",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"cotas.{name}")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value
         return value
+    if name in __all__ or name in _MODULES:
+        return import_module(f"cotas.{name}")
     raise AttributeError(f"module 'cotas' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     special = {name for name in globals() if name.startswith("__")}
-    return sorted({*special, *__all__, *_HOME, *_MODULES})
+    return sorted({*special, *__all__, *_MODULES})

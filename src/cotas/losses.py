@@ -18,7 +18,7 @@ from cotas.arrays import FloatArray
 
 
 class Loss(Protocol):
-    """What every loss can tell."""
+    """A loss: what every loss can tell."""
 
     @property
     def name(self) -> str: ...
@@ -49,7 +49,8 @@ class MarginLoss(ConvexLoss, Protocol):
 
 @dataclass(frozen=True)
 class ZeroOne:
-    """⟦z ≤ 0⟧: an example on the boundary counts as a mistake. Not convex, no conjugate.
+    """The 0-1 loss ⟦z ≤ 0⟧: an example on the boundary counts as a mistake. Not convex, no
+    conjugate.
 
     >>> ZeroOne().value(np.array([-1.0, 0.0, 2.0]))
     array([1., 1., 0.])
@@ -66,8 +67,8 @@ class ZeroOne:
 
 @dataclass(frozen=True)
 class Hinge:
-    """max(0, 1 − z). Departures: Clasificación lineal prints the case 1 − z for z < 0; it holds
-    for z < 1.
+    """The hinge loss max(0, 1 − z). Departures: Clasificación lineal prints the case 1 − z for z <
+    0; it holds for z < 1.
 
     >>> Hinge().value(np.array([-1.0, 0.5, 2.0]))
     array([2. , 0.5, 0. ])
@@ -90,7 +91,8 @@ class Hinge:
 
 @dataclass(frozen=True)
 class SquaredHinge:
-    """max(0, 1 − z)², the loss that `LinearSVC` takes unless it is told otherwise.
+    """The squared hinge max(0, 1 − z)², the loss that `LinearSVC` takes unless it is told
+    otherwise.
 
     >>> SquaredHinge().value(np.array([-1.0, 0.5, 2.0]))
     array([4.  , 0.25, 0.  ])
@@ -135,7 +137,7 @@ class ModifiedHuber:
 
 @dataclass(frozen=True)
 class Squared:
-    """z²/2, as in section 4.1 of Fuentes Cabrera.
+    """The squared loss z²/2, as in section 4.1 of Fuentes Cabrera.
 
     >>> Squared().value(np.array([-2.0, 1.0]))
     array([2. , 0.5])
@@ -155,7 +157,7 @@ class Squared:
 
 @dataclass(frozen=True)
 class Exponential:
-    """exp(−z), the loss of AdaBoost.
+    """The exponential exp(−z), the loss of AdaBoost.
 
     >>> Exponential().value(np.array([0.0]))
     array([1.])
@@ -180,7 +182,7 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Logistic:
-    """log(1 + exp(−z)), computed without overflow.
+    """The logistic loss log(1 + exp(−z)), computed without overflow.
 
     >>> Logistic().value(np.array([-1000.0, 1000.0]))
     array([1000.,    0.])

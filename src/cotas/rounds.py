@@ -22,7 +22,7 @@ FIRST_CENTRE = 0.5
 
 
 class Rounds(NamedTuple):
-    """θ, θ₀ and ν at the end of each round."""
+    """Rounds: θ, θ₀ and ν at the end of each round."""
 
     thetas: FloatArray  # a row for each round
     biases: FloatArray

@@ -89,7 +89,8 @@ def _someone_watches() -> bool:
 
 
 class Monitor:
-    """Lets one thread at a time speak to the user, and all of them know when to stop.
+    """A monitor that lets one thread at a time speak to the user, and all of them know when to
+    stop.
 
     `model` has the `callbacks` and the `progress` that were asked for; `name` stands at the bar.
     While it is open BLAS has one thread, so that no last digit of a fit depends on how many there
@@ -184,7 +185,8 @@ def _libraries() -> list[Any]:
 
 
 class _Users:
-    """Who wants one thread at this moment: the first one says so, the last one takes it back."""
+    """Users that want one thread at this moment: the first one says so, the last one takes it
+    back."""
 
     def __init__(self) -> None:
         self.lock, self.count = Lock(), 0

@@ -36,7 +36,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """η at iteration k = 1, 2, … is eta0 / (1 + (k − 1)/delay)^power.
+    """A power law: η at iteration k = 1, 2, … is eta0 / (1 + (k − 1)/delay)^power.
 
     Stochastic gradient steps converge if Σ η = ∞ and Σ η² < ∞ (Robbins and Monro 1951). Here
     that means ½ < power ≤ 1, and nothing else is accepted: `Constant` and any function of k are
@@ -59,7 +59,8 @@ class PowerLaw:
     >>> PowerLaw(0.1, 0.5)
     Traceback (most recent call last):
     ...
-    ValueError: power=0.5: Σ η² diverges, so the noise does not die out; take ½ < power ≤ 1.
+    cotas.refusals.ParameterError: power=0.5: Σ η² diverges, so the noise does not die out; take \
+½ < power ≤ 1.
     """
 
     eta0: float

@@ -30,7 +30,7 @@ TOGETHER = 4
 
 
 class NotInBlocksError(ValueError):
-    """Raised where an estimator needs arrays and was given a source of row blocks."""
+    """The error where an estimator needs arrays and was given a source of row blocks."""
 
 
 class Block(NamedTuple):

@@ -16,7 +16,7 @@ from cotas.words import again, say
 
 
 class Stop(Enum):
-    """Why a fit ended: `stop_` of every estimator. The value says it in words.
+    """The reason why a fit ended: `stop_` of every estimator. The value says it in words.
 
     Examples
     --------
@@ -42,7 +42,8 @@ class InterruptedWarning(UserWarning):
 
 
 class Reason(NamedTuple):
-    """Why a fit ended, and the words for it where those of `Stop` are not precise enough."""
+    """The reason why a fit ended, and the words for it where those of `Stop` are not precise
+    enough."""
 
     stop: Stop
     words: str = ""
@@ -53,7 +54,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True)
 class Progress:
-    """What a rule may look at after an iteration.
+    """The progress that a rule may look at after an iteration.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class AnyOf(Rule):
-    """Stops as soon as one of two rules does."""
+    """A rule that stops as soon as one of two does."""
 
     first: Rule
     second: Rule
@@ -101,7 +102,7 @@ class AnyOf(Rule):
 
 @dataclass(frozen=True)
 class AllOf(Rule):
-    """Stops when two rules do so in the same iteration."""
+    """A rule that stops when two rules do so in the same iteration."""
 
     first: Rule
     second: Rule
@@ -117,7 +118,7 @@ class AllOf(Rule):
 
 @dataclass(frozen=True)
 class ChangeOfJ(Rule):
-    """|J(θᵗ) − J(θᵗ⁺¹)| < eps, the first option of Moreno Chávez.
+    """The rule |J(θᵗ) − J(θᵗ⁺¹)| < eps, the first option of Moreno Chávez.
 
     J is the document's, ½ Σ (yᵢ − θ·xᵢ)²: a sum, m times the mean that the estimators minimize and
     keep in `history_["J"]`. Departure: the document has no absolute value, and would stop at a
@@ -143,7 +144,7 @@ class ChangeOfJ(Rule):
 
 @dataclass(frozen=True)
 class ChangeOfTheta(Rule):
-    """‖θᵗ − θᵗ⁺¹‖ < eps, the second option of Moreno Chávez."""
+    """The rule ‖θᵗ − θᵗ⁺¹‖ < eps, the second option of Moreno Chávez."""
 
     eps: float
 

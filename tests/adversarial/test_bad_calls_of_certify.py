@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from cotas import certify
+from errors import refuses
 from problems import clouds, three_clouds
-from refusals import refuses
 
 X, Y = clouds(60, 3)
 MODELS = [
@@ -39,13 +39,13 @@ BAD = {
     "infinity": (with_entry(np.inf), Y, None, "infinity"),
     "sparse NaN": (sparse.csr_matrix(with_entry(np.nan)), Y, None, "NaN"),
     "NaN labels": (X, np.where(Y > 0, np.nan, 1.0), None, "NaN"),
-    "too few labels": (X, Y[:-1], None, "inconsistent numbers of samples"),
-    "labels in two columns": (X, np.column_stack([Y, Y]), None, "1d array"),
-    "unknown labels": (X, np.where(Y > 0, 17, -1), None, r"not fitted on: \[17\]"),
-    "words for numbers": (X, np.where(Y > 0, "yes", "no"), None, "not fitted on"),
+    "too few labels": (X, Y[:-1], None, "inconsistent"),
+    "labels in two columns": (X, np.column_stack([Y, Y]), None, "1d"),
+    "unknown labels": (X, np.where(Y > 0, 17, -1), None, "17"),
+    "words for numbers": (X, np.where(Y > 0, "yes", "no"), None, "fitted"),
     "too few weights": (X, Y, np.ones(59), "sample_weight"),
     "negative weights": (X, Y, -np.ones(60), r"[Nn]egative"),
-    "no weights": (X, Y, np.zeros(60), "at least one non-zero"),
+    "no weights": (X, Y, np.zeros(60), "non-zero"),
 }
 
 
@@ -54,18 +54,18 @@ BAD = {
 def test_bad_data(model, case):
     if "sparse" in case and hasattr(model, "steps"):
         pytest.skip("StandardScaler has its own words for sparse data")
-    data, y, weights, message = BAD[case]
+    data, y, weights, word = BAD[case]
     model.fit(X, Y)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=word):
         certify(model, data, y, weights)
 
 
 @by_model
 def test_another_number_of_features(model):
     model.fit(X, Y)
-    with pytest.raises(ValueError, match=r"X has 2 features"):
+    with pytest.raises(ValueError, match="features"):
         certify(model, X[:, :2], Y)
-    with pytest.raises(ValueError, match="Expected 2D array"):
+    with pytest.raises(ValueError, match="2D"):
         certify(model, X[:, 0], Y)
 
 

@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 import cotas
 from cotas.stops import InterruptedWarning
+from errors import refuses
 from problems import noisy_clouds, plane, regression
-from refusals import refuses
 
 X, Y = noisy_clouds(60)
 
@@ -114,7 +114,7 @@ def test_a_share_that_is_none(validation):
 
 @pytest.mark.parametrize("validation", [0.05, 0.6])
 def test_an_unusual_share_is_told(validation):
-    with pytest.warns(UserWarning, match="0.1 to 0.3 is usual"):
+    with pytest.warns(UserWarning, match="usual"):
         choose(validation=validation)
 
 
@@ -174,7 +174,7 @@ def test_two_rows_are_enough_for_numbers():
 
 
 def test_rows_and_labels_that_do_not_match():
-    with pytest.raises(ValueError, match="inconsistent numbers"):
+    with pytest.raises(ValueError, match="inconsistent"):
         choose(labels=Y[:50])
     with refuses("validation", naming="60"):
         choose(validation=(X, Y[:50]))

@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from cotas import LinearSVM, PassiveAggressive, Pegasos, Perceptron
+from errors import refuses
 from problems import bad_data, clouds, model_name, online_models, three_clouds
-from refusals import refuses
 
 by_model = pytest.mark.parametrize("model", online_models(), ids=model_name)
 X, y = clouds(40, 3)
@@ -18,8 +18,8 @@ BAD_DATA = bad_data(X, y)
 @by_model
 @pytest.mark.parametrize("case", BAD_DATA)
 def test_bad_data(model, case):
-    bad_X, bad_y, message = BAD_DATA[case]
-    with pytest.raises(ValueError, match=message):
+    bad_X, bad_y, word = BAD_DATA[case]
+    with pytest.raises(ValueError, match=word):
         clone(model).fit(bad_X, bad_y)
 
 
@@ -58,7 +58,7 @@ def test_bad_weights(model):
     model = clone(model)
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         model.fit(X, y, sample_weight=-np.ones(40))
-    with pytest.raises(ValueError, match="at least one non-zero"):
+    with pytest.raises(ValueError, match="non-zero"):
         model.fit(X, y, sample_weight=np.zeros(40))
     with pytest.raises(ValueError, match="sample_weight"):
         model.fit(X, y, sample_weight=np.ones(39))
@@ -73,7 +73,7 @@ def test_use_before_fit_and_with_other_shapes(model):
         with pytest.raises(NotFittedError):
             ask()
     model.fit(X, y)
-    with pytest.raises(ValueError, match="2 features"):
+    with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :2])
     with refuses("y"):
         model.margins(X, np.full(40, 17))
@@ -129,7 +129,7 @@ def test_degenerate_but_legitimate_data(model):
 
 def test_no_distance_without_a_boundary():
     model = Pegasos(fit_intercept=False).fit(np.zeros((4, 2)), [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="no decision boundary"):
+    with pytest.raises(ValueError, match="boundary"):
         model.margins(np.zeros((4, 2)), [0, 1, 0, 1])
 
 

@@ -8,8 +8,8 @@ import cotas.solvers.lasso_working_set as working_set
 import cotas.solvers.stagewise as stagewise
 from cotas import ForwardStagewise, Lasso, LSBoost, RegularizedForwardStagewise, lasso_path
 from cotas.stops import InterruptedWarning
+from errors import refuses
 from problems import regression
-from refusals import refuses
 
 X, Y = regression(30, 5)
 MODELS = [
@@ -83,18 +83,18 @@ def test_parameters_of_the_path(parameters, parameter):
 @by_model
 def test_data_that_cannot_be_used(model):
     for bad in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="X contains"):
+        with pytest.raises(ValueError, match="X"):
             model.fit(np.where(X[0, 0] == X, bad, X), Y)
-        with pytest.raises(ValueError, match="y contains"):
+        with pytest.raises(ValueError, match="y"):
             model.fit(X, np.where(np.arange(30) == 3, bad, Y))
     with pytest.raises(ValueError, match="inconsistent"):
         model.fit(X, Y[:-1])
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="non-zero"):
         model.fit(X, Y, sample_weight=np.zeros(30))
 
 
 def test_one_target_at_a_time_for_the_stagewise_algorithms():
-    with pytest.raises(ValueError, match="1d array"):
+    with pytest.raises(ValueError, match="1d"):
         LSBoost().fit(X, np.column_stack([Y, Y]))
 
 

@@ -21,8 +21,8 @@ from cotas import (
     Tree,
     certify,
 )
+from errors import refuses
 from problems import clouds, three_clouds
-from refusals import refuses
 
 X, y = clouds(80, 3)
 EVERY = [
@@ -160,9 +160,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("model", "message"), BAD, ids=lambda value: repr(value)[:50])
-def test_bad_parameters(model, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+@pytest.mark.parametrize(("model", "word"), BAD, ids=lambda value: repr(value)[:50])
+def test_bad_parameters(model, word):
+    with pytest.raises((ValueError, TypeError), match=word):
         model.fit(X, y)
 
 

@@ -7,9 +7,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from cotas import KernelPegasos, KernelPerceptron, KernelRidge, KernelSVM, KernelSVR, certify
+from cotas.kernel.interface import KernelValueError
 from cotas.kernels import RBF, Cosine, Custom, Linear, Polynomial, Precomputed
+from errors import refuses
 from problems import bad_data, clouds
-from refusals import refuses
 
 X, y = clouds(40, 3)
 MODELS = [
@@ -25,8 +26,8 @@ BAD_DATA = bad_data(X, y)
 @by_model
 @pytest.mark.parametrize("case", BAD_DATA)
 def test_bad_data(model, case):
-    bad_X, bad_y, message = BAD_DATA[case]
-    with pytest.raises(ValueError, match=message):
+    bad_X, bad_y, word = BAD_DATA[case]
+    with pytest.raises(ValueError, match=word):
         clone(model).fit(bad_X, bad_y)
 
 
@@ -66,7 +67,7 @@ def test_kernels_without_a_scale_give_the_same_model_at_every_scale(scale, conve
 
 def test_numbers_too_large_for_a_kernel_are_named():
     for kernel in (Linear(), Polynomial(3), Linear().exp()):
-        with pytest.raises(ValueError, match=r"Scale|overflow"):
+        with pytest.raises(KernelValueError):
             KernelPegasos(kernel).fit(X * 1e160, y)
 
 
@@ -122,5 +123,5 @@ def test_a_function_that_changes_its_mind_is_noticed():
     ids=str,
 )
 def test_rows_so_small_that_no_kernel_is_as_narrow_are_refused(model):
-    with pytest.raises(ValueError, match="1/sigma overflows"):
+    with pytest.raises(KernelValueError, match="sigma"):
         model.fit(X * 1e-310, y)

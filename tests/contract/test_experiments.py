@@ -28,9 +28,9 @@ from cotas.experiments.names import ITEMS, KINDS, listing, other_names, slug
 from cotas.experiments.samples import plus_minus
 from cotas.experiments.sheet import SLIDE, SMALLEST
 from cotas.words import LANGUAGES, say
+from errors import refuses
 from findings.figures import COMMAND, Finding, all_findings, filled, table
 from findings.figures.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes
-from refusals import refuses
 
 VERDICTS = (AGREES, IN_PART, DIFFERS, FLIPS, NO_CLAIM)
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
@@ -167,7 +167,7 @@ def test_descriptions_are_in_two_languages():
     for figure in FIGURES.values():
         assert figure.description("en")
         assert figure.description("es") != figure.description("en") or "LS-Boost" in figure.name
-    with pytest.raises(ValueError, match="lang must be"):
+    with refuses("lang"):
         find("3.1").description("fr")
 
 
@@ -289,7 +289,7 @@ def test_a_name_like_no_other_is_told_where_to_look(name):
 def test_a_file_in_the_place_of_the_folder(tmp_path):
     file = tmp_path / "taken"
     file.write_text("")
-    with pytest.raises(OSError, match=r"cannot be made .* choose another"):
+    with pytest.raises(OSError, match="taken"):
         reproduce("3.1", file)
 
 
@@ -433,7 +433,7 @@ def test_the_page_is_filled_between_its_marks(monkeypatch, findings):
     assert [line for line in once.splitlines() if line.startswith("## ")] == [
         line for line in page.splitlines() if line.startswith("## ")
     ]
-    with pytest.raises(ValueError, match="must have the parts"):
+    with pytest.raises(ValueError, match="parts"):
         filled("no marks", (7,))
-    with pytest.raises(ValueError, match="has no end"):
+    with pytest.raises(ValueError, match="times"):
         filled(page.replace("<!-- end times -->", ""), (7,))

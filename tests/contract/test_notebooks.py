@@ -139,17 +139,17 @@ def test_the_english_notebook_runs_before_any_exercise_is_done(source):
 
 
 @pytest.mark.parametrize(
-    ("page", "reason"),
+    ("page", "word"),
     [
-        ("Text first.\n\n<!-- en -->\nA\n<!-- es -->\nB\n", "has to begin"),
-        ("<!-- en -->\nA\n\n```python\nx = 1\n```\n", "one language only"),
-        ("<!-- solution -->\n\n```python\nx = 1\n```\n", "one language only"),
-        ("<!-- es -->\nB\n<!-- en -->\nA\n", "one language only"),
-        ("<!-- en -->\nA\n<!-- es -->\nB\n\n```python\nx = 1\n```\n\nC\n", "no language"),
-        ("<!-- en -->\nA\n<!-- es -->\nB\n\n<!-- solution -->\n", "ends within"),
+        ("Text first.\n\n<!-- en -->\nA\n<!-- es -->\nB\n", "begin"),
+        ("<!-- en -->\nA\n\n```python\nx = 1\n```\n", "one"),
+        ("<!-- solution -->\n\n```python\nx = 1\n```\n", "one"),
+        ("<!-- es -->\nB\n<!-- en -->\nA\n", "one"),
+        ("<!-- en -->\nA\n<!-- es -->\nB\n\n```python\nx = 1\n```\n\nC\n", "no"),
+        ("<!-- en -->\nA\n<!-- es -->\nB\n\n<!-- solution -->\n", "within"),
     ],
 )
-def test_a_source_of_another_form_is_refused(page, reason, tmp_path):
+def test_a_source_of_another_form_is_refused(page, word, tmp_path):
     (tmp_path / "01_page.md").write_text(page, "utf-8")
-    with pytest.raises(chapters.SourceError, match=reason):
+    with pytest.raises(chapters.SourceError, match=word):
         chapters.read_chapter(tmp_path / "01_page.md")

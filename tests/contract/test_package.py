@@ -1,6 +1,7 @@
 """What holds for the package as a whole."""
 
 import ast
+import inspect
 import os
 import re
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import cotas
+
+ROOT = Path(__file__).parents[2]
 
 
 def run(code, **environment):
@@ -36,12 +39,22 @@ def test_every_public_name_is_there():
         assert getattr(cotas, name) is not None
         assert name in dir(cotas)
     assert not {"Any", "TYPE_CHECKING", "annotations", "import_module"} & set(dir(cotas))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="nothing"):
         _ = cotas.nothing
 
 
 def test_there_are_few_public_names():
     assert len(cotas.__all__) <= 48
+
+
+def test_what_is_shown_is_what_can_be_asked_for():
+    """Beside the public names only modules, each of which the pages of the API tell of."""
+    shown = {name for name in dir(cotas) if not name.startswith("__")}
+    beside = shown - set(cotas.__all__)
+    pages = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "docs").rglob("*.md"))
+    assert [n for n in beside if not inspect.ismodule(getattr(cotas, n))] == []
+    assert [n for n in beside if f"`cotas.{n}" not in pages and f"::: cotas.{n}" not in pages] == []
+    assert shown & set(cotas.tables.__all__) == set()
 
 
 def test_version_is_the_one_of_the_package():
@@ -117,6 +130,28 @@ def test_a_fit_needs_little_memory_besides_dense_single_precision_data():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6 * 8 * len(X)  # six numbers a row, where X has 64 in single precision
+
+
+def test_no_test_asks_for_a_sentence():
+    """What an error is about is asked with `refuses` or `says`, of which the words are free.
+
+    `match` has a word at most, such as a name, a value, or one that another library says. Where
+    it comes from a table it is called so.
+    """
+    asked = [
+        (path, keyword.value)
+        for path in Path(__file__).parents[1].rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "match"
+    ]
+    assert asked
+    for path, value in asked:
+        texts = [node.value for node in ast.walk(value) if isinstance(node, ast.Constant)]
+        named = not isinstance(value, ast.Name) or value.id in ("name", "word")
+        assert named, f"{path.name}:{value.lineno}: match={value.id}"
+        assert not any(re.search(r"\s|\.[*+]", text) for text in texts), f"{path.name}: {texts}"
 
 
 def test_every_package_that_is_imported_is_asked_for():

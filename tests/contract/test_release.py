@@ -57,7 +57,7 @@ def test_a_tag_of_another_version_is_told(monkeypatch):
         release.check_tag()
     for other in (f"v{release.version()}.1", release.version(), "v99.0.0"):
         monkeypatch.setenv("GITHUB_REF_NAME", other)
-        with pytest.raises(release.NotReadyError, match=f"the tag is {re.escape(other)},"):
+        with pytest.raises(release.NotReadyError, match=re.escape(other)):
             release.check_tag()
 
 

@@ -68,12 +68,12 @@ def paged(folder, cells, y, weights=None, **given):
     if weights is not None:
         table, given = table.with_columns(w=pl.Series(weights)), {**given, "weights": "w"}
     table.write_parquet(folder / "rows.parquet")
-    return cotas.open_pages(folder / "rows.parquet", target="y", page_bytes=2048, **given)
+    return cotas.tables.open_pages(folder / "rows.parquet", target="y", page_bytes=2048, **given)
 
 
 def sparsely_paged(folder, X, y):
     dump_svmlight_file(X, y, str(folder / "rows.svm"))
-    return cotas.open_pages(folder / "rows.svm", page_bytes=2048)
+    return cotas.tables.open_pages(folder / "rows.svm", page_bytes=2048)
 
 
 def target_of(kind):
@@ -277,5 +277,5 @@ def test_the_proof_does_not_trust_the_codes(tmp_path, quiet, kind):
     assert bad.score(pages) < good.score(pages)
     assert bad.certificate_.discrepancies(pages) == []
     shutil.rmtree(pages.folder)
-    again = cotas.open_pages(tmp_path / "rows.parquet", target="y", page_bytes=2048)
+    again = cotas.tables.open_pages(tmp_path / "rows.parquet", target="y", page_bytes=2048)
     assert bad.certificate_.verify(again)

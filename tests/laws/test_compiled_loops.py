@@ -153,7 +153,7 @@ def test_a_loop_called_by_a_loop_is_the_loop_that_python_calls(process):
     whole = loop(sum_of_inverses)
     assert whole(np.array([1.0, 2.0, 4.0])) == inverse(1.0) + inverse(2.0) + inverse(4.0)
     for call in (lambda: whole(np.array([1.0, 0.0])), lambda: inverse(0.0)):
-        with pytest.raises(ValueError, match="no inverse"):
+        with pytest.raises(ValueError, match="inverse"):
             call()
     if process == "next":
         assert sum(whole.stats.cache_hits.values()) == 1

@@ -164,7 +164,7 @@ def test_a_card_without_memory_leaves_the_best_model(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(block_ascent.Near, "round", full)
     X, y = data(3000)
-    with pytest.warns(UserWarning, match="out of memory"):
+    with pytest.warns(UserWarning, match="memory"):
         model = cotas.KernelSVM(k.RBF(1.0), C=1.0, tol=1e-9, device="cuda").fit(X, y)
     assert model.stop_ is Stop.DEVICE
     assert model.certificate_.verify(X, y)

@@ -13,8 +13,8 @@ from sklearn.base import clone, is_classifier
 
 import cotas
 from cotas.certificates.presentation import OPTIMIZATION
-from cotas.source import Arrays
-from refusals import refuses
+from cotas.source import Arrays, NotInBlocksError
+from errors import refuses
 
 cloudpickle = pytest.importorskip("cloudpickle")
 da = pytest.importorskip("dask.array")
@@ -50,7 +50,7 @@ def test_each_estimator_takes_partitions_or_says_that_it_does_not(kind):
     if kind in TAKE:
         assert made(kind).fit(rows, labels).certificate_.holds
         return
-    with pytest.raises(ValueError, match="no collection of Dask"):
+    with pytest.raises(NotInBlocksError):
         made(kind).fit(rows, labels)
 
 
@@ -288,7 +288,7 @@ def test_a_model_from_partitions_needs_no_dask(tmp_path):
         (lambda X, y: (X, y * 0), "y"),
         (lambda X, y: (da.where(X > 2, np.nan, X), y), "X"),
         (lambda X, y: (X[:, 0], y), "X"),
-        (lambda X, y: (X.astype(complex), y), "X, in the partition that begins with row 0,"),
+        (lambda X, y: (X.astype(complex), y), "X"),
     ],
 )
 def test_bad_partitions_are_refused_in_words(change, parameter):

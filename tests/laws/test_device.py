@@ -17,6 +17,7 @@ from cotas import kernels as k
 from cotas.certificates.core.gram import Gram
 from cotas.device import find
 from cotas.stops import InterruptedWarning, Stop
+from errors import refuses
 
 torch = pytest.importorskip("torch")
 
@@ -198,7 +199,7 @@ def test_a_device_that_fails_leaves_the_best_model_so_far(
 
     monkeypatch.setattr(owner, failing, breaks)
     X, y = data()
-    with pytest.warns(UserWarning, match="illegal memory access"):
+    with pytest.warns(UserWarning, match="memory"):
         model = cotas.KernelSVM(k.RBF(1.0), C=1.0, tol=1e-9, device="cuda").fit(X, y)
     assert model.stop_ is Stop.DEVICE
     assert "page of advice" not in model.stop_reason_
@@ -212,10 +213,10 @@ def test_a_proof_goes_on_without_a_device_that_fails(monkeypatch: pytest.MonkeyP
     X, y = data()
     model = cotas.KernelSVM(k.RBF(1.0), C=1.0).fit(X, y)
     monkeypatch.setattr(DeviceRows, "times", breaks)
-    with pytest.warns(RuntimeWarning, match="out of memory"):
+    with pytest.warns(RuntimeWarning, match="memory"):
         assert model.certificate_.verify(X, y, device="cuda")
     model.device = "cuda"
-    with pytest.warns(RuntimeWarning, match="out of memory"):
+    with pytest.warns(RuntimeWarning, match="memory"):
         scores = model.decision_function(X)
     model.device = "cpu"
     assert np.array_equal(scores, model.decision_function(X))
@@ -256,24 +257,24 @@ def test_a_maker_keeps_the_rows_of_one_fit_only() -> None:
 @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", 0, None])
 def test_what_is_no_device_is_refused(device: object) -> None:
     X, y = data(30)
-    with pytest.raises(ValueError, match="device must be"):
+    with refuses("device"):
         cotas.KernelSVM(device=device).fit(X, y)
 
 
 def test_a_device_wants_a_formula_and_the_one_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = data(30)
     for option in ({"solver": "smo-simple"}, {"approximate": "nystroem"}):
-        with pytest.raises(ValueError, match="device='cuda' has solver='smo'"):
+        with refuses("device"):
             cotas.KernelSVM(device="cuda", **option).fit(X, y)
         cotas.KernelSVM(device="auto", n_components=10, **option).fit(X, y)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     for spec in (("precomputed",), ("sum", ("linear",), ("custom", len))):
-        with pytest.raises(ValueError, match="formulas"):
+        with refuses("device"):
             find.device_for("cuda", spec, 1 << 40)
         assert find.device_for("auto", spec, 1 << 40) is None
     assert find.device_for("auto", ("linear",), 100) is None
-    with pytest.raises(RuntimeError, match="sees no CUDA GPU"):
+    with pytest.raises(RuntimeError, match="CUDA"):
         find.device_for("cuda:7", ("linear",), 100)
 
 

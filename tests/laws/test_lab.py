@@ -254,7 +254,7 @@ def test_work_in_another_process_is_ended_in_time_and_its_errors_come_back(monke
     with pytest.raises(ModuleNotFoundError, match="only_here"):  # found when it is unpickled
         apart.run(LabTask(), only_here.answer)
     raised = "import xmlrpc.client as c; raise c.ProtocolError('here', 404, 'lost', {})"
-    with pytest.raises(RuntimeError, match=r"ProtocolError: .*404 lost"):  # it pickles one way only
+    with pytest.raises(RuntimeError, match="ProtocolError"):  # it pickles one way only
         apart.run(LabTask(), exec, raised)
 
 

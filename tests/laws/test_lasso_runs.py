@@ -52,8 +52,7 @@ def test_every_report_is_proved_and_they_change_nothing(parameters):
 @pytest.mark.parametrize("parameters", PROBLEMS, ids=str)
 def test_the_best_model_so_far_with_its_own_certificate(parameters, interrupts):
     spectator = Spectator(4, interrupts)
-    expected = "Interrupted" if interrupts else "a callback asked to stop"
-    with pytest.warns(UserWarning, match=expected):
+    with pytest.warns(InterruptedWarning if interrupts else ConvergenceWarning):
         model = Lasso(**parameters, tol=1e-12, callbacks=spectator).fit(X, Y)
     assert len(spectator.reports) == 4
     assert model.stop_ is (Stop.INTERRUPTED if interrupts else Stop.CALLBACK)

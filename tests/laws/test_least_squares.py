@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 import cotas
 from cotas import LeastSquares, Ridge, schedules, stops
+from errors import refuses
 from problems import LAYOUTS, plane
-from refusals import refuses
 
 SOLVERS = ("normal-equations", "qr", "gradient", "conjugate-gradients")
 by_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -133,7 +133,7 @@ def test_collinear_columns_give_the_smallest_solution_and_say_so():
 
 def test_more_columns_than_rows():
     X, y = plane(10, 30)
-    with pytest.warns(UserWarning, match="smallest norm"):
+    with pytest.warns(UserWarning, match="singular"):
         model = LeastSquares().fit(X, y)
     expected = np.linalg.lstsq(X - X.mean(axis=0), y - y.mean())[0]
     np.testing.assert_allclose(model.coef_, expected, atol=1e-10)
@@ -289,7 +289,7 @@ def test_data_that_are_not_finite(solver):
             LeastSquares(solver=solver).fit(spoiled, y)
         with pytest.raises(ValueError, match=r"NaN|infinity"):
             LeastSquares(solver=solver).fit(X, np.where(np.arange(60) == 3, bad, y))
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="non-zero"):
         LeastSquares(solver=solver).fit(X, y, sample_weight=np.zeros(60))
 
 

@@ -89,7 +89,7 @@ def test_an_error_in_one_class_is_the_error_of_the_fit():
     def broken(report):
         raise RuntimeError("no more paper")
 
-    with pytest.raises(RuntimeError, match="no more paper"):
+    with pytest.raises(RuntimeError, match="paper"):
         LinearSVM(n_jobs=3, callbacks=broken).fit(X, y)
     with pytest.raises(NotSeparableError):
         LinearSVM(n_jobs=3, margin="hard").fit(X, y)

@@ -83,13 +83,13 @@ def test_two_processes_that_open_a_file_at_once_share_its_pages(tmp_path):
     assert [process.returncode for process in both] == [0, 0], said
     [kept] = page_folders(folder)
     assert [out.split() for out, _ in said] == [[str(N), kept.name]] * 2
-    assert cotas.open_pages(folder / "rows.csv", **GIVEN).reused
+    assert cotas.tables.open_pages(folder / "rows.csv", **GIVEN).reused
 
 
 def test_what_was_there_keeps_its_name_until_the_new_pages_take_it(tmp_path, monkeypatch):
     path = tmp_path / "rows.csv"
     TABLE.write_csv(path)
-    folder = cotas.open_pages(path, **GIVEN).folder
+    folder = cotas.tables.open_pages(path, **GIVEN).folder
     TABLE[1:].write_csv(path)
     seen = []
     removed = pages_module.shutil.rmtree
@@ -99,7 +99,7 @@ def test_what_was_there_keeps_its_name_until_the_new_pages_take_it(tmp_path, mon
         removed(*given, **how)
 
     monkeypatch.setattr(pages_module.shutil, "rmtree", looking)
-    assert cotas.open_pages(path, **GIVEN).n_rows == N - 1
+    assert cotas.tables.open_pages(path, **GIVEN).n_rows == N - 1
     assert seen
     assert all(seen)
 
@@ -107,22 +107,22 @@ def test_what_was_there_keeps_its_name_until_the_new_pages_take_it(tmp_path, mon
 def test_only_those_pages_are_given_up_that_were_read(tmp_path):
     path = tmp_path / "rows.csv"
     TABLE.write_csv(path)
-    before = cotas.open_pages(path, **GIVEN)
+    before = cotas.tables.open_pages(path, **GIVEN)
     TABLE.reverse().write_csv(path)
-    after = cotas.open_pages(path, **GIVEN)
+    after = cotas.tables.open_pages(path, **GIVEN)
     with pytest.raises(PageError):
         list(before.blocks())
     assert sum(block.n_rows for block in after.blocks()) == N
-    assert cotas.open_pages(path, **GIVEN).reused
+    assert cotas.tables.open_pages(path, **GIVEN).reused
 
 
 def test_pages_of_a_touched_file_are_read_where_nothing_may_be_written(tmp_path):
     path = tmp_path / "rows.csv"
     TABLE.write_csv(path)
-    listed = cotas.open_pages(path, **GIVEN).folder / LIST
+    listed = cotas.tables.open_pages(path, **GIVEN).folder / LIST
     os.chmod(listed, 0o444)
     path.touch()
-    again = cotas.open_pages(path, **GIVEN)
+    again = cotas.tables.open_pages(path, **GIVEN)
     assert again.reused
     assert sum(block.n_rows for block in again.blocks()) == N
     assert json.loads(listed.read_text())["inputs"][0]["mtime_ns"] != path.stat().st_mtime_ns
@@ -133,14 +133,14 @@ def test_pages_are_found_whatever_the_name_of_their_file(tmp_path, name):
     path = tmp_path / name
     TABLE.write_csv(path)
     TABLE.write_csv(tmp_path / "data1.csv")
-    kept = cotas.open_pages(tmp_path / "data1.csv", **GIVEN).folder
-    folder = cotas.open_pages(path, **GIVEN).folder
+    kept = cotas.tables.open_pages(tmp_path / "data1.csv", **GIVEN).folder
+    folder = cotas.tables.open_pages(path, **GIVEN).folder
     left = folder.with_name(f"{folder.name}.0badcafe")
     left.mkdir()
     (left / pages_module.LOCK).touch()
     assert page_folders(path) == [folder, left]
     TABLE[1:].write_csv(path)
-    cotas.open_pages(path, **GIVEN)
+    cotas.tables.open_pages(path, **GIVEN)
     assert page_folders(path) == [folder]
     assert remove_pages(path)[0] == 1
     assert page_folders(tmp_path) == [kept]
@@ -155,7 +155,7 @@ def test_the_order_of_the_pages_is_known_before_they_are_written(
     monkeypatch.setattr(shuffling, "ROWS_AT_A_TIME", at_a_time)
     path = tmp_path / "rows.parquet"
     TABLE.with_columns(y=pl.Series(np.arange(N))).write_parquet(path)
-    pages = cotas.open_pages(path, **GIVEN, seed=3)
+    pages = cotas.tables.open_pages(path, **GIVEN, seed=3)
     order = np.concatenate([block.y for block in pages.blocks()])
     some = np.sort(RNG.choice(N, 200, replace=False))
     for most in (1, 2, N // 3, N // 2, N - 1, N):

@@ -17,11 +17,19 @@ from cotas.certificates.core.sparsity import ElasticNet as CoreNet
 from cotas.certificates.core.unpenalized import limits as limits_of
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_working_set import WorkingSetLasso
-from cotas.solvers.penalties import Penalty, bounds, first, prox, second, times, value
-from cotas.solvers.run import NO_WEIGHTS
+from cotas.solvers.penalties import (
+    NO_WEIGHTS,
+    Penalty,
+    bounds,
+    first,
+    prox,
+    second,
+    times,
+    value,
+)
+from errors import refuses
 from laws.exact.oracle import Exact, at_most, rational
 from problems import LAYOUTS, regression, targeted
-from refusals import refuses
 
 X, Y = regression(60, 8, seed=1)
 WIDE = regression(40, 120, seed=3)

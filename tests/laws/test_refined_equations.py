@@ -88,7 +88,7 @@ def test_what_is_not_finite_is_refused_as_ever():
     for bad in (np.nan, np.inf):
         broken = X.copy()
         broken[17, 3] = bad
-        with pytest.raises(ValueError, match="X contains"):
+        with pytest.raises(ValueError, match="X"):
             LeastSquares().fit(broken, Y)
     spoiled = X.copy()
     spoiled[17, 3] = 1e30  # finite, but its square is not in single precision

@@ -176,7 +176,7 @@ def test_places_outside_of_the_matrix_are_refused(kind, place):
     rows.indices[3] = place if kind is not sparse.csc_matrix or place < 0 else 10 * place
     certificate = model.certificate_
     for call, *data in ((model.predict, rows), (certificate.verify, rows, y), (model.fit, rows, y)):
-        with pytest.raises(ValueError, match="indices must be"):
+        with pytest.raises(ValueError, match="indices"):
             call(*data)
 
 

@@ -26,7 +26,7 @@ MARGINS_UP_TO = 1 << 23  # entries of X
 
 
 class ExponentialBooster(BoostedClassifier, Booster):
-    """What the algorithms that descend on J(F) = E[exp(−yF)] share."""
+    """The base of the algorithms that descend on J(F) = E[exp(−yF)]."""
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         return Exponential().value(np.maximum(y * F, -700.0))

@@ -33,7 +33,7 @@ A_PREFIX = (
 
 
 class Boosted(Certified, BaseEstimator):
-    """F = Σ cₘ fₘ for each class or for a number, and the certificates of the fit."""
+    """A combination F = Σ cₘ fₘ for each class or for a number, and the certificates of the fit."""
 
     weak_learner: Any
     ensembles_: list[Ensemble]

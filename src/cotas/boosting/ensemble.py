@@ -34,7 +34,8 @@ from cotas.source import MatrixLike, as_stored
 
 @dataclass
 class Ensemble:
-    """F grew as F ← shrinkₘ·F + stepₘ·fₘ. `functions` are trees together, or a list of others."""
+    """An ensemble: F grew as F ← shrinkₘ·F + stepₘ·fₘ. `functions` are trees together, or a list of
+    others."""
 
     functions: Any
     steps: FloatArray
@@ -124,7 +125,8 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class WeakFunction:
-    """fₘ of one round; `predict` gives its values, without the coefficient of the round."""
+    """The weak function fₘ of one round; `predict` gives its values, without the coefficient of the
+    round."""
 
     ensemble: Ensemble
     round: int

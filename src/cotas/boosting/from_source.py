@@ -36,7 +36,7 @@ IN_BLOCKS = "Trained on histograms, the rows coming in blocks."
 
 @dataclass(frozen=True)
 class FirstLook:
-    """What is to be known of a block before anything is fitted to it: y, and its columns."""
+    """A first pass over a block, before anything is fitted to it: y, and its columns."""
 
     columns: LookAtColumns
     targets: bool

@@ -58,7 +58,7 @@ RECORDED = {
 
 @dataclass(frozen=True)
 class RoundReport:
-    """What a callback is told after each round. Returning True stops the fit of this class.
+    """The report of a round to a callback. Returning True stops the fit of this class.
 
     Attributes
     ----------

@@ -33,7 +33,8 @@ KERNEL_ROWS = 1 << 10
 
 @dataclass(frozen=True)
 class Comparison:
-    """What some rows say of a model: words against it, their labels, and what it makes of them.
+    """The comparison of a model with some rows: words against it, their labels, and what it makes
+    of them.
 
     `told` has each place among the classes that scores point to, with the label predicted there.
     """
@@ -49,7 +50,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Compare:
-    """Compares a model with its witnesses on the rows of a block."""
+    """A comparison of a model with its witnesses on the rows of a block."""
 
     model: Any
     witnesses: Sequence[Any]

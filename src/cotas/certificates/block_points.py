@@ -30,8 +30,8 @@ from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.certificates.lasso import LassoPoint
 from cotas.certificates.least_squares import ENOUGH, LARGEST_HESSIAN, SquaredLossPoint
-from cotas.certificates.ledger import Together
 from cotas.certificates.sweep import ROUNDED, refuse_other_features
+from cotas.certificates.witnesses import Together
 from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
 from cotas.rounds import Rounds
 from cotas.source import Source

@@ -113,7 +113,8 @@ def with_sketch(function: Callable[[Block], Any], read: Any, block: Block) -> Su
 
 
 class Scatter(NamedTuple):
-    """Σ of the weights, the mean of each target, and Σ s(y − mean)², which is never negative."""
+    """The scatter: Σ of the weights, the mean of each target, and Σ s(y − mean)², which is never
+    negative."""
 
     total: float
     mean: FloatArray

@@ -13,7 +13,6 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.core.bounds import Bounds, Objection
-from cotas.certificates.ledger import plain as plain_types
 from cotas.certificates.presentation import (
     OPTIMIZATION,
     against_the_rest,
@@ -34,6 +33,8 @@ from cotas.certificates.verification import (
     refuse_no_numbers,
     same,
 )
+from cotas.certificates.witnesses import Witness
+from cotas.certificates.witnesses import plain as plain_types
 from cotas.problem import relative_gap
 from cotas.source import Source, source_of
 from cotas.words import Spoken, in_one, say
@@ -45,24 +46,6 @@ MEAN = "mean"  # the kind of the composite of a blend
 CHANGED = "The model was changed after it was certified."
 PLAIN = ("kind", "lower", "upper", "gap", "relative_gap", "holds", "vacuous", "statement",
          "objection", "reference")  # fmt: skip
-
-
-class Witness(Protocol):
-    """What a proof needs besides the data. `check` is the trusted code that carries it out."""
-
-    @property
-    def coef(self) -> FloatArray: ...
-
-    @property
-    def intercept(self) -> Any: ...  # a number, or one for each class
-
-    def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        """Return the certificate, every number of it computed from X, y and this witness."""
-        ...
-
-    def about(self, coef: FloatArray, intercept: Any) -> Witness:
-        """Return the same witness, now said to belong to another model."""
-        ...
 
 
 class Predictor(Protocol):

@@ -34,7 +34,8 @@ COLUMNS = 4096
 
 
 class Maker:
-    """Makes Gram matrices on a device, and keeps the last one: several machines share the rows."""
+    """A maker of Gram matrices on a device, which keeps the last one: several machines share the
+    rows."""
 
     def __init__(self, device: Any) -> None:
         self.device = device
@@ -85,7 +86,7 @@ def _on_processor(error: Exception, spec: Any, X: Any, each: Each) -> Gram:
 
 
 class DeviceGram(Gram):
-    """K of a formula, whose products are made on a device."""
+    """The Gram matrix of a formula, whose products are made on a device."""
 
     def __init__(self, device: Any, spec: Any, X: Any, each: Each = map) -> None:
         import torch

@@ -16,7 +16,6 @@ from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.margins import LOSSES, HardMargin
 from cotas.certificates.core.rounding import above, below
 from cotas.certificates.core.sparsity import ElasticNet
-from cotas.certificates.ledger import Parametric, Together
 from cotas.certificates.presentation import (
     OPTIMIZATION_ONLY,
     bias_in_words,
@@ -32,6 +31,7 @@ from cotas.certificates.sweep import (
     rows_of,
     signs_of,
 )
+from cotas.certificates.witnesses import Parametric, Together
 from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.words import say
 

@@ -9,7 +9,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.duality import DualPoint
 from cotas.certificates.kernel import refuse_another_subject
-from cotas.certificates.ledger import Parametric
+from cotas.certificates.witnesses import Parametric
 
 REMARKS = {
     "fourier": "The features are random cosines and sines: nothing is said about the exact kernel.",

@@ -27,7 +27,6 @@ from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, positive
 from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.core.rounding import TINY, U, above, total, up
-from cotas.certificates.ledger import Parametric, Together
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import (
     OPTIMIZATION_ONLY,
@@ -49,6 +48,7 @@ from cotas.certificates.sweep import (
     refuse_other_rows,
     signs_of,
 )
+from cotas.certificates.witnesses import Parametric, Together
 from cotas.problem import RegularizedRisk
 from cotas.refusals import ParameterError
 from cotas.words import english, in_one, say
@@ -65,7 +65,7 @@ MAKER: ContextVar[Callable[..., Gram]] = ContextVar("MAKER", default=Gram)
 
 
 class KernelFunction(Protocol):
-    """All that the checker knows of a kernel."""
+    """A kernel as data: all that the checker knows of a kernel."""
 
     def spec(self) -> Any:
         """Return the kernel as plain data, which `core/gram.py` evaluates."""
@@ -74,7 +74,8 @@ class KernelFunction(Protocol):
 
 @dataclass(frozen=True)
 class KernelRegion:
-    """All (θ*, θ₀*) that can be optimal: a ball around θ in feature space, and the biases."""
+    """The set of all (θ*, θ₀*) that can be optimal: a ball around θ in feature space, and the
+    biases."""
 
     radius: float
     lowest: float
@@ -166,7 +167,8 @@ class KernelDualPoint(Together):
 
 
 class KernelSurvey:
-    """K times β and times the dual points of all classes of one fit, and what follows."""
+    """A check of witnesses: K times β and the dual points of all classes of one fit, and what
+    follows."""
 
     def __init__(
         self,

@@ -22,16 +22,16 @@ from cotas.certificates.core.gram import SquaredLength
 from cotas.certificates.core.residuals import EpsilonInsensitive, Squared
 from cotas.certificates.core.rounding import U
 from cotas.certificates.kernel import KernelFunction, KernelSurvey
-from cotas.certificates.ledger import Parametric
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
 from cotas.certificates.sweep import ROUNDED, Sketch, constant_model, sketches_of
+from cotas.certificates.witnesses import Parametric
 from cotas.words import say
 
 
 @dataclass(frozen=True)
 class KernelRegression:
-    """What is minimized: half the mean square, or the mean of what exceeds ε, and (λ/2)‖θ‖²."""
+    """The problem: half the mean square, or the mean of what exceeds ε, and (λ/2)‖θ‖²."""
 
     lam: float
     free_bias: bool

@@ -24,7 +24,6 @@ from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
-from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
 from cotas.certificates.sweep import (
     ROUNDED,
@@ -35,13 +34,14 @@ from cotas.certificates.sweep import (
     sketches_in_passing,
     targets_of,
 )
+from cotas.certificates.witnesses import Together
 from cotas.source import Source
 from cotas.words import in_one, say
 
 
 @dataclass(frozen=True)
 class LassoProblem:
-    """What is minimized: half the mean square, with a penalty λ or inside a ball of radius δ.
+    """The problem: half the mean square, with a penalty λ or inside a ball of radius δ.
 
     `l1_ratio` splits the penalty into λ·l1_ratio·‖β‖₁ + ½λ(1 − l1_ratio)‖β‖₂². With `standardize`
     the penalty is on βⱼwⱼ, wⱼ being the standard deviation of column j. With `positive`, β ≥ 0.
@@ -240,9 +240,9 @@ def _about_the_dual(
     problem = point.problem
     if pull is None:
         return {}
-    scale = 1.0 if point.penalty_scale is None else point.penalty_scale
-    with np.errstate(divide="ignore", invalid="ignore"):
-        q = np.where(np.equal(scale, 0.0), 0.0, -pull.u / total / scale)
+    q, scale = -pull.u / total, point.penalty_scale
+    if scale is not None:
+        q = np.divide(q, scale, where=np.not_equal(scale, 0.0), out=np.zeros_like(q))
     top = float((q if problem.positive else np.abs(q)).max(initial=0.0))
     if problem.delta is None:
         return {"λ": float(problem.lam or 0.0), "largest correlation": max(top, 0.0)}

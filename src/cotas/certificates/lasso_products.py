@@ -43,7 +43,8 @@ def lasso_from_products(stream: Stream, points: Sequence[LassoPoint]) -> list[Ce
 
 
 class _Products(NamedTuple):
-    """Ĝ of the columns, the one and the target, gᵢ, and the models as columns of w."""
+    """The Gram matrix Ĝ of the columns, the one and the target, gᵢ, and the models as columns of
+    w."""
 
     G: FloatArray
     roots: FloatArray

@@ -15,7 +15,6 @@ from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
-from cotas.certificates.ledger import Together
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
 from cotas.certificates.sweep import (
     EPS,
@@ -27,6 +26,7 @@ from cotas.certificates.sweep import (
     sketches_in_passing,
     targets_of,
 )
+from cotas.certificates.witnesses import Together
 from cotas.problem import AS_GOOD_AS_ZERO
 from cotas.source import Source
 from cotas.words import say

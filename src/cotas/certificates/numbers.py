@@ -18,7 +18,7 @@ from cotas.refusals import ParameterError
 WHOLE = 1 << 53
 
 
-def refuse_inexact(values: Any, name: str) -> None:
+def refuse_inexact(values: Any, parameter: str, called: str = "") -> None:
     """Raise if the entries of an argument would be rounded, or left out, on their way to a double.
 
     Whole numbers above 2⁵³, of which nanoseconds since 1970 are some, fractions, decimals and long
@@ -28,33 +28,37 @@ def refuse_inexact(values: Any, name: str) -> None:
     >>> refuse_inexact([[2**53 + 1, 0.5]], "X")
     Traceback (most recent call last):
         ...
-    ValueError: X holds 9007199254740993, a number that double precision cannot hold: \
-it would be rounded, and what is proved would be about other data. Subtract an offset first, for \
-example the smallest value of the column, or pass floats if the last digits do not matter.
+    cotas.refusals.ParameterError: X holds 9007199254740993, a number that double precision \
+cannot hold: it would be rounded, and what is proved would be about other data. Subtract an \
+offset first, for example the smallest value of the column, or pass floats if the last digits do \
+not matter.
     """
-    refuse_masked(values, name)
+    name = called or parameter
+    refuse_masked(values, parameter, name)
     for part in _parts(values):
         if part.dtype.kind == "c":
-            raise ParameterError(name, f"Complex data not supported: {name} holds complex numbers.")
+            raise ParameterError(
+                parameter, f"Complex data not supported: {name} holds complex numbers."
+            )
         for number in _rounded(part):
             raise ParameterError(
-                name,
+                parameter,
                 f"{name} holds {number}, a number that double precision cannot hold: it would be "
                 "rounded, and what is proved would be about other data. Subtract an offset first, "
                 "for example the smallest value of the column, or pass floats if the last digits "
                 "do not matter.",
             )
     if sparse.issparse(values):
-        _refuse_inexact_sums(values, name)
+        _refuse_inexact_sums(values, parameter, name)
 
 
-def refuse_masked(values: Any, name: str) -> None:
+def refuse_masked(values: Any, parameter: str, called: str = "") -> None:
     """Raise if some entries of an argument are masked: validation would uncover them."""
     if np.ma.is_masked(values):
         raise ParameterError(
-            name,
-            f"{name} has masked entries, which would count as if they were not masked. Fill them "
-            "in, or leave those rows out.",
+            parameter,
+            f"{called or parameter} has masked entries, which would count as if they were not "
+            "masked. Fill them in, or leave those rows out.",
         )
 
 
@@ -107,7 +111,7 @@ def _is_rounded(value: Any) -> bool:
     return False
 
 
-def _refuse_inexact_sums(X: Any, name: str) -> None:
+def _refuse_inexact_sums(X: Any, parameter: str, name: str) -> None:
     """Raise if an entry is stored in parts whose sum would be rounded."""
     if getattr(X, "has_canonical_format", False):
         return
@@ -123,7 +127,7 @@ def _refuse_inexact_sums(X: Any, name: str) -> None:
         whole = np.add.reduce(parts)
         if np.isfinite(parts).all() and sum(map(Fraction, parts.tolist())) != Fraction(whole):
             raise ParameterError(
-                name,
+                parameter,
                 f"{name} stores an entry in parts whose sum double precision cannot hold: it would "
                 "be rounded, and what is proved would be about other data. Call sum_duplicates() "
                 "first if the last digits do not matter.",

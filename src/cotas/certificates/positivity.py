@@ -14,7 +14,7 @@ from cotas.words import say
 
 @dataclass(frozen=True)
 class Definiteness:
-    """What a matrix K shows about itself.
+    """Evidence of what a matrix K is.
 
     Attributes
     ----------

@@ -11,7 +11,6 @@ from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber
-from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
 from cotas.certificates.sweep import (
     Sketch,
@@ -21,6 +20,7 @@ from cotas.certificates.sweep import (
     sketches_in_passing,
     targets_of,
 )
+from cotas.certificates.witnesses import Parametric
 from cotas.words import say
 
 # By name, and the letter of the threshold.

@@ -16,7 +16,6 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Margin, Risk
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.duality import penalty_figures, penalty_in_words, regularizer_of
-from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, ends, mean_of
 from cotas.certificates.sweep import (
     GOLDEN_RATIO,
@@ -28,6 +27,7 @@ from cotas.certificates.sweep import (
     refuse_other_rows,
     rows_of,
 )
+from cotas.certificates.witnesses import Parametric
 from cotas.problem import SoftmaxRisk
 from cotas.refusals import ParameterError
 from cotas.words import say

@@ -78,7 +78,7 @@ class Sound:
             )
         if sparse.issparse(X):
             X = as_stored(X)
-            refuse_inexact(X, f"X, in {where},")
+            refuse_inexact(X, "X", f"X, in {where},")
             rows: Sparse = X.tocsr()
             return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
         return _numbers(X, "X", where)
@@ -86,7 +86,7 @@ class Sound:
 
 def _numbers(values: Any, name: str, where: str) -> FloatArray:
     """Return numbers in double precision, none of them rounded; float32 is left alone."""
-    refuse_inexact(values, f"{name}, in {where},")
+    refuse_inexact(values, name, f"{name}, in {where},")
     found = np.asarray(values)
     if found.dtype in (np.float32, np.float64) and (name == "X" or found.dtype == np.float64):
         return found
@@ -105,7 +105,7 @@ def _numbers(values: Any, name: str, where: str) -> FloatArray:
 
 def _labels(values: Any, where: str) -> AnyArray:
     """Return labels as they are, all of them text or all of them numbers."""
-    refuse_masked(values, f"y, in {where},")
+    refuse_masked(values, "y", f"y, in {where},")
     kind_of_labels(values, where)
     y = np.asarray(values)
     if y.dtype.kind != "f":

@@ -66,7 +66,8 @@ GONE = (
 
 @dataclass(frozen=True)
 class Stream:
-    """Ĝ of the batches so far, with an entry for each target after the features and the one.
+    """The Gram matrix Ĝ of the batches so far, with an entry for each target after the features and
+    the one.
 
     Attributes
     ----------

@@ -70,7 +70,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Facts:
-    """What can be said of the data before there is a model: the sketches, and how long rows are."""
+    """Facts of the data before there is a model: the sketches, and how long rows are."""
 
     sketches: list[Sketch]
     lengths: FloatArray | None = None  # of the rows, rounded up, if anybody asked

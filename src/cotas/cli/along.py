@@ -15,7 +15,7 @@ from cotas.arrays import AnyArray
 from cotas.certificates import Certificate
 from cotas.certificates.presentation import at_most
 from cotas.cli.command import UsageError
-from cotas.cli.data import drawable, open_table, preparation_of, save_picture
+from cotas.cli.data import drawable, open_table, save_picture
 from cotas.cli.models import DEFAULTS, build, check_suits, sensible, task_of
 from cotas.cli.options import (
     MOST,
@@ -40,6 +40,7 @@ from cotas.cli.training import (
     SplitTable,
     bound_on_future_rows,
     grouped,
+    preparation_of,
     rival_of,
     sample_of,
     split_and_told,

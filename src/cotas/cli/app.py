@@ -171,7 +171,7 @@ def language_of(arguments: Sequence[str]) -> str:
 
 
 class _Spoken:
-    """Says its help in the language of the moment."""
+    """A command that says its help in the language of the moment."""
 
     def format_help(self: Any, ctx: Any, formatter: Any) -> None:
         for part in (self, *self.get_params(ctx)):
@@ -283,7 +283,7 @@ COMMANDS = {
 
 
 class Commands(SpokenGroup):
-    """Knows the commands by name, and loads the one that is asked for."""
+    """The group of commands by name, which loads the one that is asked for."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta["cotas.json"] = "--json" in args

@@ -18,7 +18,7 @@ from cotas.cli.data import TooBig
 from cotas.cli.models import DEFAULTS, build, check_suits
 from cotas.cli.options import Columns
 from cotas.cli.outcome import model_lines, proofs, shape, show_classes, told
-from cotas.cli.session import Session, Watcher, writing
+from cotas.cli.session import Session, watching, writing
 from cotas.cli.training import (
     FEWEST_TO_SPLIT,
     Settings,
@@ -92,7 +92,7 @@ def refuse_what_needs_memory(settings: Settings, columns: Columns) -> None:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a table is, as some of its rows tell, and the pages that were made of all."""
+    """A description of a table by some of its rows, and the pages that were made of all."""
 
     pages: Pages
     preparation: Preparation
@@ -337,7 +337,7 @@ def _report(session: Session, name: str, found: PagedFit, settings: Settings) ->
 
 @dataclass(frozen=True)
 class Wrong:
-    """Whether each row of a block is predicted wrongly."""
+    """Mistakes: whether each row of a block is predicted wrongly."""
 
     model: Any
 
@@ -355,7 +355,7 @@ def _train(
     given = dict(settings.given)
     if threads < thread_count(None):
         given.setdefault("n_jobs", threads)
-    with Watcher(session, name) as watcher, warnings.catch_warnings(record=True) as caught:
+    with watching(session, name) as watcher, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         numbers = y if task == "classification" else np.asarray(y, dtype=np.float64)
         estimator, notes = build(name, numbers, settings.seed, given)

@@ -32,7 +32,7 @@ from cotas.words import LANGUAGES, SETTING, Said, say
 
 
 class SpokenError(Exception):
-    """Something that is said to the user: a text of the catalogue, and what it has in braces."""
+    """An error that is said to the user: a text of the catalogue, and what it has in braces."""
 
     def __init__(self, message: str, /, **values: object) -> None:
         super().__init__(message if isinstance(message, Said) else say(message, **values))
@@ -43,7 +43,7 @@ class UsageError(SpokenError):
 
 
 class ProofFailedError(SpokenError):
-    """What was to be proved is not so; everything about it has been said already."""
+    """A proof that failed; everything about it has been said already."""
 
 
 class InterruptedEarlyError(SpokenError):

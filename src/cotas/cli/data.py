@@ -24,7 +24,7 @@ from cotas.preparation.targets import tell_task
 from cotas.words import say
 
 if TYPE_CHECKING:
-    from cotas.preparation.preparation import Preparation
+    pass
 
 
 def drawable(picture: Path | None, data: str) -> None:
@@ -88,9 +88,9 @@ def open_table(
         text = [*(columns.category or []), *drop, *options.pop("categories", [])]
         wishes, limits = as_told(columns.reading() | {"categories": text})
         table = read_coded(name, wishes, limits, **options)
+        for option in ("category", "keep", "unix_seconds"):
+            table.refuse_names(option.replace("_", "-"), getattr(columns, option))
         table = table.predicting(target, drop, text, columns.rows_without_target)
-    for option in ("category", "keep", "unix_seconds"):
-        table.refuse_names(option.replace("_", "-"), getattr(columns, option))
     return table.without(drop) if drop else table
 
 
@@ -100,19 +100,6 @@ def refuse_reading(name: str, text: TextOptions) -> None:
         if given not in (None, ()):
             how = f"--{option.replace('_', '-')}"
             raise UsageError("{how} is about files; {name} is built in.", how=how, name=name)
-
-
-def preparation_of(table: Table, columns: Columns) -> Preparation:
-    """Tell how the columns of this table are to be prepared."""
-    from cotas.preparation.preparation import Preparation
-
-    if not table.has_names:
-        return Preparation()
-    keep, seconds = (
-        names_among(words or [], table.names, table.source)
-        for words in (columns.keep, columns.unix_seconds)
-    )
-    return Preparation(keep=keep, strict=columns.strict_columns, unix_seconds=seconds)
 
 
 def builtin(name: str, source: str) -> Table:
@@ -211,12 +198,12 @@ class TooBig:
 
     @property
     def least(self) -> float:
-        """What one thread needs to fit it from pages."""
+        """Return what one thread needs to fit it from pages."""
         return max(LEAST_MEMORY, FROM_PAGES + OF_A_THREAD + ROW_GROUPS * self.piece)
 
     @property
     def threads(self) -> int:
-        """So many of them fit into what is allowed."""
+        """Tell how many of them fit into what is allowed."""
         left = self.allowed - FROM_PAGES - ROW_GROUPS * self.piece
         return max(1, int(left // OF_A_THREAD))
 

@@ -65,9 +65,8 @@ def fit(
     table = None if big is not None else open_table(data, target, columns)
     # What trains takes a second to load; a table that cannot be read is told of before.
     with loading():
-        from cotas.cli.data import preparation_of
         from cotas.cli.outcome import finish, store, tell
-        from cotas.cli.training import Settings, train
+        from cotas.cli.training import Settings, preparation_of, train
 
     settings = Settings(**vars(wanted), given=given, command=session.line)
     if big is not None:

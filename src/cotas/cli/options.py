@@ -61,7 +61,7 @@ Seed = Annotated[
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How a text table is written, where that is not to be guessed."""
+    """Options of how a text table is written, where that is not to be guessed."""
 
     separator: Annotated[
         str | None, typer.Option(help="Between the cells of a text table, if it is not recognized.")
@@ -131,7 +131,7 @@ class TextOptions:
 
 @dataclass(frozen=True)
 class Columns(TextOptions):
-    """Which columns and rows of a table are used, and as what."""
+    """Options of which columns and rows of a table are used, and as what."""
 
     drop: Annotated[
         list[str] | None, typer.Option("--drop", help="Leave these columns out: a,b.")
@@ -177,7 +177,7 @@ ModelName = Annotated[
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What is to be trained, how it is judged, and where it goes."""
+    """Options of what is trained, how it is judged, and where it goes."""
 
     model: ModelName = None
     task: Task = "auto"
@@ -279,7 +279,7 @@ def writable(path: Path | None, what: str, *read: str | Path) -> None:
 
 
 def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
-    """From `name=value` words and from options that were given, to parameters."""
+    """Make parameters of `name=value` words and of options that were given."""
     found = {name: value for name, value in options.items() if value is not None}
     for pair in pairs:
         name, equals, word = pair.partition("=")

@@ -25,7 +25,7 @@ from cotas.words import say
 
 
 class PredictionTally:
-    """What was counted while the rows went by."""
+    """Counts taken while the rows went by."""
 
     def __init__(self, saved: Saved) -> None:
         self.rows = self.certified = self.judged = self.wrong = 0
@@ -217,7 +217,7 @@ class Saved:
 
 
 class TrainedOn:
-    """How many of the prepared rows that go by a model was trained on.
+    """A count of how many of the prepared rows that go by a model was trained on.
 
     They are compared with the fingerprint of its data: they may be its whole table, or the rows of
     it that were trained on. Sparse rows can be compared only if they come all at once.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from cotas.cli import NOT_WRITTEN, PIPE_CLOSED
 from cotas.files.problems import Remark
@@ -29,7 +29,7 @@ STANDARD_OUTPUT = "standard output"
 
 
 class PipeClosedError(Exception):
-    """Whoever read the output went away."""
+    """An error: whoever read the output went away."""
 
 
 class NotWrittenError(Exception):
@@ -283,14 +283,14 @@ PATIENCE = 1.0
 
 
 class Watcher:
-    """Listens to a fit: keeps the gaps, and shows them after a second."""
+    """A listener to a fit: it keeps the gaps, and shows them after a second."""
 
     def __init__(self, session: Session, name: str) -> None:
         self.trace: list[tuple[float, float]] = []
         self._session, self._name = session, name
         self._began = time.perf_counter()
         self._best: dict[str, float] = {}  # of each class or target
-        self._bar: Any = None
+        self.bar: Any = None
         self._task: Any = None
 
     @property
@@ -302,10 +302,11 @@ class Watcher:
         """Have an estimator tell what it does; the models of a blend share the time there is."""
         from cotas.selection.blend import members_of
 
+        wanted: dict[str, Any] = {"callbacks": self.callback}
         each = members_of(made)
+        if max_time is not None:
+            wanted["max_time"] = max_time / len(each)
         for one in each:
-            wanted: dict[str, Any] = {"callbacks": self.callback}
-            wanted |= {} if max_time is None else {"max_time": max_time / len(each)}
             known = one.get_params(deep=False)
             one.set_params(**{name: value for name, value in wanted.items() if name in known})
         return made
@@ -313,17 +314,18 @@ class Watcher:
     def hear(self, report: Any) -> None:
         """Hear one report of a fit."""
         seconds = time.perf_counter() - self._began
+        shown = self._session.shows_progress and seconds > PATIENCE
         gap = _gap_of(report)
         if gap is not None:
             of = str(getattr(report, "label", ""))
             self._best[of] = min(gap, self._best.get(of, gap))
             # What is proved of the whole is what is proved of the worst.
             self.trace.append((seconds, max(self._best.values())))
-        if self._session.shows_progress and seconds > PATIENCE:
+        if shown:
             self._show(report, gap)
 
     def _show(self, report: Any, gap: float | None) -> None:
-        if self._bar is None:
+        if self.bar is None:
             from rich import progress
 
             columns = (
@@ -332,25 +334,27 @@ class Watcher:
                 progress.BarColumn(20),
                 progress.TimeElapsedColumn(),
             )
-            self._bar = progress.Progress(*columns, console=self._session.err, transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task(self._name, total=None)
+            self.bar = progress.Progress(*columns, console=self._session.err, transient=True)
+            self.bar.start()
+            self._task = self.bar.add_task(self._name, total=None)
         done, total = _place_of(report)
         words = f"{self._name}: {done}/{total}"
         if total is None:
             words = say("{name}: step {done}", name=self._name, done=done)
         if gap is not None:
             words += say(", proved gap {gap:.2e}", gap=gap)
-        self._bar.update(self._task, description=words, completed=done, total=total)
+        self.bar.update(self._task, description=words, completed=done, total=total)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        """Take the bar away, whatever happened."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+@contextmanager
+def watching(session: Session, name: str) -> Iterator[Watcher]:
+    """Show how far a fit has come, and nothing of it afterwards, whatever happened."""
+    watcher = Watcher(session, name)
+    try:
+        yield watcher
+    finally:
+        if watcher.bar is not None:
+            watcher.bar.stop()
 
 
 def _gap_of(report: Any) -> float | None:

@@ -25,11 +25,11 @@ from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import UNEXPECTED
 from cotas.cli.command import UsageError, code_of
 from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
-from cotas.cli.options import FitOptions
-from cotas.cli.session import Session, Watcher
+from cotas.cli.options import Columns, FitOptions
+from cotas.cli.session import Session, watching
 from cotas.files.frames import coded
 from cotas.files.models import versions
-from cotas.files.names import meant
+from cotas.files.names import meant, names_among
 from cotas.files.problems import Remark, gathered, remark
 from cotas.files.table import Table
 from cotas.preparation.columns import ColumnWarning
@@ -56,7 +56,8 @@ FEWEST_TO_SPLIT = 30
 
 @dataclass(frozen=True)
 class Settings(FitOptions):
-    """What was asked for, the parameters of the model, and how columns are to be prepared."""
+    """Settings that were asked for, the parameters of the model, and how columns are to be
+    prepared."""
 
     given: dict[str, Any] = field(default_factory=dict)
     command: str = ""
@@ -64,8 +65,19 @@ class Settings(FitOptions):
 
     @property
     def differs(self) -> bool:
-        """Whether what was given is about one model, and not about several that differ."""
+        """Tell whether what was given is about one model, and not about several that differ."""
         return bool(self.given.keys() - {"max_time"}) or self.select is not None
+
+
+def preparation_of(table: Table, columns: Columns) -> Preparation:
+    """Tell how the columns of this table are to be prepared."""
+    if not table.has_names:
+        return Preparation()
+    keep, seconds = (
+        names_among(words or [], table.names, table.source)
+        for words in (columns.keep, columns.unix_seconds)
+    )
+    return Preparation(keep=keep, strict=columns.strict_columns, unix_seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -217,7 +229,7 @@ def train_one(
 ) -> Trained:
     """Return an estimator trained on the training rows, with λ chosen if that was asked for."""
     table, y = rows.take(rows.train)
-    with Watcher(session, name) as watcher:
+    with watching(session, name) as watcher:
         estimator = watcher.listen_to(made, settings.max_time)
         try:
             estimator._check_parameters()

@@ -19,8 +19,13 @@ def row_spans(X: Matrix, entries: float | None = None) -> list[slice]:
 
 
 def row_block(X: Matrix, span: slice) -> Matrix:
-    """Return some rows in double precision."""
-    return X[span].astype(np.float64, copy=False)
+    """Return some rows in double precision; of those that are so already no entry is copied."""
+    if not sparse.issparse(X) or X.format != "csr":
+        return X[span].astype(np.float64, copy=False)
+    begin, end = X.indptr[span.start], X.indptr[span.stop]
+    pointers = X.indptr[span.start : span.stop + 1] - begin
+    parts = (X.data[begin:end].astype(np.float64, copy=False), X.indices[begin:end], pointers)
+    return type(X)(parts, shape=(len(pointers) - 1, X.shape[1]), copy=False)
 
 
 def moved(rows: Matrix, shift: FloatArray) -> Matrix:
@@ -39,7 +44,7 @@ def times(X: Matrix, theta: FloatArray) -> FloatArray:
         return np.asarray(X @ theta)
     out = np.empty((X.shape[0], *theta.shape[1:]))
     for span in row_spans(X):
-        out[span] = _to_multiply(X, span) @ theta
+        out[span] = row_block(X, span) @ theta
     return out
 
 
@@ -49,15 +54,5 @@ def times_transposed(X: Matrix, factors: FloatArray) -> FloatArray:
         return np.asarray(X.T @ factors)
     total = np.zeros((X.shape[1], *factors.shape[1:]))
     for span in row_spans(X):
-        total += _to_multiply(X, span).T @ factors[span]
+        total += row_block(X, span).T @ factors[span]
     return total
-
-
-def _to_multiply(X: Matrix, span: slice) -> Matrix:
-    """Copy some rows in double precision for one product; of sparse rows the indices are shared."""
-    if not sparse.issparse(X) or X.format != "csr":
-        return row_block(X, span)
-    begin, end = X.indptr[span.start], X.indptr[span.stop]
-    pointers = X.indptr[span.start : span.stop + 1] - begin
-    parts = (X.data[begin:end].astype(np.float64), X.indices[begin:end], pointers)
-    return type(X)(parts, shape=(len(pointers) - 1, X.shape[1]), copy=False)

@@ -17,7 +17,7 @@ ROOM = 0.4  # the part of the free memory of a device that X may take
 
 
 class DeviceRows:
-    """X for one kernel in one precision.
+    """A matrix X for one kernel in one precision.
 
     Where it takes more than `room` bytes it stays in the memory of the host, and pieces of it are
     sent as they are needed, each time anew. Sparse rows are made dense on the way.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class MemorisingClassifier(ClassifierMixin, BaseEstimator):
-    """Says + within ε of a positive training example, and − everywhere else.
+    """A classifier that says + within ε of a positive training example, and − everywhere else.
 
     With distinct examples and a small ε its training error is zero. On new balanced examples,
     none of them within ε of an old one, its error is exactly ½: every positive one is called

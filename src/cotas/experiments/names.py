@@ -34,7 +34,7 @@ FIGURES: dict[str, Figure] = {figure.name: figure for figure in sorted(DRAWN, ke
 
 @dataclass(frozen=True)
 class Shown:
-    """Something of a document that figures show.
+    """A thing of a document that figures show.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ ITEMS = (
 
 
 class UnknownFigureError(ValueError):
-    """There is no figure of that name, or more than one thing has it."""
+    """An error: there is no figure of that name, or more than one thing has it."""
 
 
 def slug(name: str) -> str:

@@ -65,7 +65,8 @@ class Mistakes:
 
 @dataclass(frozen=True)
 class Descents:
-    """J minus its minimum, as a share of it, after some epochs, for several ways to descend."""
+    """Descents: J minus its minimum, as a share of it, after some epochs, for several ways to
+    descend."""
 
     epochs: FloatArray
     excess: dict[str, FloatArray]
@@ -87,7 +88,8 @@ class Risks:
 
 @dataclass(frozen=True)
 class MeasuredBound:
-    """What a theorem allows and what was measured at each iteration, for one of its items.
+    """A bound that a theorem allows beside what was measured at each iteration, for one of its
+    items.
 
     `terms` are what is measured, as the picture has it; `scales` are those of its two axes, on
     which the rate of the theorem is a straight line.
@@ -103,7 +105,7 @@ class MeasuredBound:
 
 @dataclass(frozen=True)
 class RoundCosts:
-    """H(F) after each round of boosting, by algorithm."""
+    """Costs H(F) after each round of boosting, by algorithm."""
 
     losses: dict[str, FloatArray]
 

@@ -35,7 +35,7 @@ def _node(kind: str, *, swapped: bool = False) -> Callable[[Value, Any], Value]:
 
 
 class Value:
-    """What a node computes, or a constant; arithmetic with it, and with arrays, makes nodes."""
+    """The value of a node, or a constant; arithmetic with it, and with arrays, makes nodes."""
 
     __array_ufunc__ = None  # NumPy leaves arithmetic with it to this class
 

@@ -28,8 +28,6 @@ MISSING = (
     *("", "NA", "N/A", "n/a", "n.a.", "N.A.", "NaN", "nan", "null", "NULL", "None", "none"),
     *("?", "-", "--", ".", "#N/A", "<NA>", "NaT"),
 )
-# What a last row is called that sums up the others.
-TOTALS = ("total", "totals", "grand total", "sum", "totales", "total general", "suma", "sumas")
 # Cells of a column of numbers that may be something else, as a share of those that are not empty.
 FEW_CELLS = 0.01
 # A column with no more different values than this may be a category, whatever they look like.
@@ -107,7 +105,8 @@ def numbers_of_words(words: Series, comma: bool) -> Series:
 
 
 class Reading(NamedTuple):
-    """How a column of words is to be read: as numbers with a comma or a point, or as words."""
+    """A reading: how a column of words is to be read: as numbers with a comma or a point, or as
+    words."""
 
     numbers: bool
     comma: bool = False
@@ -194,23 +193,6 @@ def are_codes(words: Any) -> bool:
         and values.str.starts_with("0").any()
         and values.str.contains("^[0-9]+$").all()
     )
-
-
-def without_totals(frame: DataFrame, before: int = 0) -> tuple[DataFrame, list[Remark]]:
-    """Return the frame without a last row that sums up the others, as spreadsheets have it.
-
-    Its first cell with anything in it says so, in that row alone, and another cell is empty.
-    `before` are rows that came before those of the frame.
-    """
-    last = frame.row(-1) if before + frame.height > 2 else ()
-    filled = [(j, cell) for j, cell in enumerate(last) if cell not in (None, "")]
-    j, word = filled[0] if 0 < len(filled) < len(last) else (0, None)
-    told = isinstance(word, str) and word.strip().rstrip(":").casefold() in TOTALS
-    if not told or (frame[:, j] == word).sum() > 1:
-        return frame, []
-    words = "Row {row} is left out: it begins with {word!r}, like the sum of those above it."
-    said = remark(words, "total", row=before + frame.height, word=str(word).strip())
-    return frame.head(frame.height - 1), [said]
 
 
 def without_missing(

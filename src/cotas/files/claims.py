@@ -40,7 +40,7 @@ DICTIONARY_BATCH, RECORD_BATCH = 2, 3
 
 
 class Compact:
-    """Reads Thrift's compact protocol, and skips what nobody asks for."""
+    """A reader of Thrift's compact protocol, which skips what nobody asks for."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0

@@ -33,7 +33,7 @@ PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Limits:
-    """What a table may take.
+    """Limits of what a table may take.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ NAME_OF_TYPE = {np.dtype(code): name for name, code in TYPES.items()}
 
 
 class Contents(NamedTuple):
-    """What a container holds; the arrays are views of one read-only buffer."""
+    """Contents of a container; the arrays are views of one read-only buffer."""
 
     tensors: dict[str, AnyArray]
     metadata: dict[str, str]
@@ -158,7 +158,7 @@ def _no_constant(name: str) -> Any:
 
 
 class _Place(NamedTuple):
-    """Where an array lies in the body of the file."""
+    """The place of an array in the body of the file."""
 
     begin: int
     end: int

@@ -145,7 +145,7 @@ MIXED = "utf-8 and cp1252"
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the caller knows about a text table, in the place of what would be guessed.
+    """Knowledge of the caller about a text table, in the place of what would be guessed.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the reader must know before it can read a text table.
+    """A dialect: what the reader must know before it can read a text table.
 
     Attributes
     ----------
@@ -441,7 +441,7 @@ MOSTLY = 0.8
 
 
 class Untidy(NamedTuple):
-    """What is to be done: line ends to change, bytes to skip, runs of spaces to make one.
+    """Repairs to be done: line ends to change, bytes to skip, runs of spaces to make one.
 
     `titles` are the lines above the names of the columns among what is skipped.
     """

@@ -23,7 +23,6 @@ from cotas.files.cells import (
     understood,
     with_commas,
     without_missing,
-    without_totals,
 )
 from cotas.files.compression import (
     USUAL,
@@ -52,13 +51,15 @@ from cotas.files.csv_dialect import (
 )
 from cotas.files.frames import coded, first_line, polars, polars_errors
 from cotas.files.names import names_among
-from cotas.files.problems import DataFileError, remark
+from cotas.files.problems import DataFileError, Remark, remark
 from cotas.files.table import AsGiven, Block, Table, table_of
 from cotas.words import say
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
+# What a last row is called that sums up the others.
+TOTALS = ("total", "totals", "grand total", "sum", "totales", "total general", "suma", "sumas")
 # Rows from which the type of a column is told; a later cell that does not fit has all looked at.
 ROWS_FOR_TYPES = 10_000
 # Rows from which it is told how many digits the numbers of a column have.
@@ -364,6 +365,23 @@ def _without_blank_lines(frame: DataFrame, text: bytes | Path) -> DataFrame:
     with text.open("rb") if isinstance(text, Path) else io.BytesIO(text) as lines:
         blank = sum(not line.strip(b"\r\n") for line in lines)
     return frame.filter(~empty) if blank == empty.sum() else frame
+
+
+def without_totals(frame: DataFrame, before: int = 0) -> tuple[DataFrame, list[Remark]]:
+    """Return the frame without a last row that sums up the others, as spreadsheets have it.
+
+    Its first cell with anything in it says so, in that row alone, and another cell is empty.
+    `before` are rows that came before those of the frame.
+    """
+    last = frame.row(-1) if before + frame.height > 2 else ()
+    filled = [(j, cell) for j, cell in enumerate(last) if cell not in (None, "")]
+    j, word = filled[0] if 0 < len(filled) < len(last) else (0, None)
+    told = isinstance(word, str) and word.strip().rstrip(":").casefold() in TOTALS
+    if not told or (frame[:, j] == word).sum() > 1:
+        return frame, []
+    words = "Row {row} is left out: it begins with {word!r}, like the sum of those above it."
+    said = remark(words, "total", row=before + frame.height, word=str(word).strip())
+    return frame.head(frame.height - 1), [said]
 
 
 def _refuse_ragged_lines(text: bytes | Path, dialect: Dialect, source: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ PARTS = ("data", "indices", "indptr")  # of a sparse matrix
 
 
 class ValueDecoder:
-    """Turns JSON into values.
+    """A decoder of JSON into values.
 
     A method `_read_array` reads {"array": …}; the parts that it may have are its parameters.
 
@@ -201,18 +202,18 @@ def _whole_numbers(value: Any) -> list[int]:
     return list(value)
 
 
+@dataclass
 class ValueEncoder:
-    """Turns values into JSON; the arrays they hold are put aside in `tensors`.
+    """An encoder of values into JSON; the arrays they hold are put aside in `tensors`.
 
     Parameters
     ----------
     families : what objects there may be among the parameters
     """
 
-    def __init__(self, families: Sequence[Family] = ()) -> None:
-        self.families = families
-        self.tensors: dict[str, AnyArray] = {}
-        self._names: dict[int, tuple[AnyArray, str]] = {}
+    families: Sequence[Family] = ()
+    tensors: dict[str, AnyArray] = field(default_factory=dict, init=False)
+    _names: dict[int, tuple[AnyArray, str]] = field(default_factory=dict, init=False)
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
         """Encode the value as JSON; `where` is its place, for the error that says it cannot be

@@ -51,7 +51,8 @@ class Fingerprint:
 
 
 class RowsAsTheyCome:
-    """Whether dense rows that come some at a time are those of a fingerprint, in their order.
+    """A check whether dense rows that come some at a time are those of a fingerprint, in their
+    order.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def _rows(model: Any) -> Iterator[Any]:
 
 
 class ModelFile(NamedTuple):
-    """What a model file holds.
+    """Contents of a model file holds.
 
     Attributes
     ----------

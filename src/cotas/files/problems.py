@@ -32,7 +32,7 @@ NAMED = 8
 
 @dataclass(frozen=True)
 class Remark:
-    """Something a reader should know about the data.
+    """A remark: something a reader should know about the data.
 
     Attributes
     ----------
@@ -169,4 +169,4 @@ def damaged(how: object, source: str) -> DataFileError:
 
 
 class UnusedWishError(DataFileError):
-    """Something that was asked for, and that this kind of file cannot give."""
+    """A wish that this kind of file cannot give."""

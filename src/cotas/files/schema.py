@@ -70,7 +70,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Field:
-    """What may stand in one place of a file.
+    """A field: what may stand in one place of a file.
 
     `attribute` is what the object calls it, where that is not its name in the file. A field that
     is not `required` is left out where the object has no such attribute.
@@ -114,7 +114,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Flag(Field):
-    """True or false."""
+    """A truth value."""
 
     def check(self, value: Any, scope: Scope, where: str) -> None:
         require(isinstance(value, bool | np.bool_), where, "is neither true nor false")
@@ -419,7 +419,7 @@ class Together(Field):
 
 @dataclass(frozen=True)
 class Mapped(Field):
-    """Things by name, or by number where `numbered`."""
+    """Mapping of things by name, or by number where `numbered`."""
 
     of: Field
     numbered: bool = False
@@ -481,7 +481,7 @@ _SEVERAL = re.compile(r"(tuple|list)\[(\w+)(?:, \.\.\.)?\]")
 
 @dataclass(frozen=True)
 class Known(Field):
-    """What an annotation stands for, looked up when all is declared."""
+    """A field that an annotation stands for, looked up when all is declared."""
 
     name: str
 

@@ -40,7 +40,7 @@ def digest(value: Any) -> str:
 
 
 class _Walk:
-    """Goes through a value in a fixed order and hashes what it meets."""
+    """A walk through a value in a fixed order that hashes what it meets."""
 
     def __init__(self) -> None:
         self._hash = hashlib.blake2b(digest_size=16)

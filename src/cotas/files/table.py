@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cotas.arrays import AnyArray, IntArray
-from cotas.files.cells import Understood, as_spelled
+from cotas.files.cells import Understood
 from cotas.files.csv_dialect import Dialect
 from cotas.files.dates import without_odd_cells
 from cotas.files.frames import in_words, is_category, is_text, polars
@@ -29,7 +29,7 @@ TARGETS = ("target", "label", "class", "y", "outcome", "response", "objetivo", "
 
 @dataclass(frozen=True)
 class Table:
-    """What was read: columns with names and types, or a matrix of numbers.
+    """A table that was read: columns with names and types, or a matrix of numbers.
 
     Attributes
     ----------
@@ -222,14 +222,6 @@ class Table:
             remarks=(*self.remarks, *remarks),
             written=written,
         )
-
-    def classes(self) -> AnyArray | None:
-        """Return the target as classes: numbers and truth values as they were written, such as
-        "$5"."""
-        if self.target is None or self.target_name not in self.written:
-            return self.target
-        values = polars().Series(self.target)
-        return np.asarray(as_spelled(values, self.written[self.target_name]).to_numpy())
 
     def _with_targets_only(self, name: str, without: str) -> tuple[Any, list[Remark]]:
         """Return the rows that have a target, and what is to be said of the others."""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cotas.files.cells import understood, without_totals
+from cotas.files.cells import understood
 from cotas.files.claims import refuse_false_claims
 from cotas.files.compression import (
     MAX_BYTES,
@@ -27,7 +27,7 @@ from cotas.files.compression import (
     source_name,
 )
 from cotas.files.csv_dialect import Wishes, about_titles, tell_format
-from cotas.files.csv_tables import csv_batches, read_csv
+from cotas.files.csv_tables import csv_batches, read_csv, without_totals
 from cotas.files.frames import first_line, is_category, polars, polars_errors
 from cotas.files.names import names_among, without_twins
 from cotas.files.other_tables import read_json, read_sheet, read_sqlite

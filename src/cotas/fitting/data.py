@@ -392,7 +392,8 @@ def read_observations(
 
 
 class Moved(NamedTuple):
-    """X less a shift m of its columns, for solvers; None where no column lies far from zero.
+    """A matrix X less a shift m of its columns, for solvers; None where no column lies far from
+    zero.
 
     Beside a free bias a solver may see each column less a number near it.
     θ·(x − m) + θ₀ is the model θ·x + (θ₀ − θ·m) of the rows as they were given. Squares of the

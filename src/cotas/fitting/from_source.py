@@ -73,7 +73,7 @@ def refuse_not_finite(block: Block, gaps: bool = False) -> None:
 
 @dataclass(frozen=True)
 class LabelTotals:
-    """How many rows each label has, and what they weigh together; all labels are of one kind."""
+    """Totals of each label, rows and weight; all labels are of one kind."""
 
     found: dict[Any, tuple[int, float]]
     kind: str

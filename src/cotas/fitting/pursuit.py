@@ -31,7 +31,7 @@ NOTHING_CHANGED = Reason(Stop.THEORY, say("an epoch changed nothing"))
 
 @dataclass(frozen=True)
 class EpochReport:
-    """What a callback is told after each epoch. Returning True stops the fit.
+    """The report of an epoch to a callback. Returning True stops the fit.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class EpochReport:
 
 @dataclass(frozen=True)
 class SolverReport:
-    """What a callback is told each time a solver shows its progress; returning True stops it."""
+    """The report to a callback each time a solver shows its progress; returning True stops it."""
 
     label: Any
     iteration: int
@@ -69,7 +69,7 @@ class SolverReport:
 
 @dataclass(frozen=True)
 class StepReport:
-    """What a callback is told after some steps of a fixed number; returning True stops them."""
+    """The report to a callback after some steps of a fixed number; returning True stops them."""
 
     iteration: int
     max_iter: int
@@ -80,7 +80,7 @@ class StepReport:
 
 
 class Proved(Protocol):
-    """What a check makes of an iterate: at least a certificate."""
+    """The result of a check of an iterate: at least a certificate."""
 
     @property
     def certificate(self) -> Certificate: ...
@@ -91,7 +91,7 @@ P = TypeVar("P", bound=Proved)
 
 @dataclass(frozen=True)
 class Ended(Generic[P]):
-    """How a pursuit ended.
+    """The end of a pursuit.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Ended(Generic[P]):
 
 
 class Pursuit(Generic[P]):
-    """Goes along the iterates of one solver until there is a reason to stop.
+    """The pursuit: it goes along the iterates of one solver until there is a reason to stop.
 
     Parameters
     ----------
@@ -403,7 +403,7 @@ def at_floor(certificate: Certificate) -> bool:
 
 
 class Patience:
-    """Counts the looks since a score was better than all before, at `best_look`."""
+    """A count of the looks since a score was better than all before, at `best_look`."""
 
     def __init__(self, looks: int) -> None:
         self.looks, self.best = looks, -np.inf
@@ -419,7 +419,7 @@ class Patience:
 
 
 class Idle:
-    """Counts the looks since a gap was last lowered by a tenth."""
+    """A count of the looks since a gap was last lowered by a tenth."""
 
     def __init__(self) -> None:
         self.best, self.looks = math.inf, 0
@@ -432,7 +432,7 @@ class Idle:
 
 
 class Floor:
-    """Watches what a solver believes of its gap, and what the checker proves."""
+    """A watch on what a solver believes of its gap, and what the checker proves."""
 
     def __init__(self) -> None:
         self.believed, self.proved = Idle(), Idle()

@@ -15,7 +15,7 @@ from cotas.foreign.fit import ForeignFit, unproved
 
 
 class Ballot:
-    """What an estimator predicts; asked about each class in turn, it predicts once."""
+    """Predictions of an estimator; asked about each class in turn, it predicts once."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator, self.rows, self.named = estimator, None, None

@@ -14,7 +14,7 @@ from cotas.words import say
 
 @dataclass(frozen=True, eq=False)
 class ForeignFit:
-    """What a reader is asked about.
+    """A foreign fit: what a reader is asked about.
 
     Attributes
     ----------

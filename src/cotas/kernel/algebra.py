@@ -70,7 +70,7 @@ class CombinedKernel(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Sum(CombinedKernel):
-    """k₁ + k₂ + …"""
+    """The sum of kernels k₁ + k₂ + …"""
 
     word, operation = "sum", np.add
 
@@ -81,7 +81,7 @@ class Sum(CombinedKernel):
 
 @dataclass(frozen=True, repr=False)
 class Product(CombinedKernel):
-    """k₁ · k₂ · …"""
+    """The product of kernels k₁ · k₂ · …"""
 
     word, operation = "product", np.multiply
 
@@ -116,7 +116,7 @@ class ChangedKernel(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Scaled(ChangedKernel):
-    """c · k with c > 0"""
+    """A scaled kernel c · k with c > 0"""
 
     factor: float
     kernel: Kernel
@@ -139,7 +139,7 @@ class Scaled(ChangedKernel):
 
 @dataclass(frozen=True, repr=False)
 class Power(ChangedKernel):
-    """k ** p with a positive integer p"""
+    """A power of a kernel, k ** p with a positive integer p"""
 
     kernel: Kernel
     exponent: int
@@ -161,7 +161,7 @@ class Power(ChangedKernel):
 
 @dataclass(frozen=True, repr=False)
 class ExponentialOf(ChangedKernel):
-    """exp(k)"""
+    """The exponential exp(k) of a kernel"""
 
     kernel: Kernel
 
@@ -187,7 +187,7 @@ class ExponentialOf(ChangedKernel):
 
 @dataclass(frozen=True, repr=False)
 class Normalized(ChangedKernel):
-    """k(x, x′)/√(k(x, x)·k(x′, x′)), and 0 where φ(x) or φ(x′) is zero"""
+    """A normalized kernel k(x, x′)/√(k(x, x)·k(x′, x′)), and 0 where φ(x) or φ(x′) is zero"""
 
     kernel: Kernel
 
@@ -224,7 +224,7 @@ class Normalized(ChangedKernel):
 
 @dataclass(frozen=True, init=False, repr=False)
 class OnColumns(ChangedKernel):
-    """k on some of the columns"""
+    """A kernel k on some of the columns"""
 
     kernel: Kernel
     columns: tuple[int, ...]

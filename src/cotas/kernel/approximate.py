@@ -27,7 +27,7 @@ from cotas.solvers.semismooth_newton import to_the_last_digit
 
 @dataclass(frozen=True)
 class FourierFeatures:
-    """cos ω·x and sin ω·x for random ω, whose inner products estimate an RBF without bias.
+    """Features cos ω·x and sin ω·x for random ω, whose inner products estimate an RBF without bias.
 
     k(x, x′) is the mean of cos ω·(x − x′) for ω normal with variance 2γ (Rahimi and Recht 2007).
     """
@@ -79,7 +79,7 @@ class NystroemFeatures:
 
 
 class FeatureCheck:
-    """Proves what it can of θ and α on the features Z of all the rows."""
+    """The check of θ and α on the features Z of all the rows."""
 
     def __init__(
         self, setting: KernelSetting, problem: BinaryProblem, features: Any, Z: FloatArray

@@ -78,7 +78,7 @@ _READY: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 class KernelExpansion(Certified, BaseEstimator):
-    """Σ βᵢ k(xᵢ, x) + θ₀ over some training rows, for one machine or several."""
+    """An expansion Σ βᵢ k(xᵢ, x) + θ₀ over some training rows, for one machine or several."""
 
     kernel: Any
     n_jobs: int | None
@@ -211,7 +211,7 @@ class KernelExpansion(Certified, BaseEstimator):
 
 
 class KernelClassifier(Deciding, KernelExpansion):
-    """Σ βᵢ k(xᵢ, x) + θ₀ for each class, and the certificates of the fit."""
+    """An expansion Σ βᵢ k(xᵢ, x) + θ₀ for each class, and the certificates of the fit."""
 
     n_support_: IntArray
     _regions: list[KernelRegion | None]  # of the optimum, as far as the certificates know it

@@ -30,7 +30,7 @@ WORTH_SKIPPING, MOST_COLUMNS, SCATTERED = 4, 1 << 13, 1 << 10
 
 
 class Blocks(Protocol):
-    """k between any rows and the rows of one matrix X, its columns."""
+    """Blocks of k between any rows and the rows of one matrix X, its columns."""
 
     def left(self, A: Matrix) -> Any:
         """Return the rows of A, ready to be compared."""

@@ -21,7 +21,7 @@ BLOCK_BYTES = 1 << 25  # of kernel values at a time
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """φ with k(xᵢ, xⱼ) = φ(xᵢ)·φ(xⱼ), from K = UΛUᵀ (Fuentes-Pineda).
+    """A feature map φ with k(xᵢ, xⱼ) = φ(xᵢ)·φ(xⱼ), from K = UΛUᵀ (Fuentes-Pineda).
 
     On the rows of the fit φ(xᵢ) = Λ^½ Uᵀ eᵢ. For any row x it is Λ^(−½) Uᵀ (k(x, x₁), …, k(x, xₙ)),
     the part of φ(x) that lies in the span of the training rows. Eigenvalues that are small against

@@ -27,7 +27,7 @@ SAMPLE = 256  # about so many rows of a given matrix are tested for symmetry
 
 @dataclass(frozen=True, repr=False)
 class Linear(Kernel):
-    """k(x, x′) = x·x′"""
+    """The linear kernel k(x, x′) = x·x′"""
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """Compute x·x′"""
@@ -46,7 +46,8 @@ class Linear(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Constant(Kernel):
-    """k(x, x′) = c, with c ≥ 0: one feature of value √c, what a penalized bias amounts to."""
+    """A constant kernel k(x, x′) = c, with c ≥ 0: one feature of value √c, what a penalized bias
+    amounts to."""
 
     value: float = 1.0
 
@@ -73,7 +74,7 @@ class Constant(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Polynomial(Kernel):
-    """k(x, x′) = (γ x·x′ + c)^degree
+    """The polynomial kernel k(x, x′) = (γ x·x′ + c)^degree
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Cosine(Kernel):
-    """k(x, x′) = x·x′/(‖x‖·‖x′‖), and 0 where one of them is the zero vector."""
+    """The cosine kernel k(x, x′) = x·x′/(‖x‖·‖x′‖), and 0 where one of them is the zero vector."""
 
     def formula(self, x: str = "x", z: str = "x′") -> str:
         """Compute x·x′/(‖x‖·‖x′‖)"""

@@ -149,7 +149,7 @@ class RBF(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Gaussian(Kernel):
-    """k(x, x′) = exp(−½(x−x′)ᵀΣ⁻¹(x−x′)) with a full covariance matrix Σ.
+    """The Gaussian kernel k(x, x′) = exp(−½(x−x′)ᵀΣ⁻¹(x−x′)) with a full covariance matrix Σ.
 
     Parameters
     ----------

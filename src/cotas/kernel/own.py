@@ -21,7 +21,7 @@ SAMPLE = 32  # the rows on which a function is tested for symmetry
 
 @dataclass(frozen=True, repr=False)
 class FromFeatures(Kernel):
-    """k(x, x′) = φ(x)·φ(x′) for a map φ that one writes down.
+    """A kernel k(x, x′) = φ(x)·φ(x′) for a map φ that one writes down.
 
     Parameters
     ----------

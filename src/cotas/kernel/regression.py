@@ -50,7 +50,7 @@ class KernelTask:
 
 @dataclass(eq=False, repr=False)
 class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
-    """Σ βᵢ k(xᵢ, x) + θ₀, and the certificate of the fit."""
+    """An expansion Σ βᵢ k(xᵢ, x) + θ₀, and the certificate of the fit."""
 
     kernel: Any = None
     _: KW_ONLY
@@ -123,7 +123,7 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
 
 
 class RegressionCheck:
-    """Proves what it can of β on the rows with a weight, θ₀ being the best bias for it."""
+    """The check of β on the rows with a weight, θ₀ being the best bias for it."""
 
     def __init__(
         self, kernel: Kernel, seen: Observations, used: IntArray, task: KernelTask, bias: Any

@@ -212,7 +212,7 @@ def outcome(ended: list[Ended[Machine]]) -> Outcome:
 
 @dataclass(frozen=True)
 class KernelSetting:
-    """What all the binary problems of a fit share."""
+    """The setting that all the binary problems of a fit share."""
 
     model: KernelSVM
     kernel: Kernel
@@ -247,7 +247,7 @@ def helped(run: KernelIterates, check: Any) -> Generator[Iterate, None, Reason |
 
 
 class KernelCheck:
-    """Proves what it can of yᵢαᵢ/λ, θ₀ being the best bias for them."""
+    """The check of yᵢαᵢ/λ, θ₀ being the best bias for them."""
 
     def __init__(self, setting: KernelSetting, problem: BinaryProblem, each: Each) -> None:
         self.setting, self.problem, self.each = setting, problem, each

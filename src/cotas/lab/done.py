@@ -41,7 +41,8 @@ EXAMPLES = (
 
 @dataclass(frozen=True, eq=False)
 class DoneAnswer:
-    """What is proved of the model, and of the same with more iterations or a smaller tol."""
+    """An answer: what is proved of the model, and of the same with more iterations or a smaller
+    tol."""
 
     written: str
     data: Data

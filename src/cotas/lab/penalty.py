@@ -43,7 +43,7 @@ REGIMES = {
 
 @dataclass(frozen=True, eq=False)
 class LossesOverC:
-    """What `cotas.choose` and `cotas.svm_path` say over the same λ."""
+    """Losses that `cotas.choose` and `cotas.svm_path` find over the same λ."""
 
     choice: Any
     path: Any

@@ -17,7 +17,8 @@ from cotas.words import say
 
 @dataclass(frozen=True)
 class Call:
-    """What makes an object of the library, such as an estimator, a kernel or a stopping rule.
+    """A call that makes an object of the library, such as an estimator, a kernel or a stopping
+    rule.
 
     >>> call = Call("KernelSVM", {"kernel": Call("kernels.RBF", {"sigma": 0.5}), "lam": 0.1})
     >>> str(call)
@@ -47,7 +48,7 @@ def _written(value: Any) -> str:
 
 
 class Refused(Exception):
-    """What a visitor cannot have: a text of the catalogue, and the values in it."""
+    """An error for what a visitor cannot have: a text of the catalogue, and the values in it."""
 
     def __init__(self, text: str, **values: Any) -> None:
         super().__init__(text)

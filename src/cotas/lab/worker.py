@@ -77,7 +77,7 @@ class LabTask:
 
 
 class Worker:
-    """Does the newest piece of work of one visitor, and forgets those before it.
+    """A worker that does the newest piece of work of one visitor, and forgets those before it.
 
     Parameters
     ----------

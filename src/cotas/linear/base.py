@@ -20,7 +20,7 @@ from cotas.source import MatrixLike, comes_in_blocks
 
 
 class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
-    """θ·x + θ₀ for each class, and the certificates of the fit."""
+    """A linear classifier θ·x + θ₀ for each class, and the certificates of the fit."""
 
     coef_: FloatArray
     intercept_: FloatArray

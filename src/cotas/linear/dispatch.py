@@ -11,7 +11,13 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from cotas.arrays import Each, FloatArray, IntArray, Matrix
-from cotas.certificates import Certificate, DualPoint, HardMarginPoint
+from cotas.certificates import (
+    Certificate,
+    DualPoint,
+    HardMarginPoint,
+    Region,
+    optimum_regions,
+)
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.sweep import Facts, Sketch, class_sketches
@@ -54,8 +60,8 @@ def solve_all(
     problem: RegularizedRisk,
     starts: list[Ending | None],
     began: float,
-) -> tuple[list[Solution], int, Reason]:
-    """Find the best model of each class, the iterations of the longest run, and why it ended.
+) -> tuple[list[Solution], list[Region | None], int, Reason]:
+    """Find the best model of each class, where its optimum is, the iterations, and why it ended.
 
     `model` has the solver and the limits; `shares` are the sᵢ, which sum to one, and `starts` where
     the last fit of each class ended.
@@ -87,7 +93,9 @@ def solve_all(
 
             ended = monitor.for_each(solve, range(count), threads)
             found = [one.proved for one in ended]
-            return found, max(one.iterations for one in ended), worst_of(ended)
+            certificates = [solution.certificate for solution in found]
+            regions = optimum_regions(certificates, examples.X, examples.y, parts[0].rows)
+            return found, regions, max(one.iterations for one in ended), worst_of(ended)
 
 
 def _parts(
@@ -125,7 +133,7 @@ def as_solved(X: Matrix, solver: str) -> Matrix:
 
 
 class Ending(NamedTuple):
-    """Where an earlier fit ended: αᵢ/sᵢ, which fits into any box, and the θ and θ₀ of its model."""
+    """The end of an earlier fit: αᵢ/sᵢ, which fits into any box, and the θ and θ₀ of its model."""
 
     share: FloatArray
     theta: FloatArray
@@ -141,7 +149,8 @@ class Solution(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a solver sees: the rows with a weight, y = ±1, sᵢ that sum to one, λ, and the bias."""
+    """Data as a solver sees them: the rows with a weight, y = ±1, sᵢ that sum to one, λ, and the
+    bias."""
 
     X: Matrix
     signs: FloatArray
@@ -211,7 +220,7 @@ class AgainstTheRest(NamedTuple):
         if self.solver == "newton":
             return to_the_last_digit(*seen, start, self.each, self.look, self.tol)
         random = np.random.RandomState(self.seed)
-        given = (as_design(seen.X), *seen[1:], random, 0.0, start, self.each, self.tol)
+        given = (as_design(seen.X), *seen[1:], random, start, self.each, self.tol)
         return (found for found, _ in dual_coordinate_ascent(*given))
 
     def _smooth_newton(self, seen: Seen, known: Start | None) -> Iterator[Iterate]:

@@ -50,7 +50,7 @@ class BlockSolution:
 
 @dataclass(frozen=True)
 class BlockCheck:
-    """Proves what it can of (θ, θ₀) and the rounds that make α."""
+    """The check of (θ, θ₀) and the rounds that make α."""
 
     source: Source
     classes: Classes
@@ -81,7 +81,7 @@ class BlockCheck:
 
 @dataclass(frozen=True)
 class SoftmaxCheck:
-    """Proves what it can of a softmax regression, by its own probabilities."""
+    """The check of a softmax regression, by its own probabilities."""
 
     source: Source
     classes: Classes

@@ -171,7 +171,7 @@ class LogisticRegression(RiskMinimizer):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself.
+            A source, such as `cotas.tables.open_pages` gives, has y and the weights itself.
         y : array of shape (n_samples,)
             Two classes or more.
         sample_weight : array of shape (n_samples,), optional

@@ -33,7 +33,7 @@ DIGIT, DIGITS = 12, 3
 
 @dataclass(frozen=True)
 class CornersByDigit:
-    """How much weight the corners yᵢ − θ·xᵢ have by their next digit, those before being known.
+    """The weight that the corners yᵢ − θ·xᵢ have by their next digit, those before being known.
 
     `known` has two for each class, that below and that above the best bias, and `place` says
     which digit is next. With the first digit comes the weight of the positive examples.
@@ -89,7 +89,7 @@ def best_biases(source: Source, read: Signs, thetas: FloatArray) -> FloatArray:
 
 
 class TimeIsUp(Exception):
-    """There shall be no other pass."""
+    """The end of the time: there shall be no other pass."""
 
 
 class Timed(Changed):
@@ -105,7 +105,8 @@ class Timed(Changed):
 
 
 class DualPoints:
-    """α for each class against the rest, as rounds, by Newton's method on the same problem.
+    """Dual points: α for each class against the rest, as rounds, by Newton's method on the same
+    problem.
 
     The runs leave no number for each row behind, so there is no ledger to read α from. Any α will
     do for a proof, whatever the model: here those of the solver of `LinearSVM`.

@@ -28,7 +28,7 @@ from cotas.source import Block, Source, Sums
 
 
 class BlockRun(NamedTuple):
-    """Where the rows of a run end, and how many of them have a weight."""
+    """The end of the rows of a run, and how many of them have a weight."""
 
     end: int
     used: int
@@ -77,7 +77,7 @@ def _read_shape(block: Block) -> Sums:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """What an epoch of a block needs to know of the classifier.
+    """An algorithm as an epoch of a block has to know it.
 
     Attributes
     ----------

@@ -119,8 +119,8 @@ class OnlineClassifier(LinearClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself. Each of its
-            blocks then has a run of its own, and these are mixed after each epoch.
+            A source, such as `cotas.tables.open_pages` gives, has y and the weights itself. Each of
+            its blocks then has a run of its own, and these are mixed after each epoch.
         y : array of shape (n_samples,)
             Two classes or more; more than two are trained one against the rest.
         sample_weight : array of shape (n_samples,), optional

@@ -301,7 +301,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
 
 @dataclass(frozen=True)
 class StepSizes:
-    """η for an array of times t."""
+    """The step sizes η for an array of times t."""
 
     step: str | float | Callable[[int], float]
     lam: float

@@ -16,7 +16,6 @@ from cotas.certificates import (
     HardMarginPoint,
     Region,
     optimum_region,
-    optimum_regions,
 )
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.deciding import shared_by_all
@@ -134,8 +133,8 @@ class LinearSVM(RiskMinimizer):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself. Its rows are
-            not kept: there are then no `support_` and no `dual_coef_`.
+            A source, such as `cotas.tables.open_pages` gives, has y and the weights itself. Its
+            rows are not kept: there are then no `support_` and no `dual_coef_`.
         y : array of shape (n_samples,)
             Two classes or more; more than two are trained one against the rest.
         sample_weight : array of shape (n_samples,), optional
@@ -151,11 +150,10 @@ class LinearSVM(RiskMinimizer):
         starts = self._starts(examples)
         self.classes_, self.solver_ = examples.classes, self._choose_solver(examples.X)
         problem = RegularizedRisk(LOSSES[self.loss], self.lam_, bool(self.fit_intercept))
-        solutions, self.n_iter_, reason = solve_all(self, examples, shares, problem, starts, began)
+        solved = solve_all(self, examples, shares, problem, starts, began)
+        solutions, self._regions, self.n_iter_, reason = solved
         self._remember(solutions)
         self._keep(solutions, examples)
-        found = [solution.certificate for solution in solutions]
-        self._regions: list[Region | None] = optimum_regions(found, examples.X, examples.y)
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _fit_in_blocks(self, source: Source) -> Self:

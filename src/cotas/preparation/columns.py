@@ -62,7 +62,7 @@ class ColumnWarning(UserWarning):
 
 
 class Role(NamedTuple):
-    """What a column is used as.
+    """A role: what a column is used as.
 
     `kind` is "number", "boolean", "category", "date", "empty", or one of LEFT_OUT; `form` is how
     dates are written; `remark` is what a reader should know about it.

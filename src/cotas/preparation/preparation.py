@@ -47,7 +47,7 @@ BATCHES_TOGETHER = 64
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Preparation(TransformerMixin, BaseEstimator):
-    """Turns a table with columns of every kind into the numbers that a model takes.
+    """A preparation of a table with columns of every kind into the numbers that a model takes.
 
     * Numbers are standardized: their mean is subtracted, and they are divided by their standard
       deviation. A missing one becomes the mean, and a further column says where that was done.

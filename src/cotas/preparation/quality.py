@@ -42,7 +42,7 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Quality:
-    """What rows that were held out say about a model.
+    """Measures of a model by rows that were held out.
 
     Attributes
     ----------
@@ -371,7 +371,7 @@ class Measure:
 
 
 class Intervals:
-    """Makes intervals from independent draws: the rows, or the groups if there are any.
+    """A maker of intervals from independent draws: the rows, or the groups if there are any.
 
     Parameters
     ----------

@@ -17,7 +17,8 @@ from cotas.words import Spoken
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is needed to use a model on a table, and to prove it again from the same table.
+    """A recipe: what is needed to use a model on a table, and to prove it again from the same
+    table.
 
     Attributes
     ----------

@@ -32,7 +32,8 @@ class Numbers(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Of each column how many rows there are, those with a value, their mean and Σ(x − mean)²."""
+    """Moments of each column: how many rows there are, those with a value, their mean and Σ(x −
+    mean)²."""
 
     rows: int
     present: IntArray
@@ -85,7 +86,7 @@ class Moments(NamedTuple):
 
 
 class WordCounts:
-    """How often each word of a column comes, some rows at a time, and how often none does.
+    """Counts of each word of a column, some rows at a time, and of cells without one.
 
     Of more than `MOST_WORDS` different ones the rarest are forgotten, and the counts of all are
     lowered by theirs (Misra and Gries 1982): none is short by more than 2/`MOST_WORDS` of the rows.

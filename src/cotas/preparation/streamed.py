@@ -162,7 +162,8 @@ def rows_to_learn_from(n_rows: int, share: float) -> int:
 
 @dataclass(frozen=True)
 class ToTrainOn:
-    """Which rows are not set aside; their order is known before they are prepared."""
+    """A choice of the rows that are not set aside; their order is known before they are
+    prepared."""
 
     size: float
     seed: int

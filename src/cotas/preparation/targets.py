@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cotas.files.cells import MISSING, understood
+from cotas.files.cells import MISSING, as_spelled, understood
 from cotas.files.dates import SOME_CELLS, tell_form
 from cotas.files.frames import polars
 from cotas.files.problems import DataFileError, Remark, asked, remark
@@ -40,7 +40,7 @@ def tell_task(y: Any) -> str:
 
 
 def read_as_classes(y: Any, name: str | None) -> list[Remark]:
-    """What is said where nobody has said that dates, or more than two numbers, are classes."""
+    """Remark on dates, or more than two numbers, that are taken for classes unasked."""
     values = np.asarray(y)
     if values.dtype.kind in "OU" and tell_form(polars().Series(values[:SOME_CELLS].astype(str))):
         words = (
@@ -49,12 +49,13 @@ def read_as_classes(y: Any, name: str | None) -> list[Remark]:
         )
         return [remark(words, "classes", name)]
     count = len(np.unique(values)) if values.dtype.kind in "fiu" else 0
+    if count <= 2:
+        return []
     words = (
         "The target {name!r} holds {count} different whole numbers, and each is taken as a class; "
         "if it is a quantity, say so ({how})."
     )
-    how = asked("task", "regression")
-    return [remark(words, "classes", name, count=count, how=how)] if count > 2 else []
+    return [remark(words, "classes", name, count=count, how=asked("task", "regression"))]
 
 
 def as_target(y: Any, task: str, column: str | None = None) -> AnyArray:
@@ -126,7 +127,9 @@ def target_of(table: Table, task: str) -> tuple[Table, AnyArray, str]:
 
 def labels_or_numbers(table: Table, task: str) -> AnyArray:
     """Return the target for a task: classes as they were written, or numbers."""
-    values = table.classes() if task == "classification" else table.target
+    values, written = table.target, table.written.get(str(table.target_name))
+    if task == "classification" and values is not None and written is not None:
+        values = as_spelled(polars().Series(values), written).to_numpy()
     try:
         return as_target(values, task, table.target_name)
     except DataFileError as error:

@@ -31,7 +31,7 @@ def refuse_overflow(estimator: Any, X: Matrix, seen: AnyArray) -> None:
 
 
 class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """θ·x + θ₀ for each target, and the certificates of the fit."""
+    """A linear regression θ·x + θ₀ for each target, and the certificates of the fit."""
 
     coef_: FloatArray
     intercept_: Any  # a number, or an array with one for each target

@@ -33,7 +33,8 @@ ERRORS: dict[str, Error] = {"squared": SquaredError(), "absolute": AbsoluteError
 
 
 class BoostedRegressor(Booster):
-    """F = b + Σ rate·fₘ for one number, with the machinery of the boosted classifiers."""
+    """A boosted regression F = b + Σ rate·fₘ for one number, with the machinery of the boosted
+    classifiers."""
 
     loss: str
     learning_rate: float

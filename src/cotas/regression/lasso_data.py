@@ -75,7 +75,7 @@ class FewRows:
 
 @dataclass(frozen=True)
 class OfAllRows(FewRows):
-    """What products show of rows in memory; models are proved from them, or else from the rows."""
+    """Products of rows in memory; models are proved from them, or else from the rows."""
 
     seen: Observations
     each: Each
@@ -107,7 +107,7 @@ class OfAllRows(FewRows):
 
 @dataclass(frozen=True)
 class InBlocks(FewRows):
-    """Those of a source, which proves the models."""
+    """Products of a source, which proves the models."""
 
     source: Source
     weights: None = None  # the source has them itself
@@ -136,9 +136,9 @@ def in_memory(
             about = [(t, c, of_one(means, t)) for t, c in columns]
             return [OfAllRows(few, *one, seen, each, products, tol) for one in about]
     threads = 1 if each is map else thread_count(n_jobs)
-    given = (seen.X, seen.shares(), problem.free_bias, problem.standardize, each, threads)
-    whole = CentredColumns(*given)
-    return [InMemory(whole, seen.targets[:, t], c, seen, each) for t, c in columns]
+    targets, shares = seen.targets, seen.shares()
+    whole = CentredColumns(seen.X, shares, problem.free_bias, problem.standardize, each, threads)
+    return [InMemory(whole, targets[:, t], c, seen, each) for t, c in columns]
 
 
 def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[InBlocks], bool]:

@@ -178,9 +178,11 @@ def _walk(
         if found and late and not points.settled(solution):
             return Reason(Stop.TIME)  # in the middle of this λ
         found.append(solution)
-        figures = {"λ": f"{solution.lam:.2g}"}
-        if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
-            figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
+        figures = {}
+        if monitor.bar.is_shown:
+            figures = {"λ": f"{solution.lam:.2g}"}
+            if np.isfinite(solution.gap):  # the homotopy leaves it to the checker
+                figures["gap"] = f"{relative_gap(solution.gap, solution.primal):.1e}"
         monitor.show(**figures)
         if max_time is not None:
             if len(found) == 1 or len(found) % TOGETHER == 0:

@@ -74,7 +74,7 @@ class SquaredLossRegressor(LinearRegressor):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself.
+            A source, such as `cotas.tables.open_pages` gives, has y and the weights itself.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
             Non-negative; an example of weight zero plays no part.

@@ -57,11 +57,11 @@ def moments_of(products: Stream) -> Moments:
 
 
 def _tall(data: Observations) -> bool:
-    """Whether there are many rows for each column, and entries enough."""
+    """Tell whether there are many rows for each column, and entries enough."""
     n, d = data.X.shape
     return n >= ROWS_A_COLUMN * d and entries_of(data.X) >= WORTH_PRODUCTS
 
 
 def _far(data: Observations) -> bool:
-    """Whether columns of sparse rows lie far from zero, and would have to store it."""
+    """Tell whether columns of sparse rows lie far from zero, and would have to store it."""
     return bool(sparse.issparse(data.X)) and rough_centre(data.X) is not None

@@ -32,7 +32,7 @@ class RobustSolution(NamedTuple):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RobustRegressor(LinearRegressor):
-    """θ·x + θ₀ with the least mean loss + (λ/2)‖θ‖², the bias not penalized."""
+    """A regression θ·x + θ₀ with the least mean loss + (λ/2)‖θ‖², the bias not penalized."""
 
     lam: float = 1e-3
     C: float | None = None

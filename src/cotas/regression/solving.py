@@ -11,6 +11,7 @@ from scipy import sparse
 from cotas import schedules
 from cotas.arrays import FloatArray
 from cotas.certificates import Descent
+from cotas.design.blocks import row_block
 from cotas.regression.base import refuse_overflow
 from cotas.regression.stochastic import by_stochastic_steps
 from cotas.regression.task import LARGEST_GRAM, Outcome, Task, checked_step, follow
@@ -22,7 +23,7 @@ from cotas.solvers.normal_equations import Factor, PseudoFactor, factorize, pseu
 from cotas.solvers.orthogonal import orthogonal
 from cotas.solvers.quadratic import MomentQuadratic, Quadratic, RowQuadratic
 from cotas.solvers.refined_equations import refine, refined_equations, worth_it
-from cotas.source import Block, double
+from cotas.source import Block
 from cotas.words import say
 
 
@@ -166,7 +167,8 @@ def _is_constant_along(task: Task, directions: FloatArray) -> bool:
 
 @dataclass(frozen=True)
 class Farthest:
-    """Minus how far the rows of a block that count lie from the middle, along some directions."""
+    """The extent, negated: how far the rows of a block that count lie from the middle, along some
+    directions."""
 
     directions: FloatArray
     middle: FloatArray
@@ -174,7 +176,7 @@ class Farthest:
     def __call__(self, block: Block) -> Lowest:
         farthest = 0.0
         for span in block.spans():
-            rows = double(block.X[span])
+            rows = row_block(block.X, span)
             for direction, middle in zip(self.directions.T, self.middle, strict=True):
                 z = np.abs(rows @ np.ascontiguousarray(direction) - middle)
                 z = z if block.weights is None else z[block.weights[span] > 0]

@@ -38,8 +38,7 @@ from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WIDEST_GRAM, WorkingSetLasso
-from cotas.solvers.penalties import Penalty
-from cotas.solvers.run import NO_WEIGHTS
+from cotas.solvers.penalties import NO_WEIGHTS, Penalty
 from cotas.source import MatrixLike, Source, as_stored, source_of
 from cotas.stops import Reason, Stop
 
@@ -52,7 +51,8 @@ ADVICE = "Raise max_iter, max_time or tol, or rescale the features."
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SparseRegressor(LinearRegressor):
-    """½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes coefficients zero."""
+    """A regression with ½ Σ sᵢ(yᵢ − β·xᵢ − β₀)² with a penalty λ, or a limit δ, that makes
+    coefficients zero."""
 
     lam: float | None = None
     positive: bool = False
@@ -77,7 +77,7 @@ class SparseRegressor(LinearRegressor):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself; with it
+            A source, such as `cotas.tables.open_pages` gives, has y and the weights itself; with it
             every coefficient must have a penalty.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
@@ -88,18 +88,17 @@ class SparseRegressor(LinearRegressor):
         if (source := source_of(X, y, sample_weight)) is not None:
             return self._fit_in_blocks(source, began)
         seen = read_observations(self, X, y, sample_weight)
-        weights = self._weights(seen.X.shape[1])
+        weights, problem = self._weights(seen.X.shape[1]), self._problem()
         with (
             Monitor(self, "look") as monitor,
             rows_in_threads(seen.X, self.n_jobs) as each,
         ):
             products = products_of(seen, each, WIDEST_GRAM)
             moments = moments_for(seen, each, WIDEST_GRAM, products)
-            given = (seen, self._problem(), each, self.n_jobs, self.tol)
-            parts = in_memory(*given, products, moments)
-            ended = self._fit_targets(parts, weights, monitor, began)
-        self._keep([one.proved for one in ended], seen.single)
-        return self._conclude_fit(worst_of(ended), ADVICE)
+            parts = in_memory(seen, problem, each, self.n_jobs, self.tol, products, moments)
+            found, reason = self._fit_targets(parts, weights, monitor, began)
+        self._keep(found, seen.single)
+        return self._conclude_fit(reason, ADVICE)
 
     def _fit_in_blocks(self, source: Source, began: float) -> Self:
         """Fit from a source: all that the solver needs is the triangle of the rows."""
@@ -112,10 +111,10 @@ class SparseRegressor(LinearRegressor):
             )
         with Monitor(self, "look") as monitor, blocks_in_threads(self.n_jobs) as each:
             parts, single = in_blocks(source, self._problem(), each)
-            ended = self._fit_targets(parts, weights, monitor, began)
+            found, reason = self._fit_targets(parts, weights, monitor, began)
         note_columns(self, source)
-        self._keep([one.proved for one in ended], single)
-        return self._conclude_fit(worst_of(ended), ADVICE)
+        self._keep(found, single)
+        return self._conclude_fit(reason, ADVICE)
 
     def certified_zeros(self, X: MatrixLike, y: Any) -> BoolArray:
         """Tell for each feature whether the gap proves that it is zero at the exact optimum.
@@ -203,11 +202,13 @@ class SparseRegressor(LinearRegressor):
         weights: FloatArray | None,
         monitor: Monitor,
         began: float,
-    ) -> list[Ended[SparseSolution]]:
-        return [
+    ) -> tuple[list[SparseSolution], Reason]:
+        """Return what was found for each target, and the worst reason why that is all."""
+        ended = [
             self._fit_target(part, weights, t, monitor, began, len(parts))
             for t, part in enumerate(parts)
         ]
+        return [one.proved for one in ended], worst_of(ended)
 
     def _fit_target(
         self,
@@ -220,7 +221,6 @@ class SparseRegressor(LinearRegressor):
     ) -> Ended[SparseSolution]:
         """Return one target of several: the problem for λ, or on the ball of radius δ."""
         columns, y, column = data.columns, data.y, data.column
-        scale = penalty_scale(columns, weights)
         turn = end_of_turn(began, self.max_time, target, targets)
         ratio, given = float(self.l1_ratio), NO_WEIGHTS if weights is None else weights
         penalty = Penalty(ratio, 1.0 - ratio, bool(self.positive), given)
@@ -230,15 +230,14 @@ class SparseRegressor(LinearRegressor):
         problem = self._problem(None if self.delta is not None else lam)
 
         def check(iterate: Iterate) -> SparseSolution:
-            found = iterate.model
+            found, scale = iterate.model, penalty_scale(columns, weights)
             coefs = in_units_of_the_data(columns, [found], scale, self.delta)
             bias = float(data.biases(coefs)[0])
             point = LassoPoint(problem, coefs[0], bias, data.weights, column, scale)
             return SparseSolution(found, data.prove([point])[0], solver.rounds)
 
-        limits = (self.tol, None, turn, monitor)
+        start, limits = Iterate(self._solving(solver.latest, lam)), (self.tol, None, turn, monitor)
         pursuit: Pursuit[SparseSolution] = Pursuit(*limits, began=began, label=column)
-        start = Iterate(self._solving(solver.latest, lam))
         return pursuit.follow(self._iterates(solver, lam, monitor), check, start=start)
 
     def _iterates(
@@ -273,7 +272,8 @@ class SparseRegressor(LinearRegressor):
 
 
 class SparseSolution(NamedTuple):
-    """What was found for one target, its certificate, and the rounds that the solver had made."""
+    """The solution found for one target, its certificate, and the rounds that the solver had
+    made."""
 
     found: LassoIterate
     certificate: Certificate

@@ -50,7 +50,7 @@ from cotas.words import say
 
 @dataclass(frozen=True)
 class StagewisePath:
-    """βᵏ and what belongs to it, for k = 0 (β = 0) to the last iteration.
+    """The path βᵏ and what belongs to it, for k = 0 (β = 0) to the last iteration.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ def centred_in_blocks(source: Source, free_bias: bool) -> Centred:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StagewiseRegressor(LinearRegressor):
-    """What the three algorithms share: the rate, the run, the path and the certificate."""
+    """The base of the three algorithms: the rate, the run, the path and the certificate."""
 
     eps: Any = 0.1
     max_iter: int = 1000
@@ -228,7 +228,7 @@ class StagewiseRegressor(LinearRegressor):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or a source of row blocks
-            A source, such as `cotas.open_pages` gives, has y and the weights itself.
+            A source, such as `cotas.tables.open_pages` gives, has y and the weights itself.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
             How often each row counts; n is their sum.

@@ -54,7 +54,7 @@ class DivergedError(ValueError):
 
 
 class ObjectiveHistory:
-    """J, θ, θ₀ and ‖∇J‖ of the iterations, thinned when it grows long."""
+    """A history of J, θ, θ₀ and ‖∇J‖ of the iterations, thinned when it grows long."""
 
     def __init__(self, numbers: int) -> None:
         self.capacity = int(np.clip(LARGEST_HISTORY // max(1, numbers), 20, LONGEST_HISTORY))
@@ -80,7 +80,7 @@ class ObjectiveHistory:
 
 
 class Trail:
-    """What an iterative solver leaves behind, and when its rule, or rounding, ends it.
+    """A trail that an iterative solver leaves behind, and when its rule, or rounding, ends it.
 
     `start` is J and ‖∇J‖ before the first step.
     """
@@ -161,7 +161,7 @@ CLOSED_FORM = Reason(Stop.THEORY, say("solved in closed form"))
 
 @dataclass
 class Outcome:
-    """What a solver found, and what there is to say about how."""
+    """The outcome: what a solver found, and what there is to say about how."""
 
     theta: FloatArray  # one row for each target
     theta0: FloatArray

@@ -24,7 +24,7 @@ MOST_CLASSES = 10  # with a chart of coefficients of their own
 
 @dataclass(frozen=True)
 class Effects:
-    """What each column does to the prediction.
+    """Effects of each column on the prediction.
 
     `sizes` are comparable from column to column, and are what the bars show; `per_unit` are the
     coefficients in the units of the columns, where the model has any. `unsure` is what the gap

@@ -25,7 +25,8 @@ def _mallopt() -> Any:
 
 
 class _Users:
-    """Who wants freed memory kept at this moment: the first says so, the last takes it back."""
+    """Users that want freed memory kept at this moment: the first says so, the last takes it
+    back."""
 
     def __init__(self) -> None:
         self.lock, self.count = Lock(), 0

@@ -228,7 +228,7 @@ def _sent(parts: list[AnyArray]) -> list[Any]:
 def as_block(start: int, X: Any, y: Any, weights: Any) -> Block:
     """Return a partition as a block of numbers."""
     X = as_stored(X)
-    refuse_inexact(X, f"X, in the partition that begins with row {start},")
+    refuse_inexact(X, "X", f"X, in the partition that begins with row {start},")
     rows = _matrix(X)
     target = _column(y, "y", start, rows.shape[0])
     if weights is not None:

@@ -43,7 +43,7 @@ HEAD_BYTES, LINES_FOR_CELLS = 1 << 20, 100
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read of the files.
+    """Options of what is read of the files.
 
     Attributes
     ----------
@@ -317,7 +317,7 @@ class Decoder:
             found, kind = column.cast(pl.Int64).to_numpy(), "i"
         elif column.dtype.is_numeric():
             if column.dtype.is_decimal():
-                refuse_inexact(column.to_numpy(), f"the target {column.name!r}")
+                refuse_inexact(column.to_numpy(), "target", f"the target {column.name!r}")
             found, kind = column.cast(pl.Float64).to_numpy(), "f"
         else:
             words = column.cast(pl.String)
@@ -500,7 +500,7 @@ def _numbers(frame: DataFrame, names: Sequence[str], first: int, source: str) ->
                 row=row,
             )
         if column.dtype.is_integer() or column.dtype.is_decimal():
-            refuse_inexact(column.to_numpy(), f"the column {name!r}")
+            refuse_inexact(column.to_numpy(), name, f"the column {name!r}")
     same = {str(dtype) for dtype in part.dtypes} == {"Float32"}
     kind = np.float32 if same else np.float64
     values = np.ascontiguousarray(part.to_numpy(), dtype=kind)

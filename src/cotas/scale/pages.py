@@ -277,7 +277,7 @@ def open_pages(
     >>> import cotas
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "a.csv").write_text("x,y\\n1,2\\n2,4\\n3,6.5\\n")
-    >>> pages = cotas.open_pages(folder / "a.csv", target="y")
+    >>> pages = cotas.tables.open_pages(folder / "a.csv", target="y")
     >>> pages
     Pages(3 rows, 1 columns, 1 pages, 0.0 MB)
     >>> model = cotas.LeastSquares().fit(pages)

@@ -89,7 +89,8 @@ def _order_in(k: int, size: int, seed: int) -> AnyArray:
 
 
 class Foremost:
-    """Tells of all rows, one after the other, which have one of the first places among the pages.
+    """A selection of those rows, one after the other, which have one of the first places among the
+    pages.
 
     Examples
     --------

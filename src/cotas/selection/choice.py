@@ -83,7 +83,8 @@ def _without_nan(found: Any) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Judged(Told):
-    """What fits made of two kinds of rows, of several values, and what is proved of each.
+    """An evaluation: what fits made of two kinds of rows, of several values, and what is proved of
+    each.
 
     The attributes are those that `Choice` and `LearningCurves` have in common.
     """

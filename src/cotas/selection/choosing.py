@@ -321,7 +321,7 @@ UNBOUNDED = (
 
 @dataclass(frozen=True)
 class Goal:
-    """What the bound depends on besides the mistakes."""
+    """A goal: what the bound depends on besides the mistakes."""
 
     confidence: float
     largest_loss: float | None
@@ -384,7 +384,7 @@ def _forms(fitter: Fitter, standings: Sequence[Standing], goal: Goal) -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be chosen, and by what."""
+    """A plan: what is to be chosen, and by what."""
 
     rows: CheckedRows
     parameter: Parameter

@@ -51,7 +51,7 @@ NOT_MEASURED = Counted(np.nan, np.nan, 0.0)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class BiasVariance(Told):
-    """Where the expected squared error of a model comes from, for each value of a parameter.
+    """A decomposition of the expected squared error of a model for each value of a parameter.
 
     Attributes
     ----------

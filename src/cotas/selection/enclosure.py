@@ -43,7 +43,7 @@ class Scores(NamedTuple):
 
 
 class Enclosure(NamedTuple):
-    """Between which the mean loss, and the mean that the error is made of, of an optimum lie."""
+    """An enclosure of an optimum's mean loss, and of the mean that its error is made of."""
 
     loss: tuple[float, float]
     error: tuple[float, float]

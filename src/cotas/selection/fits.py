@@ -145,7 +145,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Fitter:
-    """What all fits have in common."""
+    """The base of all fits."""
 
     model: Any
     parameter: Parameter

@@ -47,7 +47,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Trial:
-    """How a setting did on so many rows.
+    """A trial of a setting on so many rows.
 
     Attributes
     ----------

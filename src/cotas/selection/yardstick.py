@@ -22,7 +22,7 @@ SMALLEST_PROBABILITY = float(np.finfo(np.float64).tiny)
 
 
 class Counted(NamedTuple):
-    """What some rows say: the mean loss, the mean of what the error is made of, their weight."""
+    """Means over some rows: the mean loss, the mean of what the error is made of, their weight."""
 
     loss: float
     error: float

@@ -43,7 +43,7 @@ class Bins(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Where the bins of each feature end: value x has the code #{k: edges[j][k] < x}.
+    """The ends of the bins of each feature: value x has the code #{k: edges[j][k] < x}.
 
     For a categorical feature `edges[j]` are the categories themselves, and the code of x is its
     place among them.

@@ -96,7 +96,8 @@ class Box(NamedTuple):
 
 
 class Ascent:
-    """a and F = f − y of all the machines, in double precision, and the rows that take part.
+    """An ascent: a and F = f − y of all the machines, in double precision, and the rows that take
+    part.
 
     `active` are those rows, None standing for all; `away` are the others, in the order in which
     they were set aside, each time with the a that was then, to which their F belongs. `live` are

@@ -49,7 +49,7 @@ class Either(tuple[Any, ...]):
 
 @dataclass(frozen=True)
 class ColumnsSeen:
-    """What the bins of some rows depend on, which adds up.
+    """Columns that the bins of some rows depend on, which adds up.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def _values(X: Matrix, j: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Coder:
-    """Where the bins of each feature end, so that any block can be coded.
+    """A coder: where the bins of each feature end, so that any block can be coded.
 
     Attributes
     ----------

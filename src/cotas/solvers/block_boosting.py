@@ -32,7 +32,8 @@ from cotas.source import Sums
 
 
 class ExponentialCost(NamedTuple):
-    """w = s·exp(shift − yF): Σ w and the smallest yF; with several classes, of the votes for y."""
+    """The cost with w = s·exp(shift − yF): Σ w and the smallest yF; with several classes, of the
+    votes for y."""
 
     shift: float
     n_functions: int = 1
@@ -51,7 +52,8 @@ class ExponentialCost(NamedTuple):
 
 
 class BlockExponential:
-    """Stands for `ExponentialWeights`; the shift is the smallest margin before a step, less it."""
+    """A stand-in for `ExponentialWeights`; the shift is the smallest margin before a step, less
+    it."""
 
     def __init__(self, rounds: BlockRounds, n_classes: int = 1) -> None:
         self.rounds, self.n_classes = rounds, n_classes
@@ -90,7 +92,7 @@ class BlockExponential:
 
 
 class BlockVotes(BlockExponential):
-    """Stands for `ClassVotes`."""
+    """A stand-in for `ClassVotes`."""
 
     def named(self, weak: WeakLearner) -> Named:
         """Return the class that a learner names in each leaf, with what each class weighs there."""
@@ -154,7 +156,7 @@ class ClassCost(NamedTuple):
 
 
 class BlockLikelihood:
-    """Stands for `LogisticWeights`, and with several classes for `ClassWeights`."""
+    """A stand-in for `LogisticWeights`, and with several classes for `ClassWeights`."""
 
     def __init__(self, rounds: BlockRounds, n_classes: int = 1) -> None:
         self.rounds, self.n_classes = rounds, n_classes
@@ -203,7 +205,7 @@ RESIDUAL = Quantity("residual")
 
 
 class SquaresCost(NamedTuple):
-    """Σ ½sr² of r = y − F."""
+    """The cost Σ ½sr² of r = y − F."""
 
     n_functions: int = 1
 
@@ -215,7 +217,7 @@ class SquaresCost(NamedTuple):
 
 
 class BlockResiduals:
-    """Stands for `Residuals` of squares."""
+    """A stand-in for `Residuals` of squares."""
 
     def __init__(self, rounds: BlockRounds) -> None:
         self.rounds = rounds

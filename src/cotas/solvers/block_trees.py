@@ -42,7 +42,8 @@ ROWS_ONLY = "This weak learner needs rows in memory."
 
 
 class Sum(NamedTuple):
-    """F of each row: a constant, and trees for each function, whose coefficients are the same."""
+    """The sum F of each row: a constant, and trees for each function, whose coefficients are the
+    same."""
 
     constant: float
     trees: tuple[Trees, ...]
@@ -67,7 +68,7 @@ class Sum(NamedTuple):
 
 
 class Remembered:
-    """F of blocks, as long as there is room; where it is not, it is computed again.
+    """A memory of F of blocks, as long as there is room; where it is not, it is computed again.
 
     Only this process has it: a copy in another one is empty, and stays so.
     """
@@ -93,14 +94,14 @@ class Remembered:
 
 
 class Quantity(NamedTuple):
-    """What a tree is fitted to, as a name: the blocks compute it of F, y and the weights."""
+    """A name of what a tree is fitted to: the blocks compute it of F, y and the weights."""
 
     name: str
     of_class: int = 0
 
 
 class Cost(Protocol):
-    """What is known of the rows of a block after a step, in sums, and what trees are fitted to."""
+    """A cost: sums over the rows of a block after a step, and what trees are fitted to."""
 
     @property
     def n_functions(self) -> int:
@@ -116,7 +117,7 @@ class Cost(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """Which histograms a pass is to make: those of the nodes of a level of a tree."""
+    """A request for histograms from a pass: those of the nodes of a level of a tree."""
 
     quantities: tuple[Quantity, ...]
     tree: Trees | None = None
@@ -216,7 +217,7 @@ class BlockRounds:
 
 
 class Looked(NamedTuple):
-    """What one pass has found of a step."""
+    """The findings of one pass on a step."""
 
     sums: Any
     roots: dict[Quantity, AnyArray]
@@ -264,7 +265,7 @@ def search_sums(
 
 
 class BlockGrower(Grower):
-    """Grows trees on histograms that come from passes over the blocks.
+    """A grower of trees on histograms that come from passes over the blocks.
 
     Departures from `Grower`: no histogram is a difference of two others, so that the sums of the
     leaves are exact zeros where they should be. Cost: a pass for each level.

@@ -18,7 +18,8 @@ MOST_COUNTED = 1 << 18  # rows of equal weight whose residuals trees may round
 
 
 class SquaredError(NamedTuple):
-    """½r² of the residual r: the best constant is the mean, and f a least-squares fit."""
+    """The squared error ½r² of the residual r: the best constant is the mean, and f a least-squares
+    fit."""
 
     name: str = "squared"
 
@@ -42,7 +43,8 @@ class SquaredError(NamedTuple):
 
 
 class AbsoluteError(NamedTuple):
-    """|r| of the residual r: the best constant is the median, and the leaves hold medians."""
+    """The absolute error |r| of the residual r: the best constant is the median, and the leaves
+    hold medians."""
 
     name: str = "absolute"
 
@@ -67,7 +69,7 @@ Error = SquaredError | AbsoluteError
 
 
 class Residuals:
-    """r = y − F on all the rows, and Σ sℓ(r)."""
+    """Residuals r = y − F on all the rows, and Σ sℓ(r)."""
 
     def __init__(self, error: Error, y: FloatArray, s: FloatArray, F: FloatArray) -> None:
         self.error, self.y, self.s, self.F = error, y, s, F

@@ -25,7 +25,7 @@ Steps: TypeAlias = "float | Sequence[float] | Callable[[int], float]"
 
 
 class Round(NamedTuple):
-    """What one round adds to the model, and what is known of it.
+    """A round: what it adds to the model, and what is known of it.
 
     `learners` has one function, or one for each class. `error` is the weighted error of f, `edge`
     the inner product −⟨∇H, f⟩ before the round, `loss` is H(F) after it. The coefficients so far

@@ -29,7 +29,7 @@ class MostVotes(NamedTuple):
 
 
 class ClassGini(NamedTuple):
-    """Σ S²/W; a side must weigh more than `least`."""
+    """The Gini criterion Σ S²/W; a side must weigh more than `least`."""
 
     least: float
 

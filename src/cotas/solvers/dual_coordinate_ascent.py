@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -10,23 +11,21 @@ import numpy as np
 from cotas.arrays import Each, FloatArray, IntArray
 from cotas.design import add, dot, n_features, n_vectors, norm2
 from cotas.loops import loop
-from cotas.solvers.face_ascent import ALPHA, MOST, SIGN, STEP, Face
+from cotas.solvers.face_ascent import ALPHA, DIRECTIONS, MOST, SIGN, STEP, Face
 from cotas.solvers.interior_point import PrimalDual, Start
 
 # What a round makes of the gap, and what of the one that is asked for, to be on the safe side.
 SMALLER, SAFELY = 0.15, 0.8
-# The gap that the first round aims at. While the relative gap is larger than this, the first rounds
-# are not shown: nobody would have them proved.
+# The gap that the first round aims at where no other is known. While the relative gap is larger
+# than this, the first rounds are not shown: nobody would have them proved.
 FIRST, ROUGH, UNSEEN = 0.02, 0.15, 3
 # The least part of the gap that a sweep has added up which may be left after it.
 LEAST_SHARE = 0.25
-# A turn is so many sweeps, and then conjugate gradients on the face that is left, if no more than
-# this part of the rows is still looked at. A round ends after so many turns in any case.
-SWEEPS_A_TURN, ACTIVE, TURNS_A_ROUND = 6, 0.5, 25
-# Where so many turns do not make this of the sum, rows may have been left out too early: all of
-# them are looked at again. That ends the round, unless it has gone over fewer entries than this.
-STALLED, STALLED_TO, A_ROUND = 3, 0.5, 1 << 20
-# Rounds that do not get where they should within so many turns do not get on.
+# A turn is so many sweeps, the first turns fewer. A round ends after so many turns in any case, but
+# not before it has gone over so many entries.
+SWEEPS_A_TURN, TURNS_A_ROUND, A_ROUND = 6, 25, 1 << 20
+# Who goes over all the rows for so many turns, and makes no more than `SMALLER` of the gap, does
+# not get on.
 TURNS = 100
 # All the rows are looked at in so many spans, whatever the number of threads, so that runs repeat.
 SPANS, A_SPAN = 8, 1 << 13
@@ -154,7 +153,7 @@ def combine(rows: Any, factors: FloatArray, theta: FloatArray) -> None:
 
 
 class AscentRound(NamedTuple):
-    """What a round has reached, and whether the ascent gets on."""
+    """The result of a round, and whether the ascent gets on."""
 
     found: PrimalDual
     settled: bool
@@ -164,15 +163,15 @@ class Ascent:
     """The state of the ascent: the table of the examples, θ, θ₀ and who is still looked at."""
 
     def __init__(
-        self, rows: Any, y: FloatArray, weights: FloatArray, lam: float, bias: float,
-        bias_scale: float, seed: int, start: Start | None, each: Each,
+        self, rows: Any, y: FloatArray, weights: FloatArray, lam: float, bias: float, seed: int,
+        start: Start | None, each: Each,
     ) -> None:  # fmt: skip
         n = n_vectors(rows)
         self.rows, self.weights, self.lam, self.each = rows, weights, lam, each
-        self.y, self.anchored, self.seed = y, bias_scale > 0.0, np.uint64(seed)
+        self.y, self.seed = y, np.uint64(seed)
         squares = squared_lengths(rows)
         # As stiff as a typical example is curved, so that θ₀ neither leads nor lags behind θ.
-        self.spring = bias_scale**2 if bias_scale else bias * max(float(squares.mean()), 1e-300)
+        self.spring = bias * max(float(squares.mean()), 1e-300)
         self.table, self.theta = np.empty((n, 4)), np.zeros(n_features(rows))
         self.alpha = self.table[:, ALPHA]
         self.alpha[:], self.price = 0.0, 0.0
@@ -180,7 +179,7 @@ class Ascent:
         # A row of zeros without bias has the loss 1 whatever θ is: its step is infinite.
         np.divide(1.0, squares + self.spring, out=self.table[:, STEP])
         if start is not None:
-            self.price = 0.0 if bias_scale else bias * start.theta0
+            self.price = bias * start.theta0
             self.alpha[:] = np.clip(start.alpha / lam, 0.0, self.table[:, MOST])
             combine(rows, self.alpha * y, self.theta)
         self.theta0 = self.price + self.tension
@@ -190,35 +189,60 @@ class Ascent:
         self.idle, self.left = np.array([np.inf, -np.inf]), n
         self.swept, self.share = 0.0, 1.0
         self.face = Face(n, n_features(rows))
-        self.fewest = A_ROUND // (SWEEPS_A_TURN * max(n, np.size(rows[0])))  # turns of a round
+        entries = SWEEPS_A_TURN * max(n, np.size(rows[0]))
+        self.turns, self.most = 0, max(TURNS_A_ROUND, A_ROUND // entries)
+        # The rows gone over, and the logarithm of what a sweep adds up, after each turn on a face.
+        self.trail: list[tuple[float, float]] = []
+        self.mark, self.lowered, self.spent = np.inf, 0, 0.0
 
     @property
     def tension(self) -> float:
         """Compute ρ Σ αᵢyᵢ"""
         return self.spring * float(self.alpha @ self.y) if self.spring else 0.0
 
-    def rise(self, goal: float, turns: int) -> tuple[bool, int]:
-        """Run sweeps, and steps on the face between them, until the gap is no more than the goal.
+    @property
+    def dual(self) -> float:
+        """Compute D without a bias, which no step lowers."""
+        return self.lam * float(self.alpha.sum() - 0.5 * self.theta @ self.theta)
 
-        Whether it is, and how many turns that took.
+    def rise(self, goal: float, tol: float, turns: int) -> bool:
+        """Sweep, with steps on the face between, until the gap is no more than the goal.
+
+        Or no more than `tol` times D. False if that takes a round, or does not get on; see `TURNS`.
         """
-        aim, sums = goal / (self.lam * self.share), [np.inf] * STALLED
-        for turn in range(1, max(turns, self.fewest) + 1):
-            walk: Any = (self.order, self.left, self.idle, aim, SWEEPS_A_TURN, self.seed)
+        for _ in range(self.most):
+            self.turns += 1
+            sweeps = min(self.turns, SWEEPS_A_TURN)
+            enough = max(goal, SAFELY * tol * self.dual) if tol else goal
+            aim = enough / (self.lam * self.share)
+            walk: Any = (self.order, self.left, self.idle, aim, sweeps, self.seed)
             self.theta0, self.left, self.swept, seed = ascend(*self._state(), *walk)
             self.seed = np.uint64(seed)
             if self.swept <= aim:
-                return True, turn
-            sums.append(self.swept)
-            if self.left > ACTIVE * len(self.y):
-                continue
-            if sums[-1] > STALLED_TO * sums[-1 - STALLED]:
-                if turn >= self.fewest:
-                    break
+                return True
+            self.spent += sweeps * self.left / (SWEEPS_A_TURN * len(self.y))
+            if self.swept <= SMALLER * self.mark:
+                self.mark, self.lowered, self.spent = self.swept, self.lowered + 1, 0.0
+            elif self.spent >= turns + self.lowered:
+                return False
+            if self._is_slow(sweeps * self.left, aim):
+                self.theta0 = self.face.climb(*self._state(), max(aim, SMALLER * self.swept))
                 self.activate()
-                sums = [np.inf] * STALLED
-            self.theta0 = self.face.climb(*self._state(), aim)
-        return False, turn
+                self.trail = []
+        return False
+
+    def _is_slow(self, gone_over: int, aim: float) -> bool:
+        """Tell whether sweeps like the last ones would go over more rows than steps on the face.
+
+        Each direction there goes over its rows twice.
+        """
+        before = self.trail[-1][0] if self.trail else 0
+        self.trail.append((before + gone_over, math.log(self.swept)))
+        (first, high), (last, low) = self.trail[(len(self.trail) - 1) // 2], self.trail[-1]
+        if last == first:
+            return False
+        pace = (high - low) / (last - first)
+        return bool(low - math.log(max(aim, 1e-300)) > 2 * DIRECTIONS * self.left * pace)
 
     def _state(self) -> tuple[Any, FloatArray, FloatArray, float, float]:
         return self.rows, self.table, self.theta, self.theta0, self.spring
@@ -245,9 +269,7 @@ class Ascent:
         # While a sweep adds it up the gap falls: a good part of the sum is no longer there.
         self.share = min(max(gap / max(self.lam * self.swept, 1e-300), LEAST_SHARE), 1.0)
         primal = loss + 0.5 * self.lam * float(self.theta @ self.theta)
-        if self.anchored:
-            primal += 0.5 * self.lam * self.theta0**2 / self.spring
-        elif self.spring:
+        if self.spring:
             # About what it will cost to bring Σ αᵢyᵢ to zero.
             balance = self.lam * float(self.alpha @ self.y)
             gap += abs(balance) * (1.0 + abs(self.theta0)) - self.theta0 * balance
@@ -257,7 +279,7 @@ class Ascent:
 
     def raise_price(self) -> None:
         """Add the tension of the spring to the price of Σ αᵢyᵢ."""
-        if self.spring and not self.anchored:
+        if self.spring:
             tension = self.tension
             self.price += tension
             self.theta0 = self.price + tension
@@ -270,7 +292,6 @@ def dual_coordinate_ascent(
     lam: float,
     bias: float,
     random: np.random.RandomState,
-    bias_scale: float = 0.0,
     start: Start | None = None,
     each: Each = map,
     tol: float = 0.0,
@@ -282,31 +303,32 @@ def dual_coordinate_ascent(
 
     The gap is a sum over the examples, Σ (sᵢ − αᵢ)max(0, Gᵢ) + αᵢ max(0, −Gᵢ) with the slopes
     Gᵢ = 1 − yᵢ(θ·xᵢ + θ₀), to which those that are held at a bound add nothing. A round sweeps
-    over the others until their sum is small enough, then looks at all the rows. One that aims
-    below `tol` times the objective aims at that, until it is reached. The ascent is settled unless
-    it took so many `turns`, and one more for each round before, to what a round aims at.
+    over the others until their sum is small enough, then looks at all the rows. It aims no lower
+    than at the gap `tol`, until that is reached, and without a bias at nothing else: D, which is
+    known at any time, tells what is enough. The ascent is settled while it gets on; see `TURNS`.
 
     One αᵢ cannot move alone along Σ αᵢyᵢ = 0. The method of multipliers frees it: the constraint
     is replaced by the price θ₀ Σ αᵢyᵢ and the spring (ρ/2)(Σ αᵢyᵢ)², and after each round the
     tension of the spring is added to the price. That is the proximal point method on the bias.
-    Departures: the price is raised before a subproblem is solved to the end. With `bias_scale`
-    the bias is penalized as the weight of one more feature of that value: then the spring is
-    part of the problem and the price stays at zero. Where sweeps converge slowly, conjugate
-    gradients on the face of the α between their bounds take turns with them.
+    Departures: the price is raised before a subproblem is solved to the end. Where sweeps converge
+    slowly, conjugate gradients on the face of the α between their bounds take turns with them.
     Invariant: 0 ≤ αᵢ ≤ sᵢ always; Σ αᵢyᵢ → 0. Cost: O(nnz) a round and more for its sweeps.
     """
-    seed = random.randint(2**31)
     with np.errstate(divide="ignore"):
-        ascent = Ascent(rows, y, weights, lam, bias, bias_scale, seed, start, each)
-    goal, spent, rounds = FIRST, 0, 0
+        ascent = Ascent(rows, y, weights, lam, bias, random.randint(2**31), start, each)
+    goal, rounds = 0.0 if tol and not bias else FIRST, 0
     while True:
-        most = min(turns + rounds, TURNS_A_ROUND)
-        reached, made = ascent.rise(goal, most)
-        spent, rounds = (0, rounds + 1) if reached else (spent + made, rounds)
+        reached = ascent.rise(goal, 0.0 if bias else tol, turns)
+        rounds += reached
         found = ascent.look()
         ascent.raise_price()
         gap, enough = found.primal - found.dual, tol * found.primal
+        settled = ascent.spent < turns + ascent.lowered
         if not reached or rounds > UNSEEN or gap <= ROUGH * found.primal:
-            yield AscentRound(found, settled=spent < turns)
+            yield AscentRound(found, settled)
+        if not settled:
+            ascent.spent = 0.0
+        if gap <= enough:
+            tol = 0.0
         if reached:
-            goal = SMALLER * gap if gap <= enough else max(SMALLER * gap, SAFELY * enough)
+            goal = max(SMALLER * gap, SAFELY * tol * found.primal)

@@ -77,7 +77,7 @@ def judge(signed: FloatArray, f: FloatArray) -> tuple[float, float, float]:
 
 
 class ExponentialWeights:
-    """F on all the rows and the weights that belong to it, up to a common factor.
+    """Values of F on all the rows and the weights that belong to it, up to a common factor.
 
     The factor is exp(shift) with shift at most the smallest margin, so that no weight exceeds sᵢ;
     weights that underflow belong to rows whose margin is 700 above the smallest. Functions of ±1

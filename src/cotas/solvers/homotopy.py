@@ -25,7 +25,8 @@ class Face(NamedTuple):
 
 
 class Homotopy:
-    """β(λ) is linear in λ between the values where a coefficient leaves zero or returns to it.
+    """The path β(λ): linear in λ between the values where a coefficient leaves zero or returns to
+    it.
 
         min  ½⟨y − X̃β, y − X̃β⟩ + λ‖β‖₁      (β ≥ 0 if positive)
 

@@ -20,7 +20,8 @@ INWARDS = 0.05
 
 
 class PrimalDual(NamedTuple):
-    """θ, θ₀ and α at some moment, with the objective and the dual value they give."""
+    """A primal and a dual point: θ, θ₀ and α at some moment, with the objective and the dual value
+    they give."""
 
     theta: FloatArray
     theta0: float
@@ -31,7 +32,7 @@ class PrimalDual(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where a solver begins: a dual point, and the model that goes with it."""
+    """A start of a solver: a dual point, and the model that goes with it."""
 
     alpha: FloatArray
     theta0: float
@@ -40,7 +41,7 @@ class Start(NamedTuple):
 
 @dataclass
 class _Point:
-    """All the unknowns; agreement = y(Xθ + θ₀) is kept beside them."""
+    """A point: all the unknowns; agreement = y(Xθ + θ₀) is kept beside them."""
 
     theta: FloatArray
     theta0: float
@@ -179,7 +180,7 @@ class _Direction:
 def _newton_system(
     X: Matrix, y: FloatArray, point: _Point, slack: FloatArray, lam: float, bias: float
 ) -> Callable[[FloatArray, FloatArray], _Direction] | None:
-    """Factorise once; the function returned solves for given products u·α and v·(s − α).
+    """Factorize once; the function returned solves for given products u·α and v·(s − α).
 
     None if rounding has brought an unknown to its bound, where there is no system any more.
     """

@@ -10,7 +10,7 @@ from cotas.arrays import FloatArray
 
 
 class Iterate(NamedTuple):
-    """What a solver has reached at some moment.
+    """An iterate: what a solver has reached at some moment.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ KernelIterates: TypeAlias = Generator[Iterate, FloatArray | None, Any]
 
 
 class Look(NamedTuple):
-    """When someone looks at the iterates of a small table: each takes longer to see than to make.
+    """The moment to look at the iterates of a small table: each takes longer to see than to make.
 
     After `most` iterations, or as soon as the solver believes in a relative gap of `enough`.
     """

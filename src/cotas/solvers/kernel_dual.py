@@ -28,7 +28,7 @@ from cotas.solvers.bias import best_bias, best_bias_of_numbers
 
 
 class Kink(NamedTuple):
-    """ε|a| in the objective, which bends at zero; None stands for none."""
+    """A kink ε|a| in the objective, which bends at zero; None stands for none."""
 
     epsilon: float
 

@@ -27,7 +27,8 @@ GROUP = 32  # rows of the Gram matrix computed together
 
 
 class KernelRun(NamedTuple):
-    """What a pass over the examples changes; one row for each class trained against the rest."""
+    """The state that a pass over the examples changes; one row for each class trained against the
+    rest."""
 
     signs: FloatArray  # ±1
     scores: FloatArray  # F

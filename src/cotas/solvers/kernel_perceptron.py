@@ -11,7 +11,8 @@ from cotas.solvers.kernel_online import KernelRun, add_row, walk
 
 
 class KernelPerceptronRule(NamedTuple):
-    """bias = 1 trains θ₀ (Algorithm 2), bias = 0 leaves it at zero (Algorithm 1)."""
+    """The rule of the perceptron: bias = 1 trains θ₀ (Algorithm 2), bias = 0 leaves it at zero
+    (Algorithm 1)."""
 
     bias: float
 

@@ -24,7 +24,8 @@ Times = Callable[[FloatArray], FloatArray]
 
 
 class RidgeSystem:
-    """(K + λS⁻¹)β + θ₀ = y, Σ βᵢ = 0 with a free bias: where ½ Σ sᵢrᵢ² + (λ/2)βᵀKβ is least.
+    """The system (K + λS⁻¹)β + θ₀ = y, Σ βᵢ = 0 with a free bias: where ½ Σ sᵢrᵢ² + (λ/2)βᵀKβ is
+    least.
 
     Without the bias θ₀ is zero. With it, β = u − θ₀v for the solutions u and v with the right
     sides y and 1.

@@ -21,7 +21,7 @@ MAX_SWEEPS = 10_000
 
 
 class CoordinateDescent(NamedTuple):
-    """b = β/σ on some columns, and the residual r = r' + shift, weighted by √s."""
+    """The state b = β/σ on some columns, and the residual r = r' + shift, weighted by √s."""
 
     b: FloatArray
     residual: FloatArray
@@ -60,7 +60,7 @@ def descend(
 
 
 class ResidualDescent:
-    """β on a fixed set of columns, by sweeps and extrapolation.
+    """Coordinate descent for β on a fixed set of columns, by sweeps and extrapolation.
 
         min  ½⟨y − X̃β, y − X̃β⟩ + λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²      (β ≥ 0 if positive)
 

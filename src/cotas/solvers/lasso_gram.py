@@ -21,7 +21,7 @@ ROUNDINGS = 16 * 2.0**-52
 
 
 class GramState(NamedTuple):
-    """β and g = c − Gβ over the first m columns of a working set."""
+    """The state β and g = c − Gβ over the first m columns of a working set."""
 
     G: FloatArray  # X̃ᵀX̃, with room for more columns
     c: FloatArray  # X̃ᵀy
@@ -155,7 +155,8 @@ def path_on_gram(
 
 
 class OnGram(NamedTuple):
-    """β for each λ, its P and P − D, whether the last is as good as asked, and how many rounds."""
+    """Solutions β for each λ, its P and P − D, whether the last is as good as asked, and how many
+    rounds."""
 
     betas: FloatArray
     values: FloatArray
@@ -184,12 +185,14 @@ def solve_on_gram(
     """
     betas, values = np.empty((len(lams), m)), np.empty((len(lams), 2))
     solved = rounds = tries = 0
+    done = False
     while solved < len(lams):
         left, kept = slice(solved, None), (betas[solved:], values[solved:])
         more = path_on_gram(state, m, lams[left], penalty, square, tols[left], *kept)
         solved, rounds, tries = solved + more, rounds + more, 0 if more else tries
         if solved == len(lams):
-            return OnGram(betas, values, True, rounds)
+            done = True
+            break
         scaled = times(penalty, float(lams[solved]))
         newton(state, m, scaled)
         rounds, tries = rounds + 1, tries + 1
@@ -197,4 +200,5 @@ def solve_on_gram(
             betas[solved] = state.beta[:m]
             values[solved] = restricted_bounds(state, m, scaled, square)
             solved, tries = solved + 1, 0
-    return OnGram(betas, values, False, rounds)
+    afresh(state, m)
+    return OnGram(betas, values, done, rounds)

@@ -136,7 +136,6 @@ class WorkingSetLasso:
             part = lams[start : start + some].tolist()
             tols = np.full(len(part), tol)
             found = self._walk_on_gram(lams[start : start + some], tols)
-            afresh(self.working.state, len(self.working))
             # As many at a time as take a breath, so that Ctrl-C is heard.
             more = min(2 * some, STRIDES) if time.perf_counter() - began < BREATH else 1
             start, some = start + some, more
@@ -203,6 +202,7 @@ class WorkingSetLasso:
             # Once more: q of a coefficient without a penalty is zero then, but for rounding. The
             # proof charges it with a bound of the coefficient that can be far above it.
             newton(state, m, times(penalty, float(lams[-1])))
+            afresh(state, m)
         return found
 
     def _iterate(
@@ -322,9 +322,7 @@ class WorkingSetLasso:
     def _look(self, lam: float, found: OnGram | None = None) -> LassoIterate:
         """Compute correlations of all the columns with the residual, P, and P − D."""
         working, state = self.working, self.working.state
-        if self.whole:
-            afresh(state, len(working))
-        else:
+        if not self.whole:
             chosen = working.support()
             members, beta = working.members[chosen], state.beta[chosen]
             residual = self.target - self.columns.combination(members, beta)

@@ -21,7 +21,7 @@ FEW_NODES = 8  # to which rows are sent one after the other
 
 
 class Extras(NamedTuple):
-    """What tables have beyond columns of numbers: lists and bundles; both may be empty.
+    """Extras of tables beyond columns of numbers: lists and bundles; both may be empty.
 
     Unit u tells its members, starts[u] to starts[u + 1] − 1: one feature, or those of a bundle (see
     `bundles`), which come first: where its code is c, features[m] has told[m, c].
@@ -34,7 +34,8 @@ class Extras(NamedTuple):
 
 
 class Units(NamedTuple):
-    """What has a histogram: column[u] of `codes`, or list −column[u] − 1, with width[u] codes.
+    """Units that have a histogram: column[u] of `codes`, or list −column[u] − 1, with width[u]
+    codes.
 
     Without extras unit j is feature j.
     """
@@ -62,7 +63,7 @@ class Placed(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What trees of one criterion are grown in; the last four are of one thread.
+    """A space that trees of one criterion are grown in; the last four are of one thread.
 
     `totals` has Σ gᵢ over each node of the tree, `kept` the histograms of each unit in the nodes of
     a level, as long as there is room for them, and `sums` those of a reading; `part` is room for

@@ -60,7 +60,8 @@ def newton_rows(
 
 
 class LogisticWeights:
-    """F on all the rows, with the weights, the weighted targets and the loss that belong to it.
+    """Values of F on all the rows, with the weights, the weighted targets and the loss that belong
+    to it.
 
     Invariant: with p = 1/(1+e^{−2F}) the gradient of the likelihood is g = s(y* − p), w = s·p(1−p),
     no smaller than 2⁻⁵¹s, and wz = w·z with the working response z = (y* − p)/(p(1−p)) in [−4, 4].
@@ -125,7 +126,8 @@ class LogisticWeights:
 
 
 class ClassWeights:
-    """T with a column for each of K classes, F = (K−1)/K (T − mean of T), and p = softmax(F).
+    """Values T with a column for each of K classes, F = (K−1)/K (T − mean of T), and p =
+    softmax(F).
 
     The loss is −Σ sᵢ ln p of the class of row i.
     """

@@ -14,7 +14,7 @@ from cotas.loops import generic, loop
 
 
 class SquaredHinge(NamedTuple):
-    """max(0, 1 − yz)²"""
+    """The squared hinge max(0, 1 − yz)²"""
 
 
 class ModifiedHuber(NamedTuple):
@@ -22,17 +22,17 @@ class ModifiedHuber(NamedTuple):
 
 
 class Logistic(NamedTuple):
-    """log(1 + exp(−yz))"""
+    """The logistic loss log(1 + exp(−yz))"""
 
 
 class Huber(NamedTuple):
-    """½r² up to |r| = k, then k|r| − ½k², r = z − y"""
+    """Huber's loss: ½r² up to |r| = k, then k|r| − ½k², r = z − y"""
 
     k: float
 
 
 class EpsilonInsensitive(NamedTuple):
-    """max(0, |z − y| − ε); it has corners, and no curvature."""
+    """The ε-insensitive loss max(0, |z − y| − ε); it has corners, and no curvature."""
 
     epsilon: float
 

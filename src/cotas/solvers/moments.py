@@ -36,7 +36,7 @@ SAMPLE = 64  # dense rows that are looked at to see it, twice as many at most
 
 @dataclass(frozen=True)
 class Moments:
-    """What one pass keeps of some rows; those of more rows are a merge of two."""
+    """Moments that one pass keeps of some rows; those of more rows are a merge of two."""
 
     weight: float  # Σ of the weights as they were given
     mean: FloatArray

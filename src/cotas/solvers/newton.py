@@ -18,7 +18,8 @@ SAMPLE_GAP = 1e-4
 
 
 class NewtonPoint(NamedTuple):
-    """θ and θ₀, a column for each score, the objective there, and how far it may be above the best.
+    """A point θ and θ₀, a column for each score, the objective there, and how far it may be above
+    the best.
 
     `slopes` are s·ℓ' at `scores`, the dual point; of a source they are not kept. Without a bias
     the distance is its duality gap. With one it is an estimate: their sum has to be made zero.

@@ -44,7 +44,7 @@ class RoundedProblem(NamedTuple):
 
 
 class RowState(NamedTuple):
-    """What is known of each row."""
+    """The state of each row."""
 
     y: FloatArray
     weights: FloatArray
@@ -141,7 +141,8 @@ def is_small(n: int, d: int) -> bool:
 
 def room_for(n: int, d: int) -> tuple[IntArray, FloatArray, FloatArray]:
     """Make room for steps on n rows of d columns: the curved rows, a system, and its solution."""
-    return np.empty(n, np.int64), np.empty((d + 1, d + 1)), np.empty(d + 1)
+    system = np.empty((d + 2, d + 1))
+    return np.empty(n, np.int64), system, system[-1]
 
 
 def rounds_on_small_table(
@@ -219,7 +220,7 @@ def newton_round(
             for i in range(n):
                 state.centre[i] = state.part[i]
             return True, primal, dual
-        if not solve(rows, state.weights, curved, count, problem, nu, system, step):
+        if not solve(rows, state.weights, curved, count, problem, nu, system):
             break
         step[d] *= problem.bias
         look_along(rows, state, step[:d], step[d], 0, n)
@@ -240,43 +241,35 @@ def newton_round(
 @loop_in_place
 def solve(
     rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
-    nu: float, system: FloatArray, target: FloatArray,
+    nu: float, system: FloatArray,
 ) -> bool:  # fmt: skip
-    """Solve the system of the second derivative in the place of its target, by Cholesky.
+    """Solve the system of the second derivative for the target in the row below it, by Cholesky.
 
-    With as little added to the diagonal as it takes; False if that is too much. The factor is left
-    in the place of the system.
+    With as little added to the diagonal as it takes; False if that is too much. The solution is put
+    in the place of the target, and the factor in that of the system.
     """
-    n, jitter = len(target), 0.0
-    add_up(rows, weights, curved, count, problem, nu, system)
-    while not factorize(system):
-        jitter = 100.0 * jitter + FIRST_JITTER
+    n, jitter, ready = len(system) - 1, 0.0, False
+    while not ready:
         if jitter > LARGEST_JITTER:
             return False
-        add_up(rows, weights, curved, count, problem, nu, system)
-        for i in range(n):
-            system[i, i] *= 1.0 + jitter
-    for i in range(n):
-        value = target[i]
-        for k in range(i):
-            value -= system[i, k] * target[k]
-        target[i] = value / system[i, i]
+        add_up(rows, weights, curved, count, problem, nu, jitter, system)
+        ready, jitter = factorize(system), 100.0 * jitter + FIRST_JITTER
     for i in range(n - 1, -1, -1):
-        value = target[i]
+        value = system[n, i]
         for k in range(i + 1, n):
-            value -= system[k, i] * target[k]
-        target[i] = value / system[i, i]
+            value -= system[k, i] * system[n, k]
+        system[n, i] = value / system[i, i]
     return True
 
 
 @loop_in_place
 def add_up(
     rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
-    nu: float, system: FloatArray,
+    nu: float, jitter: float, system: FloatArray,
 ) -> None:  # fmt: skip
     """Add up the lower triangle of the second derivative: Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ/2ν over the curved
-    rows, and the penalty."""
-    d, share = len(system) - 1, 1.0 / (2.0 * nu)
+    rows, and the penalty; the diagonal gets a part of itself besides."""
+    d, share = len(system) - 2, 1.0 / (2.0 * nu)
     border, held = system[d, :d], 0.0
     for j in range(d + 1):
         for k in range(j + 1):
@@ -288,20 +281,23 @@ def add_up(
         if problem.bias:
             add(rows, i, factor, border)
             held += factor
-    for j in range(d):
-        system[j, j] += problem.lam
     if not problem.bias:
         held = 1.0
     elif held < 1e-6 * share:  # a bias that no curved row holds is held a little by itself
         held = 1e-6 * share
-    system[d, d] = held
+    system[d, d] = held * (1.0 + jitter)
+    for j in range(d):
+        system[j, j] = (system[j, j] + problem.lam) * (1.0 + jitter)
 
 
 @loop_in_place
 def factorize(system: FloatArray) -> bool:
-    """Put the Cholesky factor in the place of a lower triangle; False if there is none."""
+    """Put the Cholesky factor L in the place of a lower triangle; False if there is none.
+
+    The row t below it becomes L⁻¹t, and stays as it is where there is no factor.
+    """
     for i in range(len(system)):
-        for j in range(i + 1):
+        for j in range(system.shape[1]):
             value = system[i, j]
             for k in range(j):
                 value -= system[i, k] * system[j, k]
@@ -309,6 +305,7 @@ def factorize(system: FloatArray) -> bool:
                 system[i, j] = value / system[j, j]
             elif 0.0 < value < np.inf:
                 system[i, i] = math.sqrt(value)
+                break
             else:
                 return False
     return True

@@ -23,7 +23,7 @@ EPS = 2.0**-52
 
 
 class ScoreState(NamedTuple):
-    """What is known of each row."""
+    """The state of each row."""
 
     y: FloatArray
     weights: FloatArray
@@ -100,7 +100,7 @@ def newton_steps(
                 count += 1
         for j in range(d + 1):
             step[j] = -gradient[j]
-        if not solve(rows, state.curvatures, curved, count, problem, 0.5, system, step):
+        if not solve(rows, state.curvatures, curved, count, problem, 0.5, system):
             return steps, False, objective, gap
         for j in range(d + 1):
             promised += gradient[j] * step[j]

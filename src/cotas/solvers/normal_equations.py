@@ -18,7 +18,7 @@ SAFE_ERROR = 1e-7
 
 
 class ClosedForm(NamedTuple):
-    """θ with a row for each target, and the condition number of the scaled system."""
+    """A solution θ with a row for each target, and the condition number of the scaled system."""
 
     theta: FloatArray
     condition: float

@@ -37,7 +37,7 @@ NO_STEPS = np.zeros(0)
 
 @dataclass(frozen=True)
 class Epoch:
-    """What happened in one pass over the training examples; one entry for each class."""
+    """An epoch: what happened in one pass over the training examples; one entry for each class."""
 
     number: int
     mistakes: IntArray

@@ -16,7 +16,8 @@ from cotas.source import Block, Source
 
 
 class Orthogonal(NamedTuple):
-    """θ with a row for each target, the rank, and the singular values of the scaled columns."""
+    """A solution θ with a row for each target, the rank, and the singular values of the scaled
+    columns."""
 
     theta: FloatArray
     rank: int
@@ -25,7 +26,7 @@ class Orthogonal(NamedTuple):
 
 @dataclass(frozen=True)
 class Triangle:
-    """R of some rows; that of more rows is made of two (TSQR, Demmel et al. 2012)."""
+    """The triangle R of some rows; that of more rows is made of two (TSQR, Demmel et al. 2012)."""
 
     R: FloatArray
 

@@ -10,7 +10,8 @@ from cotas.solvers.run import Run, learn, set_aside, sign, weight
 
 
 class PassiveAggressiveRule(NamedTuple):
-    """λ says how passive the steps are; bias = 1 trains θ₀, bias = 0 leaves it at zero."""
+    """The passive-aggressive rule: λ says how passive the steps are; bias = 1 trains θ₀, bias = 0
+    leaves it at zero."""
 
     bias: float
     lam: float

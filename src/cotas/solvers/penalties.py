@@ -14,11 +14,13 @@ import numpy as np
 
 from cotas.arrays import FloatArray
 from cotas.loops import generic, loop
-from cotas.solvers.run import NO_WEIGHTS, weight
+
+# An array too, so that the same compiled loop serves whoever gives none.
+NO_WEIGHTS = np.empty(0)
 
 
 class Penalty(NamedTuple):
-    """λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²"""
+    """The elastic net λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²"""
 
     lam1: float
     lam2: float = 0.0
@@ -40,13 +42,14 @@ def times_penalty(penalty: Penalty, lam: float) -> Penalty:
 @loop
 def first(penalty: Penalty, j: int) -> float:
     """Compute λ₁wⱼ, the slope where βⱼ leaves zero."""
-    return penalty.lam1 * weight(penalty.weights, j)
+    w: float = penalty.weights[j] if len(penalty.weights) else 1.0
+    return penalty.lam1 * w
 
 
 @loop
 def second(penalty: Penalty, j: int) -> float:
     """Compute λ₂wⱼ², the curvature."""
-    w = weight(penalty.weights, j)
+    w: float = penalty.weights[j] if len(penalty.weights) else 1.0
     return penalty.lam2 * w * w
 
 
@@ -72,7 +75,7 @@ def value(penalty: Penalty, beta: FloatArray) -> float:
 
 
 class Penalized(NamedTuple):
-    """P and P − D."""
+    """Values P and P − D."""
 
     primal: float
     gap: float

@@ -10,7 +10,8 @@ from cotas.solvers.run import Run, learn, set_aside, sign, weight
 
 
 class PerceptronRule(NamedTuple):
-    """bias = 1 trains θ₀ (Algorithm 2), bias = 0 leaves it at zero (Algorithm 1)."""
+    """The rule of the perceptron: bias = 1 trains θ₀ (Algorithm 2), bias = 0 leaves it at zero
+    (Algorithm 1)."""
 
     bias: float
 

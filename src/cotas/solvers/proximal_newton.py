@@ -146,7 +146,8 @@ def working_set(
 
 
 class QuadraticModel(NamedTuple):
-    """½ΔᵀHΔ + g·Δ near the present θ and θ₀, over some coefficients (feature, score).
+    """The quadratic model ½ΔᵀHΔ + g·Δ near the present θ and θ₀, over some coefficients (feature,
+    score).
 
     The second derivatives are by coefficients, by coefficients and biases, and by biases.
     """

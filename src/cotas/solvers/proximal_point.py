@@ -17,7 +17,8 @@ from cotas.solvers.risks import Local
 
 
 class ProximalStart(NamedTuple):
-    """θ as a column, θ₀, and the slopes v that an earlier run ended with, if they are known."""
+    """A start: θ as a column, θ₀, and the slopes v that an earlier run ended with, if they are
+    known."""
 
     theta: FloatArray
     theta0: FloatArray
@@ -38,7 +39,8 @@ FLOOR = 1e-8
 
 @dataclass(frozen=True)
 class RoundedRisk:
-    """Σ sᵢ max over v of vzᵢ − ℓ*(v) − ν(v − cᵢ)²: smooth, and near the loss if ν is small.
+    """The rounded risk Σ sᵢ max over v of vzᵢ − ℓ*(v) − ν(v − cᵢ)²: smooth, and near the loss if ν
+    is small.
 
     ℓ*(v) = vy + ε|v| + ½m·v² for |v| ≤ k: ε-insensitive with m = 0 and k = 1, Huber with ε = 0 and
     m = 1. The v that attain it are the slopes.

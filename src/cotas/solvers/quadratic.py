@@ -35,7 +35,7 @@ class QuadraticIterate(NamedTuple):
 
 @dataclass(frozen=True)
 class Coordinates:
-    """From z to (θ, θ₀) and back."""
+    """Coordinates: from z to (θ, θ₀) and back."""
 
     centre: FloatArray
     scale: FloatArray  # zero for a column that is left out
@@ -69,7 +69,7 @@ def plain_coordinates(d: int, free_bias: bool) -> Coordinates:
 
 
 class Quadratic(Protocol):
-    """What a solver asks of the objective."""
+    """The objective as a solver asks for it."""
 
     @property
     def size(self) -> tuple[int, int]: ...
@@ -89,7 +89,8 @@ class Quadratic(Protocol):
 
 
 class MomentQuadratic:
-    """H and b as matrices, from the moments: a step costs O(d²) whatever the number of rows."""
+    """A quadratic with H and b as matrices, from the moments: a step costs O(d²) whatever the
+    number of rows."""
 
     def __init__(self, moments: Moments, lam: float, coordinates: Coordinates) -> None:
         stretch, free_bias = coordinates.stretch, coordinates.free_bias
@@ -120,7 +121,7 @@ class MomentQuadratic:
 
 
 class RowQuadratic:
-    """H never formed: each product is one pass over the rows."""
+    """A quadratic with H never formed: each product is one pass over the rows."""
 
     def __init__(
         self,

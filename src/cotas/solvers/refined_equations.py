@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import Each, FloatArray, Matrix
-from cotas.design.blocks import moved
+from cotas.design.blocks import moved, row_block
 from cotas.solvers.moments import FAR_FROM_ZERO, Moments, gather_moments, targets
 from cotas.solvers.normal_equations import Factor, PseudoFactor, factorize
-from cotas.source import Arrays, Block, Source, Sums, double, is_sparse
+from cotas.source import Arrays, Block, Source, Sums, is_sparse
 
 # With fewer columns a pass for the gradient costs more than single precision saves.
 FEWEST_COLUMNS, ROWS_A_COLUMN = 256, 8
@@ -26,7 +26,8 @@ PASSES, ACCURATE = 3, 1e-14
 
 
 class Refined(NamedTuple):
-    """θ with a row for each target, θ₀, and the condition number of the scaled system."""
+    """A solution θ with a row for each target, θ₀, and the condition number of the scaled
+    system."""
 
     theta: FloatArray
     theta0: FloatArray
@@ -119,7 +120,8 @@ def far_columns(moments: Moments, source: Source) -> FloatArray | None:
 
 @dataclass(frozen=True)
 class ResidualSlope:
-    """Σ wᵢrᵢxᵢ and Σ wᵢrᵢ of a block, with the residuals r = y − θ·x − θ₀ of the moved rows."""
+    """Sums Σ wᵢrᵢxᵢ and Σ wᵢrᵢ of a block, with the residuals r = y − θ·x − θ₀ of the moved
+    rows."""
 
     theta: FloatArray  # a column for each target
     theta0: FloatArray
@@ -128,7 +130,7 @@ class ResidualSlope:
     def __call__(self, block: Block) -> Sums:
         slope, mean, Y = np.zeros(self.theta.shape), np.zeros(len(self.theta0)), targets(block)
         for span in block.spans():
-            rows = double(block.X[span])
+            rows = row_block(block.X, span)
             rows = rows if self.shift is None else moved(rows, self.shift)
             residual = Y[span] - np.asarray(rows @ self.theta) - self.theta0
             if block.weights is not None:

@@ -13,7 +13,7 @@ from cotas.solvers.losses import Logistic, derivatives, total
 
 
 class Local(NamedTuple):
-    """What a loss is like near given scores: one row for each example, one column for each score.
+    """A loss near given scores: one row for each example, one column for each score.
 
     The second derivative of example i is diag(diagonalᵢ) − outerᵢ outerᵢᵀ.
     """
@@ -66,7 +66,8 @@ class LogLoss(ScoreLoss, Protocol):
 
 @dataclass(frozen=True)
 class RowRisk:
-    """Σ sᵢ ℓ(yᵢ, zᵢ), one score for each example; `loss` is one of `losses.py` with a slope."""
+    """The risk Σ sᵢ ℓ(yᵢ, zᵢ), one score for each example; `loss` is one of `losses.py` with a
+    slope."""
 
     y: FloatArray
     weights: FloatArray
@@ -84,7 +85,8 @@ class RowRisk:
 
 @dataclass(frozen=True)
 class LogisticRisk(RowRisk):
-    """Σ sᵢ log(1 + exp(−yᵢzᵢ)); each slope is the probability of the other class."""
+    """The logistic risk Σ sᵢ log(1 + exp(−yᵢzᵢ)); each slope is the probability of the other
+    class."""
 
     loss: Any = field(default=Logistic(), init=False)
 
@@ -95,7 +97,8 @@ class LogisticRisk(RowRisk):
 
 @dataclass(frozen=True)
 class SoftmaxLoss:
-    """Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎], one score for each class; codes are the yᵢ."""
+    """The softmax loss Σ sᵢ [log Σₖ exp(zᵢₖ) − zᵢ,y₍ᵢ₎], one score for each class; codes are the
+    yᵢ."""
 
     codes: IntArray
     weights: FloatArray

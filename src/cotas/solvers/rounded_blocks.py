@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 
 class System(NamedTuple):
-    """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over curved rows, the lower triangle of it at least.
+    """The system Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over curved rows, the lower triangle of it at least.
 
     Sparse rows are kept as they are as long as they take less room than their sum: a page of them
     fills few entries of a matrix that may be larger than the page.
@@ -91,7 +91,8 @@ class System(NamedTuple):
 
 @dataclass(frozen=True)
 class Respond:
-    """Σ αᵢyᵢxᵢ, Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ) and Σ αᵢ of a block; its Newton system if it is small."""
+    """Sums Σ αᵢyᵢxᵢ, Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ) and Σ αᵢ of a block; its Newton system if it is
+    small."""
 
     place: Place
     with_gram: bool
@@ -111,7 +112,7 @@ class Respond:
 
 @dataclass(frozen=True)
 class Diagonal:
-    """Σ sᵢ(xᵢ, 1)² over the curved rows of a block."""
+    """The diagonal Σ sᵢ(xᵢ, 1)² over the curved rows of a block."""
 
     place: Place
 
@@ -122,7 +123,7 @@ class Diagonal:
 
 @dataclass(frozen=True)
 class Bend:
-    """Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows of a block, times a direction."""
+    """The product Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows of a block, times a direction."""
 
     place: Place
     direction: FloatArray
@@ -133,7 +134,7 @@ class Bend:
 
 
 class BlockRows:
-    """As `HingeRows`, for a source whose y is ±1 and whose weights sum to `total`."""
+    """Rows as `HingeRows`, for a source whose y is ±1 and whose weights sum to `total`."""
 
     def __init__(self, source: Source, total: float, largest_system: int) -> None:
         self.source, self.total = source, total

@@ -108,7 +108,8 @@ def sum_up_curved(rows: Any, weights: FloatArray, curved: IntArray, gram: FloatA
 
 @dataclass(frozen=True)
 class Response:
-    """What all the rows say to a θ: Σ αᵢyᵢxᵢ, Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ), Σ αᵢ, the curved rows."""
+    """The response of all rows to a θ: Σ αᵢyᵢxᵢ, Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ), Σ αᵢ, the curved
+    rows."""
 
     combination: FloatArray
     balance: float

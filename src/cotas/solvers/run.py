@@ -18,7 +18,8 @@ from cotas.loops import generic, loop
 
 
 class Run(NamedTuple):
-    """What a pass over the examples changes: one row for each class trained against the rest."""
+    """The state that a pass over the examples changes: one row for each class trained against the
+    rest."""
 
     positive: IntArray  # the code of the class that counts as +1
     w: FloatArray  # θ = scale · w
@@ -31,7 +32,7 @@ class Run(NamedTuple):
 
 
 class Average(NamedTuple):
-    """What is needed to average all the vectors θ of the run without visiting each.
+    """Sums needed to average all the vectors θ of the run without visiting each.
 
     The sum of all θ is weight · w − Average.w, w being the one of the Run: an update that comes
     after a total weight A was already spent must not count for that past, so A times the update

@@ -99,7 +99,7 @@ def _in_turns(
     turns = TURNS if X.shape[1] > LARGEST_SYSTEM else turns
     while True:
         random = np.random.RandomState(0)
-        given = (rows.rows, y, weights, lam, bias, random, 0.0, start, each, tol, turns)
+        given = (rows.rows, y, weights, lam, bias, random, start, each, tol, turns)
         for reached in dual_coordinate_ascent(*given):
             yield reached.found
             if not reached.settled:

@@ -39,12 +39,13 @@ ROWS_FOR_EACH_FEATURE = 5
 
 
 class Undecided(RuntimeError):
-    """Neither proof exists in double precision: the margin, if any, is lost in rounding."""
+    """An undecided case: neither proof exists in double precision: the margin, if any, is lost in
+    rounding."""
 
 
 @dataclass(frozen=True)
 class Separator:
-    """zᵢ·(u, u0) > 0 for every row."""
+    """A separator: zᵢ·(u, u0) > 0 for every row."""
 
     u: FloatArray
     u0: float
@@ -52,7 +53,7 @@ class Separator:
 
 @dataclass(frozen=True)
 class ConvexCombination:
-    """α ≥ 0 with sum 1 and Σ αᵢzᵢ = 0."""
+    """A convex combination: α ≥ 0 with sum 1 and Σ αᵢzᵢ = 0."""
 
     alpha: FloatArray
 

@@ -66,7 +66,7 @@ def _greatest_but(values: FloatArray, spared: int) -> float:
 
 
 class RowCache:
-    """As many rows of length n as fit into `size` bytes.
+    """A cache of as many rows of length n as fit into `size` bytes.
 
     Invariant: `slots[place_of[i]]` is row i where place_of[i] ≥ 0, or those columns of it that
     were kept; never more than `size` bytes.
@@ -193,7 +193,7 @@ def smo(
 
 
 class Work(Protocol):
-    """What the outer loop asks for: of the loops of a CPU, or of the programs of a GPU.
+    """The work that the outer loop asks for: of the loops of a CPU, or of the programs of a GPU.
 
     `exact` tells whether F was just computed in double precision, `complete` whether all the rows
     take part.
@@ -249,7 +249,8 @@ def ascend(work: Work, tol: float) -> KernelIterates:
 
 
 class OneWorkingSet:
-    """a and F = f − y of no more rows than a working set has, with all of K in double precision."""
+    """The state a and F = f − y of no more rows than a working set has, with all of K in double
+    precision."""
 
     complete = True
 
@@ -289,7 +290,8 @@ class OneWorkingSet:
 
 
 class Decomposition:
-    """a, F = f − y and the cache; `exact` tells whether F was just computed in double precision.
+    """The state a, F = f − y and the cache; `exact` tells whether F was just computed in double
+    precision.
 
     `active` are the rows that take part, None standing for all: of the others, F is as it was
     when they were set aside. The columns of the cache are those of the active rows.

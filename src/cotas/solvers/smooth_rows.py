@@ -185,7 +185,7 @@ class Place(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What is beyond a place in one direction."""
+    """A ray from a place in one direction."""
 
     place: Place
     moves: FloatArray  # of the scores
@@ -232,7 +232,7 @@ class SoftmaxLosses:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the rows of a block answer at a point, some of them at a time, added up."""
+    """A query to the rows of a block at a point, some of them at a time, added up."""
 
     question: Callable[[Place], Any]
     point: FloatArray
@@ -341,7 +341,7 @@ class BlockPlace(NamedTuple):
 
 
 class BlockLine(NamedTuple):
-    """What is beyond a place in one direction."""
+    """A ray from a place in one direction."""
 
     place: BlockPlace
     step: FloatArray

@@ -44,7 +44,8 @@ class CodedColumn(NamedTuple):
 
 
 class SparseSample:
-    """Which rows the bins are chosen from: all that are used, or some spread evenly over them."""
+    """A sample of rows that the bins are chosen from: all that are used, or some spread evenly over
+    them."""
 
     def __init__(self, n: int, used: IntArray | None) -> None:
         self.n_used = n if used is None else len(used)

@@ -193,8 +193,8 @@ def mean_of(total: complex) -> float:
 
 
 class Features(NamedTuple):
-    """What is known of each feature: its place (see `Bins`), how many codes its values have, and
-    whether some are missing, or names."""
+    """A layout of each feature: its place (see `Bins`), how many codes its values have, and whether
+    some are missing, or names."""
 
     place: IntArray
     sizes: IntArray

@@ -24,7 +24,8 @@ CONVERGED = 1e-14
 
 
 class Schedule(NamedTuple):
-    """What each step does: u = (proportionalₖ·|cⱼ| + constantₖ)·sgn(cⱼ) after β ← keepₖ·β.
+    """A schedule of what each step does: u = (proportionalₖ·|cⱼ| + constantₖ)·sgn(cⱼ) after β ←
+    keepₖ·β.
 
     LS-Boost(ε) has proportional = ε; FS_εₖ has constant = εₖ; R-FS has keep = 1 − ε/δ besides.
     `draws` in [0, 1) choose among tied columns: zeros choose the lowest index.

@@ -17,7 +17,7 @@ SMALLEST_SCALE = 1e-9
 
 
 class RunState(NamedTuple):
-    """θ = scale · w and θ₀, one row for each target."""
+    """The state θ = scale · w and θ₀, one row for each target."""
 
     w: FloatArray
     b: FloatArray
@@ -86,7 +86,7 @@ def stochastic_pass(
 
 
 class PassOverRows(NamedTuple):
-    """What is known after an epoch without another look at the data."""
+    """Facts known after an epoch without another look at the data."""
 
     done: int  # steps made so far
     loss: float  # the mean of ½r² over the examples as they were met, added up over the targets
@@ -94,7 +94,7 @@ class PassOverRows(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """How the examples are drawn, and in batches of how many."""
+    """A way to draw the examples, and in batches of how many."""
 
     batch: int
     replacement: bool

@@ -39,7 +39,7 @@ WORTH_A_THREAD = 1 << 21  # entries of X: of fewer, a thread wakes up after the 
 
 
 class Grower:
-    """Grows trees of one depth on one set of binned rows.
+    """A grower of trees of one depth on one set of binned rows.
 
     At each level every node that can be improved is cut by the feature and threshold with the best
     score (see `split_search`). Departures from a tree grown on the sorted values: thresholds lie

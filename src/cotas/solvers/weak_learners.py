@@ -61,7 +61,7 @@ class Named(NamedTuple):
 
 
 class WeakLearner(Protocol):
-    """What the boosting loops need."""
+    """A weak learner: what the boosting loops need."""
 
     def edge(self, s: FloatArray) -> Fitted: ...
 
@@ -263,7 +263,7 @@ def best_multiple(z: FloatArray, f: FloatArray, w: FloatArray) -> float:
 
 
 class LinearScore(NamedTuple):
-    """θ·x + θ₀, or its sign."""
+    """A linear score θ·x + θ₀, or its sign."""
 
     coef: FloatArray
     intercept: float

@@ -71,7 +71,7 @@ class Move(NamedTuple):
 
 
 class Watch:
-    """Keeps each move of a solver, in the numbers of the rows that it works on."""
+    """A recorder of each move of a solver, in the numbers of the rows that it works on."""
 
     def __init__(self, moves: list[Move], rows: IntArray | None = None) -> None:
         self.moves, self.rows = moves, rows

@@ -51,7 +51,8 @@ def _page(model: Any) -> Printed:
 
 
 class DescentMove(NamedTuple):
-    """Where a step led: z in the coordinates of the run, η, and the examples it was taken over."""
+    """A move: where a step led: z in the coordinates of the run, η, and the examples it was taken
+    over."""
 
     epoch: int
     rows: IntArray | None

@@ -17,6 +17,8 @@ from string import Formatter
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, overload
 
+from cotas.refusals import ParameterError
+
 LANGUAGES = ("en", "es")
 # The variable of the environment that says which language is spoken where none is set.
 SETTING = "COTAS_LANG"
@@ -31,7 +33,8 @@ _current: ContextVar[str] = ContextVar(
 
 
 class lang:
-    """Say everything in this language: certificates, warnings, plots, reports, the command line.
+    """The language of everything that is said: certificates, warnings, plots, reports, the command
+    line.
 
     It lasts as long as the context (the thread or the asynchronous task), or as the block that
     follows `with`. Errors of wrong arguments stay in English. Where no language was set it is the
@@ -53,7 +56,8 @@ están mal predichas.
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
-            raise ValueError(f"lang must be 'en' (English) or 'es' (Spanish), not {language!r}.")
+            words = f"lang must be 'en' (English) or 'es' (Spanish), not {language!r}."
+            raise ParameterError("lang", words)
         self._language = language
         self._token: Token[str] | None = _current.set(language)
 

@@ -18,7 +18,7 @@ from cotas.files.tables import batches, read_table
 from cotas.preparation.streamed import learn
 from cotas.scale.decoding import Reading
 from cotas.tables import Preparation, PreparedModel, inspect_table
-from refusals import says
+from errors import says
 from terminal import cotas
 
 
@@ -394,7 +394,7 @@ def test_a_spreadsheet_without_its_reader_says_what_to_install(tmp_path, monkeyp
 
     monkeypatch.setitem(sys.modules, "fastexcel", None)
     path = workbook(tmp_path / "people.xlsx", [["x"], [1]])
-    with pytest.raises(ImportError, match=r"pip install 'cotas\[excel\]'"):
+    with pytest.raises(ImportError, match="excel"):
         read_table(path)
 
 

@@ -354,7 +354,9 @@ def ways(rng: np.random.Generator) -> Iterator[str]:
     kept, curvature.WITHIN = curvature.WITHIN, 2.0  # so that the way to zero counts
     try:
         rho, found = p.risk._within(Slope(1.0, 0.0, g, off, place, float(rng.random()), None))
-        scale = p.risk.curvature(False, 0)[0].scale if p.risk.largest else np.ones(m)
+        # A slope that may be none is not seen in the units of a curvature.
+        bent = p.risk.largest and float(np.linalg.norm(g)) > off
+        scale = p.risk.curvature(False, 0)[0].scale if bent else np.ones(m)
     finally:
         curvature.WITHIN = kept
     length = float(np.linalg.norm(place / scale))

@@ -214,11 +214,14 @@ def turned_as_written(rng: np.random.Generator) -> Iterator[str]:
     sizes = norm(summed) + norm(turned)
     most = (wide + spill) * hazy + spill * size + rounding + p.loose * sizes
     yield from differ("turned ±", wrong, most)
-    within = 1000.0 * max(norm(place / H.scale), reach)
-    yield from differ("within", rho, within)
-    straight = (norm(g * H.scale) + off * H.scale.max()) * way
-    best = min(Fall(straight, off * H.scale.max() * way), steep)
-    yield from differ("the way", flat, best)
+    if norm(g) > off:
+        within = 1000.0 * max(norm(place / H.scale), reach)
+        yield from differ("within", rho, within)
+        straight = (norm(g * H.scale) + off * H.scale.max()) * way
+        best = min(Fall(straight, off * H.scale.max() * way), steep)
+        yield from differ("the way", flat, best)
+    elif (rho, flat) != far:
+        yield f"a slope that may be none falls {flat} within {rho}, not {far}"
     within = 1000.0 * max(norm(place), reach)
     straight = (norm(g) + off) * (within + norm(place)), off * (within + norm(place))
     yield from differ("the way", (far[0], *far[1]), (within, *straight))

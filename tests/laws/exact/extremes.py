@@ -21,7 +21,6 @@ from cotas.certificates.core import (
     gap,
     gram,
     hessian,
-    kernels,
     residuals,
     rounding,
     softmax,
@@ -70,19 +69,19 @@ def far_apart(rng: np.random.Generator) -> Iterator[str]:
         asked.extend(zip(i.tolist(), j.tolist(), strict=True))
         return np.square((A[i] - B[j]) * scale).sum(axis=1)
 
-    with put(kernels, _squared_distances=apart):
-        found = kernels.falling(A, B, 1.0, 0.0)
+    with put(gram, _squared_distances=apart):
+        found = gram.falling(A, B, 1.0, 0.0)
     exact = np.exp(-np.square(A[:, None] - B).sum(axis=2))
     yield from differ("values", found.K + 1.0, exact + 1.0)
     if asked != [(0, 0), (1, 1)]:
         yield f"the pairs {asked} are computed from their differences"
-    own = kernels.evaluate(("rbf", 1.0, 1.0), A[:1])
+    own = gram.evaluate(("rbf", 1.0, 1.0), A[:1])
     sizes = [found.left[0], found.right[0], *own.left, *own.right, *own.K]
     if sizes != [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0]:
         yield f"exp(−‖x − x′‖²) is at most {sizes}"
     for scale in (2.0**1000, 2.0**-1000):  # which lose digits, or overflow
         try:
-            yield f"exp of multiples of {scale}: {kernels.falling(A, B, scale, 0.0)}"
+            yield f"exp of multiples of {scale}: {gram.falling(A, B, scale, 0.0)}"
         except Objection as objection:
             if objection.code != "not finite":
                 yield f"exp of multiples of {scale}: {objection.code}"

@@ -22,7 +22,6 @@ from cotas.certificates.core import (
     gap,
     gram,
     hessian,
-    kernels,
     margins,
     residuals,
     sparsity,
@@ -263,8 +262,8 @@ def centres(rng: np.random.Generator) -> Iterator[str]:
     """Rows are looked at from the middle of the others, however few these are."""
     d = int(rng.integers(1, 4))
     b, a, W = rng.normal(size=(1, d)) + 3.0, rng.normal(size=(3, d)), np.eye(d)
-    found = kernels.falling(a, b, 1.0, 0.0)
-    least = kernels.raised(kernels.gamma(2 * d + 20) * 1.1)
+    found = gram.falling(a, b, 1.0, 0.0)
+    least = gram.raised(gram.gamma(2 * d + 20) * 1.1)
     yield from differ("a row from itself", found.right[1], [least])
     one, two, *_ = composites._whitened(a, b, W)
     yield from differ("whitened", one + 9.0, a - b + 9.0)

@@ -15,7 +15,6 @@ from cotas.certificates.core import (
     gap,
     gram,
     hessian,
-    kernels,
     lines,
     margins,
     residuals,
@@ -42,16 +41,16 @@ def lengths_as_written(rng: np.random.Generator) -> Iterator[str]:
     A[0], A[1:, 0] = 0.0, 0.0  # two entries in a row, at most
     sparse = bool(rng.random() < 0.5)
     given = (csr_matrix(A), csr_matrix(B)) if sparse else (A, B)
-    with as_written(kernels):
-        K, e, f = kernels.block(("linear",), *given)
-        own, diagonal = kernels.linear(given[0], None), kernels.diagonal(("linear",), given[0])
+    with as_written(gram):
+        K, e, f = gram.block(("linear",), *given)
+        own, diagonal = gram.linear(given[0], None), gram.diagonal(("linear",), given[0])
     yield from differ("product", K + 9.0, A @ B.T + 9.0)
     left, right = _lengths(A, 2 if sparse else 3), _lengths(B, 3)
     yield from differ("product ±", (*e, *f), RAISED * np.sqrt(np.append(left[1], right[1])))
     yield from differ("squares", own.K, (A**2).sum(axis=1))
     yield from differ("diagonal", diagonal, left[0])
     vanishing = np.full((1, 2), 1e-170)
-    if not kernels.linear(vanishing, None).left[0][0] > 0.0:
+    if not gram.linear(vanishing, None).left[0][0] > 0.0:
         yield "a row whose squares vanish is no row of zeros"
 
 
@@ -68,18 +67,18 @@ def distances_as_written(rng: np.random.Generator) -> Iterator[str]:
     p, q = (np.square((part - centre) * scale).sum(axis=1) for part in (A, B))
     exact = np.square((A[:, None] - B) * scale).sum(axis=2)
     asked: list[Any] = []
-    kept = kernels._squared_distances
+    kept = gram._squared_distances
 
     def apart(A: Any, B: Any, i: Any, j: Any, scale: float) -> Any:
         asked.extend(zip(i.tolist(), j.tolist(), strict=True))
         return exact[i, j]
 
-    kernels._squared_distances = apart
+    gram._squared_distances = apart
     try:
-        with as_written(kernels):
-            found = kernels.falling(*sides[which], scale, off)
+        with as_written(gram):
+            found = gram.falling(*sides[which], scale, off)
     finally:
-        kernels._squared_distances = kept
+        gram._squared_distances = kept
     bound, size = 24 * U, p[:, None] + q
     gone = exact - 2.02 * bound * size >= 40.0 if size.max() > 512.0 else size < 0.0
     if p.max() + q.max() <= 512.0:
@@ -91,7 +90,7 @@ def distances_as_written(rng: np.random.Generator) -> Iterator[str]:
     long = [(int(i), int(j)) for i, j in np.argwhere(~gone & (size > 512.0))]
     if p.max() + q.max() > 512.0 and asked != long:
         yield f"from their differences: {asked}, not {long}"
-    mixed = kernels.block(("rbf", 0.5, 1.0), sides[which][0], sides[which][1])[0]
+    mixed = gram.block(("rbf", 0.5, 1.0), sides[which][0], sides[which][1])[0]
     exact = np.square(A[:, None] - B).sum(axis=2)
     yield from differ("rbf", mixed + 1.0, np.exp(-0.5 * exact) + 1.0)
 
@@ -100,9 +99,9 @@ def whitened_as_written(rng: np.random.Generator) -> Iterator[str]:
     """W(x − c), and how far it is off."""
     A, B, W = rng.normal(size=(4, 3)) * 0.1, rng.normal(size=(3, 3)) * 0.1, rng.normal(size=(2, 3))
     given = (csr_matrix(A), csr_matrix(B)) if rng.random() < 0.5 else (A, B)
-    with as_written(kernels, composites):
+    with as_written(gram, composites):
         one, two, _, off = composites._whitened(*given, W)
-        falling = kernels.evaluate(("gaussian", W), *given)
+        falling = gram.evaluate(("gaussian", W), *given)
     centre = B.mean(axis=0)
     yield from differ("whitened", one + 9.0, (A - centre) @ W.T + 9.0)
     yield from differ("whitened", two + 9.0, (B - centre) @ W.T + 9.0)
@@ -121,15 +120,15 @@ def sides_as_written(rng: np.random.Generator) -> Iterator[str]:
     m, n, e, f = (float(v) for v in rng.uniform(0.1, 2.0, size=4))
     k, v = rng.normal(size=(2, 3)), rng.uniform(0.5, 2.0, size=5)
     tiny = float(rng.choice([0.001, 0.003]))
-    with as_written(kernels, composites):
+    with as_written(gram, composites):
         summed = composites.side_of_sum([(m, e), (n, f), (m, f)])
         product = composites.side_of_product((m, e), (n, f))
         nothing = composites.side_of_product((0.0, 0.0), (n, f))
         grown = composites.side_of_exp((m, e), f)
-        inner = kernels.Entries(k.copy(), (m, np.array([e, 0.1])), (n, np.array([f, 0.2, 0.1])))
+        inner = gram.Entries(k.copy(), (m, np.array([e, 0.1])), (n, np.array([f, 0.2, 0.1])))
         raised = composites._exp(inner)
-        whole = kernels.Entries(k, (v[:2], 0.5 * tiny), (v[2:], 0.25 * tiny))
-        own = [kernels.Entries(part, (part, tiny), (part, tiny)) for part in (v[:2], v[2:])]
+        whole = gram.Entries(k, (v[:2], 0.5 * tiny), (v[2:], 0.25 * tiny))
+        own = [gram.Entries(part, (part, tiny), (part, tiny)) for part in (v[:2], v[2:])]
         normal = composites._normalized(whole, *own)
     most, wrong = m + n + m, e + f + f
     factor = 3 * U
@@ -171,7 +170,7 @@ def composed(rng: np.random.Generator) -> Iterator[str]:
         (("features", lambda A: 2 * A), 4 * plain, 4 * (A**2).sum(axis=1)),
     ]
     for spec, K, own in cases:
-        found, most = kernels.block(spec, A, B)[0], kernels.diagonal(spec, A)
+        found, most = gram.block(spec, A, B)[0], gram.diagonal(spec, A)
         if not np.allclose(found, K, rtol=1e-9, atol=1e-12) or not np.allclose(most, own):
             yield f"the kernel {spec[0]}"
     for found in (composites._custom(custom, A, None), composites._custom(custom, A, B)):
@@ -179,7 +178,7 @@ def composed(rng: np.random.Generator) -> Iterator[str]:
             yield "the values of a function are taken as they come"
     rows = csr_matrix(np.array([[3e200, 0.0], [0.0, 1e-200]]))
     for given in (rows, rows.toarray()):
-        if not np.array_equal(kernels.block(("normalized", linear), given, given)[0], np.eye(2)):
+        if not np.array_equal(gram.block(("normalized", linear), given, given)[0], np.eye(2)):
             yield "the cosine of rows of any length"
 
 
@@ -196,12 +195,12 @@ def formulas_refused(rng: np.random.Generator) -> Iterator[str]:
     wrong += [("sum", rbf, ("other",)), ("sum", ("custom", np.dot), ("other",)), "linear", ()]
     for spec in wrong:
         try:
-            yield f"{spec}: {kernels.positive(spec)}"
+            yield f"{spec}: {gram.positive(spec)}"
         except Objection as objection:
             if objection.code != "kernel":
                 yield f"{spec}: {objection.code}"
     for spec, found in ((("constant", 0.0), True), (("power", rbf, 1), True)):
-        if kernels.positive(spec) != found:
+        if gram.positive(spec) != found:
             yield f"{spec} is refused"
 
 
@@ -215,13 +214,13 @@ def products_as_written(rng: np.random.Generator) -> Iterator[str]:
     kept, few = (gram.BLOCK, gram.CHUNK), bool(rng.random() < 0.5)
     gram.BLOCK, gram.CHUNK = (3, 2) if few else kept
     try:
-        with as_written(gram, kernels, lines, composites):
+        with as_written(gram, lines, composites):
             made = gram.Gram(spec, X, map, shift)
             out, off = made.times(W, wanted)
             given = gram.Gram(("precomputed",), symmetric, map, shift)
             same, wide = given.times(W, wanted)
-            e, f = kernels.block(spec, X, X)[1:]
-            squares = kernels.diagonal(spec, X)
+            e, f = gram.block(spec, X, X)[1:]
+            squares = gram.diagonal(spec, X)
             line = gram.Gram(("linear",), X).times(W, wanted)
             length = made.length(W[:, 0], out[:, 0], off[:, 0])
             theta = lines.combination(X, W[:, 0])

@@ -16,7 +16,6 @@ from cotas.certificates.core import (
     gap,
     gram,
     hessian,
-    kernels,
     lines,
     rounding,
     softmax,
@@ -136,11 +135,11 @@ def distances(rng: np.random.Generator) -> Iterator[str]:
     """‖a − b‖² of pairs of rows, some at a time."""
     A, B = rng.normal(size=(5, 2)), rng.normal(size=(6, 2))
     i, j = (np.ravel(part) for part in np.indices((5, 6)))
-    kept, kernels.SOME = kernels.SOME, int(rng.integers(1, 20))
+    kept, gram.SOME = gram.SOME, int(rng.integers(1, 20))
     try:
-        found = kernels._squared_distances(A, B, i, j, 2.0)
+        found = gram._squared_distances(A, B, i, j, 2.0)
     finally:
-        kernels.SOME = kept
+        gram.SOME = kept
     exact = 4 * np.square(A[i] - B[j]).sum(axis=1)
     if not np.allclose(found, exact, rtol=1e-12):
         yield f"distances {found}, not {exact}"
@@ -282,8 +281,8 @@ def definite_formulas(rng: np.random.Generator) -> Iterator[str]:
     definite_ones += [("normalized", rbf), ("columns", rbf, (0,))]
     others = [("precomputed",), ("custom", np.dot)]
     others += [("sum", rbf, others[1]), ("product", others[1], rbf), ("power", others[1], 1)]
-    wrong = [spec for spec in definite_ones if not kernels.positive(spec)]
-    wrong += [spec for spec in others if kernels.positive(spec)]
+    wrong = [spec for spec in definite_ones if not gram.positive(spec)]
+    wrong += [spec for spec in others if gram.positive(spec)]
     if wrong:
         yield f"the formulas {wrong}"
 

@@ -79,7 +79,7 @@ def scores_told(rng: np.random.Generator) -> Iterator[str]:
         asked.append(given)
         return 9.0
 
-    with put(gap, upper=upper, lower=lambda *given: asked.append(given) or (0.0, 0.0, 0.0)):
+    with put(gram, upper=upper, lower=lambda *given: asked.append(given) or (0.0, 0.0, 0.0)):
         gram.bounds(Claim(risk, y, beta, bias, c), made, w, values, off)
     claim, _, z, wide = asked[0]
     yield from differ("scores", (z, wide), (values[:, 0] + bias, off[:, 0]))

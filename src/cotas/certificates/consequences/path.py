@@ -91,7 +91,8 @@ class _Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """All that one class of one fit proves of the optimum at other λ, each number on its safe side.
+    """Bounds at other λ: all that one class of one fit proves of the optimum at other λ, each
+    number on its safe side.
 
     Attributes
     ----------

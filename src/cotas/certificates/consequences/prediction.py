@@ -21,6 +21,7 @@ from cotas.certificates.certificate import Certificate
 from cotas.certificates.consequences.biases import best_biases, outer
 from cotas.certificates.core.choices import FAR, in_columns, means
 from cotas.certificates.core.rounding import above, up
+from cotas.certificates.core.rows import Rows
 from cotas.certificates.duality import DualPoint
 from cotas.certificates.sweep import (
     as_double,
@@ -51,14 +52,9 @@ def centre_of(X: Matrix, rows: int = 1000) -> FloatArray | None:
     return middle if far.any() and np.isfinite(middle).all() else None
 
 
-def shifted(rows: Matrix, centre: FloatArray | None) -> Matrix:
-    """Return the rows as seen from the centre, each entry rounded once."""
-    return rows if centre is None else rows - centre
-
-
 @dataclass(frozen=True)
 class Region:
-    """All (θ*, θ₀*) that can be optimal: a ball around θ and an interval for the bias.
+    """The set of all (θ*, θ₀*) that can be optimal: a ball around θ and an interval for the bias.
 
     The bias is that of rows seen from `centre`: θ*·(x − centre) + bias. Without a centre it is
     θ₀* itself.
@@ -72,18 +68,21 @@ class Region:
 
     def scores(self, X: Matrix) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest θ*·x + θ₀* that an optimum can give to each row."""
-        values, room = self.around(shifted(as_double(X), self.centre))
-        return outer(values, room, (self.lowest_bias, self.highest_bias))
-
-    def around(self, rows: Matrix) -> tuple[FloatArray, FloatArray]:
-        """Compute θ·x of rows seen from the centre, and how far θ*·x can be from it."""
-        values, room = around(rows, self.theta[:, None], np.array([self.radius]))
-        return values[:, 0], room[:, 0]
+        ball = self.theta[:, None], np.array([self.radius])
+        values, room = around(as_double(X), self.centre, *ball)
+        return outer(values[:, 0], room[:, 0], (self.lowest_bias, self.highest_bias))
 
 
-def around(rows: Matrix, thetas: FloatArray, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Compute θ·x for each column θ, and how far θ*·x can be from it if θ* is within its radius."""
-    lengths = row_lengths(rows)
+def around(
+    rows: Matrix, centre: FloatArray | None, thetas: FloatArray, radii: FloatArray,
+    lengths: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    """Compute θ·x for each column θ, and how far θ*·x can be from it if θ* is within its radius.
+
+    Rows are seen from the centre, each entry rounded once; ‖x‖ is computed unless it is known.
+    """
+    rows = rows if centre is None else rows - centre
+    lengths = row_lengths(rows) if lengths is None else lengths
     values, off = products(rows, thetas, lengths)
     with np.errstate(over="ignore", invalid="ignore"):
         room = outwards(lengths[:, None] * radii + off)
@@ -96,9 +95,12 @@ def optimum_region(certificate: Certificate, X: Matrix, y: AnyArray) -> Region |
 
 
 def optimum_regions(
-    certificates: Sequence[Certificate], X: Matrix, y: AnyArray
+    certificates: Sequence[Certificate], X: Matrix, y: AnyArray, rows: Rows | None = None
 ) -> list[Region | None]:
-    """Return the regions of several classes of one fit, the data being read for all at once."""
+    """Return the regions of several classes of one fit, the data being read for all at once.
+
+    `rows` are X as the core has measured it already.
+    """
     regions = [_ball(certificate) for certificate in certificates]
     open_ones = [k for k, region in enumerate(regions) if region and region.highest_bias > 0]
     if not open_ones:
@@ -110,12 +112,19 @@ def optimum_regions(
     refuse_other_features(X.shape[1], len(thetas))
     refuse_other_rows(X.shape[0], *signs.T)
     centre, radii = centre_of(X), np.array([ball.radius for ball in balls])
+    each, lengths = map if rows is None else rows.each, None
+    if rows is not None and rows.plain and rows.shift is None and centre is None:
+        lengths = rows.lengths
     lowest, highest = np.empty((2, *signs.shape))
-    for span in spans_of(X):
-        values, room = around(shifted(read_span(X, span), centre), thetas, radii)
+
+    def read(span: slice) -> None:
+        known = None if lengths is None else lengths[span]
+        values, room = around(read_span(X, span), centre, thetas, radii, known)
         corners = signs[span] - values
         room = outwards(room + np.abs(corners) * 2.0**-53)
         lowest[span], highest[span] = outer(corners, room)
+
+    list(each(read, spans_of(X)))
     for c, (k, ball, point) in enumerate(zip(open_ones, balls, points, strict=True)):
         bias = best_biases(lowest[:, c], highest[:, c], signs[:, c] > 0, point.weights)
         regions[k] = Region(ball.theta, ball.radius, *bias, centre)

@@ -74,7 +74,7 @@ class Least(float):
 
 
 class Sharp(NamedTuple):
-    """Σ aᵢ as two numbers, and how far they are off: for sums that nearly vanish."""
+    """A sum Σ aᵢ as two numbers, and how far they are off: for sums that nearly vanish."""
 
     value: float
     tail: float
@@ -137,7 +137,8 @@ class Between(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """Σ of Xᵀc of some blocks, how far it is off, ‖u/unit‖ of each, and its additions at most."""
+    """A sum of Xᵀc of some blocks, how far it is off, ‖u/unit‖ of each, and its additions at
+    most."""
 
     u: FloatArray
     off: float
@@ -162,7 +163,7 @@ class Pulled(NamedTuple):
 
 
 class Tally(dict[str, Any]):
-    """What a block contributes, by name, each added up by itself."""
+    """Sums over a block, by name, each added up by itself."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally({name: value + other[name] for name, value in self.items()})
@@ -242,7 +243,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Reader:
-    """What every pass has in common: the claims, the frame of the rows and that of the targets."""
+    """The base of every pass: the claims, the frame of the rows and that of the targets."""
 
     claims: Claims
     frame: Frame
@@ -419,7 +420,7 @@ def counted(whole: Tally, n: int) -> Tally:
 
 
 class _Passes:
-    """What is known after the first pass; the second is made once for all the models."""
+    """The state after the first pass; the second is made once for all the models."""
 
     def __init__(self, source: Any, claims: Claims, reader: Any, first: Tally) -> None:
         self.source, self.claims, self.reader, self.first = source, claims, reader, first

@@ -12,7 +12,8 @@ from cotas.certificates.core.rounding import FloatArray, above, norm_up, up
 
 
 class Objection(ValueError):
-    """Why nothing is proved; `code` names the reason, and the words for it stand elsewhere.
+    """A reason why nothing is proved; `code` names the reason, and the words for it stand
+    elsewhere.
 
     What is known of the minimum without a proof stands in the fields that `Bounds` has.
     """
@@ -42,7 +43,8 @@ def moved_apart(
 
 @dataclass(frozen=True)
 class Bounds:
-    """lower ≤ minimum ≤ value of the model ≤ upper; `charge` is about what rounding has cost.
+    """Bounds: lower ≤ minimum ≤ value of the model ≤ upper; `charge` is about what rounding has
+    cost.
 
     Both have been moved apart by `moved`, so that another evaluation, with sums in another order,
     proves them too: it need not, and does not, allow for any slack.
@@ -81,7 +83,7 @@ class _Pull(NamedTuple):
 
 
 class Pull(_Pull):
-    """u = û ± unit·e with ‖e‖ ≤ off."""
+    """A vector u = û ± unit·e with ‖e‖ ≤ off."""
 
     @cached_property
     def square(self) -> float:

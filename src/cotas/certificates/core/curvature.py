@@ -46,7 +46,7 @@ WITHIN = 1000.0
 
 @dataclass(frozen=True)
 class WeightedL2(L2):
-    """(λ/2) Σ (σⱼθⱼ)², None for ones; σ by which θ is multiplied divides u."""
+    """The regularizer (λ/2) Σ (σⱼθⱼ)², None for ones; σ by which θ is multiplied divides u."""
 
     sigma: Any = field(default=None, repr=False)
 
@@ -75,7 +75,7 @@ class WeightedL2(L2):
 
 
 class Fall(NamedTuple):
-    """P − min P at most, and what of it is rounding."""
+    """A bound of P − min P, and what of it is rounding."""
 
     most: float = math.inf
     blur: float = math.inf
@@ -102,7 +102,8 @@ def fall(H: Hessian, mu: float, g: FloatArray, off: float, reach: float = 0.0) -
 
 
 class Slope(NamedTuple):
-    """P of one model, rounded up and down, and ∇P in the units of the columns, the bias last."""
+    """The objective P of one model, rounded up and down, and ∇P in the units of the columns, the
+    bias last."""
 
     upper: float
     least: float
@@ -115,7 +116,7 @@ class Slope(NamedTuple):
 
 
 class ResidualSums(NamedTuple):
-    """Σ sᵢrᵢ between two numbers, what doubt of r costs Xᵀ(s·r) at most, Σ sᵢrᵢ² at least."""
+    """A sum Σ sᵢrᵢ between two numbers, what doubt of r costs Xᵀ(s·r) at most, Σ sᵢrᵢ² at least."""
 
     mean: tuple[float, float]
     felt: float
@@ -146,7 +147,7 @@ class SquaredFound(NamedTuple):
 
 
 class SquaredRisk:
-    """P for some data: what is known of its curvature is kept for the next models.
+    """The objective P for some data: what is known of its curvature is kept for the next models.
 
     Attributes
     ----------
@@ -357,7 +358,7 @@ class SquaredRisk:
 
     @cached_property
     def flat(self) -> bool:
-        """Whether what a few rows do not bend at all, no row does: then nothing proves more.
+        """Tell whether what a few rows do not bend, no row bends: then nothing proves more.
 
         A guess, from one combination of these directions.
         """

@@ -42,7 +42,7 @@ Pair = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class Margin:
-    """φ(m) of the margin m = yz, y = ±1: convex, never rising, slopes in [−steepest, 0]."""
+    """A loss φ(m) of the margin m = yz, y = ±1: convex, never rising, slopes in [−steepest, 0]."""
 
     steepest: ClassVar[float] = 1.0
     at_zero: ClassVar[float] = 1.0  # φ(0)
@@ -68,7 +68,7 @@ class Margin:
 
 
 class Hinge(Margin):
-    """max(0, 1 − m), φ*(−a) = −a"""
+    """The hinge loss max(0, 1 − m), φ*(−a) = −a"""
 
     def value(self, y: FloatArray, z: FloatArray, off: Any) -> FloatArray:
         """Evaluate the loss at the lower end of the margins."""
@@ -90,7 +90,7 @@ def half_square(lam: float, size: float) -> float:
 
 @dataclass(frozen=True)
 class L2:
-    """(λ/2)‖θ‖²"""
+    """The squared ℓ2 norm (λ/2)‖θ‖²"""
 
     lam: float
     weights: ClassVar[Any] = None
@@ -125,7 +125,7 @@ class L2:
 
 @dataclass(frozen=True)
 class Risk:
-    """What is minimized: a loss, a regularizer, and what the bias may do."""
+    """A regularized risk: a loss, a regularizer, and what the bias may do."""
 
     loss: Any
     regularizer: Any
@@ -169,7 +169,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Weights:
-    """sᵢ ≥ 0 as they are given, and bounds of their sum, which underflow does not touch."""
+    """Weights sᵢ ≥ 0 as they are given, and bounds of their sum, which underflow does not touch."""
 
     s: Any  # None where they come in blocks
     low: float

@@ -208,7 +208,7 @@ def raised(x: Any) -> Any:
 
 
 class Length(NamedTuple):
-    """‖θ‖² = square ± off, which is all that is known of a θ in feature space."""
+    """A squared length ‖θ‖² = square ± off, which is all that is known of a θ in feature space."""
 
     square: float
     off: float
@@ -220,7 +220,7 @@ class Length(NamedTuple):
 
 
 class SquaredLength(L2):
-    """(λ/2)‖θ‖² in feature space, of which θ and u are known by their `Length`."""
+    """The regularizer (λ/2)‖θ‖² in feature space, of which θ and u are known by their `Length`."""
 
     def refuse(self, theta: Any) -> None:
         """Refuse nothing: every θ is a point of the problem."""
@@ -234,7 +234,7 @@ class SquaredLength(L2):
 
 
 class Gram:
-    """K of the rows of X, by its formula, or as it is given.
+    """The Gram matrix K of the rows of X, by its formula, or as it is given.
 
     Attributes
     ----------

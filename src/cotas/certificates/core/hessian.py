@@ -27,7 +27,8 @@ BEGINNING, EACH = 1 << 24, 128
 
 
 class Hessian(NamedTuple):
-    """Ĥ of the columns in their units, the bias last, scaled to a diagonal near one; and its error.
+    """The Hessian Ĥ of the columns in their units, the bias last, scaled to a diagonal near one;
+    and its error.
 
     |H − Ĥ| ≤ `off` in the 2-norm. `scale` are the powers of two that it was multiplied by. With a
     basis T it is that of the rows xT, which are off by `spill` in the mean square.

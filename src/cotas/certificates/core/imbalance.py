@@ -14,7 +14,7 @@ from cotas.certificates.core.rounding import U, above, up
 
 
 class Extent(NamedTuple):
-    """How far the data reach: max ‖x − m‖, max |y|, and the weight of the lighter class."""
+    """The extent of the data: max ‖x − m‖, max |y|, and the weight of the lighter class."""
 
     longest: float
     most: float

@@ -36,7 +36,7 @@ class Curved(Margin):
 
 
 class SquaredHinge(Curved):
-    """max(0, 1 − m)², φ*(−a) = a²/4 − a"""
+    """The squared hinge max(0, 1 − m)², φ*(−a) = a²/4 − a"""
 
     steepest, slope_at_zero, reach = math.inf, 2.0, math.inf
 
@@ -61,7 +61,7 @@ class ModifiedHuber(SquaredHinge):
 
 
 class Logistic(Curved):
-    """log(1 + e⁻ᵐ); −φ*(−p) is the entropy of p"""
+    """The logistic loss log(1 + e⁻ᵐ); −φ*(−p) is the entropy of p"""
 
     at_zero, slope_at_zero, ulps, quadratic = math.log(2.0), 0.5, 24, False
 
@@ -80,7 +80,7 @@ class Logistic(Curved):
 
 
 class Exponential(Curved):
-    """e⁻ᵐ, φ*(−a) = a log a − a"""
+    """The exponential loss e⁻ᵐ, φ*(−a) = a log a − a"""
 
     steepest, ulps, reach, quadratic = math.inf, 24, math.inf, False
 
@@ -96,7 +96,8 @@ class Exponential(Curved):
 
 
 class HardMargin(Hinge):
-    """0 where m ≥ 1, ∞ elsewhere; its conjugate is that of the hinge without an upper end."""
+    """The hard margin: 0 where m ≥ 1, ∞ elsewhere; its conjugate is that of the hinge without an
+    upper end."""
 
     steepest, reach, at_zero, rescaled = math.inf, math.inf, math.inf, True
 

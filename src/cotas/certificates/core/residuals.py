@@ -15,7 +15,7 @@ from cotas.certificates.core.rounding import FloatArray, U, up
 
 @dataclass(frozen=True)
 class Squared:
-    """½(y − z)²"""
+    """The squared loss ½(y − z)²"""
 
     ulps: ClassVar[int] = 8
     reach: ClassVar[float] = math.inf
@@ -54,7 +54,7 @@ class Squared:
 
 @dataclass(frozen=True)
 class Huber(Squared):
-    """½r² up to |r| = k, then k|r| − ½k²"""
+    """Huber's loss: ½r² up to |r| = k, then k|r| − ½k²"""
 
     k: float = 1.0
     reach: ClassVar[float] = 1.0
@@ -83,7 +83,7 @@ class Huber(Squared):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(Squared):
-    """max(0, |y − z| − ε)"""
+    """The ε-insensitive loss max(0, |y − z| − ε)"""
 
     epsilon: float = 0.1
     reach: ClassVar[float] = 1.0

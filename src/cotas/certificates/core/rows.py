@@ -45,7 +45,7 @@ def pairwise(parts: Iterable[Any]) -> tuple[Any, int]:
 
 
 class Frame(NamedTuple):
-    """How rows are measured: what they are moved by, and the units of columns."""
+    """A frame in which rows are measured: what they are moved by, and the units of columns."""
 
     shift: FloatArray | None
     unit: FloatArray
@@ -58,7 +58,7 @@ class Frame(NamedTuple):
 
 
 class Rows:
-    """X, of the shape n × d, in blocks of double precision, moved by the shift of a frame.
+    """A matrix X, of the shape n × d, in blocks of double precision, moved by the shift of a frame.
 
     `width` is the number of products in a score, at most, and `spans` are the blocks, which depend
     on nothing but the shape of X. No fewer than `roundings` are charged for a sum of rows.

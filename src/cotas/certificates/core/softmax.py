@@ -70,13 +70,14 @@ def entropy_down(p: FloatArray, truth: FloatArray, s: FloatArray, t: float) -> f
 
 
 class LogLoss(Margin):
-    """log Σ exp(zₖ) less the score of the truth; `losses_of` and `entropy_down` count roundings."""
+    """The log loss log Σ exp(zₖ) less the score of the truth; `losses_of` and `entropy_down` count
+    roundings."""
 
     ulps, quadratic = 2, False
 
 
 class Masses(NamedTuple):
-    """Σ s and its least part that a class has, max ‖x‖, and Σₖ|δₖ| at most."""
+    """Masses of classes: Σ s and its least part that a class has, max ‖x‖, and Σₖ|δₖ| at most."""
 
     w: Weights
     smallest: float
@@ -103,7 +104,7 @@ def felt_of(k: int, d: int, reached: float) -> float:
 
 @dataclass(frozen=True)
 class ClassReader(Reader):
-    """What both passes have in common: y = ±1 of a block, and the probabilities of its rows.
+    """The base of both passes: y = ±1 of a block, and the probabilities of its rows.
 
     They are those of the model, of another one whose W and b are given, or as the block has them.
     """

@@ -69,7 +69,7 @@ def row_squares(rows: Any, factors: FloatArray | None = None) -> FloatArray:
 
 
 class SparseRows(Rows):
-    """X in CSR, with no entry stored twice: it would be counted once in a length."""
+    """A matrix X in CSR, with no entry stored twice: it would be counted once in a length."""
 
     sparse = True
 

@@ -29,7 +29,7 @@ LIMITS: dict[type, Callable[[Any, Any, Any, float], FloatArray]] = {}
 
 
 class Sparse:
-    """What both have in common: weights, by which θ is multiplied and u is divided; None for ones.
+    """The base of both: weights, by which θ is multiplied and u is divided; None for ones.
 
     The other fields are numbers ≥ 0.
     """
@@ -108,7 +108,7 @@ def sizes_of(pull: Pull, positive: bool) -> FloatArray:
 
 @dataclass(frozen=True)
 class ElasticNet(Sparse):
-    """λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)², β ≥ 0 if `positive`; λ₂ = 0 is the Lasso."""
+    """The elastic net λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)², β ≥ 0 if `positive`; λ₂ = 0 is the Lasso."""
 
     lam1: float
     lam2: float = 0.0
@@ -151,7 +151,7 @@ class ElasticNet(Sparse):
 
 @dataclass(frozen=True)
 class Ball(Sparse):
-    """Σ wⱼ|βⱼ| ≤ δ, β ≥ 0 if `positive`. A set of models, so Ω is zero or infinite."""
+    """The ball Σ wⱼ|βⱼ| ≤ δ, β ≥ 0 if `positive`. A set of models, so Ω is zero or infinite."""
 
     delta: float
     positive: bool = False

@@ -56,7 +56,7 @@ VALUE_OPERATIONS = 8  # roundings of a loss
 
 
 class DualSums(NamedTuple):
-    """Of g = wu: how many there are, Σ|g|, Σ g from both sides, Σ gy, rounded down, and Σ gu.
+    """Sums of g = wu: their number, Σ|g|, Σ g from both sides, Σ gy, rounded down, and Σ gu.
 
     `rest` is Σ over cells of |Σ g|, where rows are in more than one cell.
     """
@@ -88,7 +88,7 @@ class DualSums(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveFit(Combined):
-    """b + Σ cₘfₘ(x), to be compared with others of the same kind.
+    """A sum b + Σ cₘfₘ(x), to be compared with others of the same kind.
 
     `tests` are the thresholds and categories that the functions may use; with all thresholds
     allowed, the class is that of all functions of x.

@@ -50,7 +50,7 @@ ENDS: dict[str, Any] = {"max": Most, "min": Least, "sum": np.asarray, "up ": Up,
 
 @dataclass(frozen=True, kw_only=True)
 class InBlocks(Combined):
-    """What both witnesses have in common: classes may weigh more than their rows do."""
+    """The base of both witnesses: classes may weigh more than their rows do."""
 
     takes_blocks: ClassVar[bool] = True
     targets: ClassVar[bool] = False
@@ -153,7 +153,7 @@ def margins_of_block(witness: BlockSurrogate, block: Block) -> BlockTally:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockAdditive(InBlocks, AdditiveFit):
-    """b + Σ cₘfₘ(x), to be compared with others of the same kind, from blocks."""
+    """A sum b + Σ cₘfₘ(x), to be compared with others of the same kind, from blocks."""
 
     targets: ClassVar[bool] = True
 

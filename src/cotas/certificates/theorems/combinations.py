@@ -27,7 +27,6 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import against_the_rest, in_words, other_rows
 from cotas.certificates.sweep import (
     as_rows,
@@ -39,6 +38,7 @@ from cotas.certificates.sweep import (
 )
 from cotas.certificates.theorems.products import MERGE, Tally
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
+from cotas.certificates.witnesses import Parametric
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 15
 # Of each number below 256 its bits, the lowest first.
@@ -48,14 +48,14 @@ Read = Callable[[slice, Matrix, FloatArray], Tally]
 
 @dataclass(frozen=True)
 class Combination:
-    """F = Σ cₘ fₘ."""
+    """A combination F = Σ cₘ fₘ."""
 
     learners: Learners
     coefficients: FloatArray
 
 
 class Terms(NamedTuple):
-    """cₘfₘ of one round for each class on some rows, how far it may be off, and its size."""
+    """Terms cₘfₘ of one round for each class on some rows, how far it may be off, and its size."""
 
     cf: FloatArray  # until the next round, which may be written to the same place
     off: FloatArray | float
@@ -105,7 +105,8 @@ class RoundWeights:
 
 
 class Lead(NamedTuple):
-    """F of a row, or how far its class is ahead of each other one, up to the slack of the row."""
+    """The lead: F of a row, or how far its class is ahead of each other one, up to the slack of the
+    row."""
 
     ahead: FloatArray
     slack: FloatArray
@@ -384,7 +385,8 @@ def weighted_total(w: FloatArray, values: FloatArray, operations: int = 2) -> tu
 
 
 class LongSweep:
-    """X and y in long blocks: each is read many times, once for every function of the combination.
+    """A pass over X and y in long blocks: each is read many times, once for every function of the
+    combination.
 
     `first` is the number of the first row, where they are some of many. Where no label counts as
     +1, the targets themselves take the place of the signs.

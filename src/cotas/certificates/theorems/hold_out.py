@@ -30,9 +30,9 @@ from scipy.special import betaincinv, rel_entr
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.rounding import above, gamma, total_up, up
-from cotas.certificates.ledger import Parametric
 from cotas.certificates.numbers import whole
 from cotas.certificates.presentation import at_most
+from cotas.certificates.witnesses import Parametric
 from cotas.refusals import ParameterError
 from cotas.words import in_one, say
 

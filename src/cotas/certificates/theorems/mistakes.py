@@ -31,12 +31,12 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.ledger import Together
 from cotas.certificates.numbers import whole
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import MORE, Facts, Sketch, gather_facts, outwards, refuse_other_rows
 from cotas.certificates.theorems.products import Block, Sweep, Tally, moved_rows
 from cotas.certificates.verification import ROUNDED
+from cotas.certificates.witnesses import Together
 from cotas.words import say
 
 THEOREM = "Theorem 3.1 of Fuentes Cabrera (Novikoff 1962)"
@@ -111,7 +111,7 @@ def _root_up(x: Fraction) -> Fraction:
 
 
 class MistakeSurvey(NamedTuple):
-    """What a pass over the data tells about the ledgers of all classes, one column for each.
+    """Statistics of a pass over the data about the ledgers of all classes, one column for each.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class MistakeSurvey(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """How many mistakes a theorem allows at most, by which formula, and what to say of it."""
+    """The mistakes that a theorem allows at most, by which formula, and what to say of it."""
 
     most: float
     formula: str
@@ -186,7 +186,7 @@ class Allowed(NamedTuple):
 
 @dataclass(frozen=True)
 class Ledger(Together):
-    """How much each example moved the model: θ = θ⁰ + Σ updatesᵢ yᵢ zᵢ.
+    """A ledger: how much each example moved the model, θ = θ⁰ + Σ updatesᵢ yᵢ zᵢ.
 
     Attributes
     ----------

@@ -31,7 +31,6 @@ from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
 from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import Least, Most, Up
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, norm_up, total_up
-from cotas.certificates.ledger import Together
 from cotas.certificates.numbers import whole
 from cotas.certificates.presentation import other_rows
 from cotas.certificates.sweep import (
@@ -53,6 +52,7 @@ from cotas.certificates.theorems.mistakes import (
     novikoff,
     refuse_other_bias,
 )
+from cotas.certificates.witnesses import Together
 from cotas.source import Block, Source, Sums
 from cotas.words import say
 
@@ -76,7 +76,7 @@ SAMPLE = 1000
 
 @dataclass(frozen=True)
 class MixtureMargins:
-    """yᵢ u·zᵢ of the rows of a block, rounded down, a column for each class.
+    """Margins yᵢ u·zᵢ of the rows of a block, rounded down, a column for each class.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class _BlockRows(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What a first pass found; `n` are the rows of each run, `most` those with weighted μᵢ."""
+    """Statistics of a first pass; `n` are the rows of each run, `most` those with weighted μᵢ."""
 
     n: FloatArray
     shares: FloatArray
@@ -169,7 +169,7 @@ class Survey(NamedTuple):
 
 @dataclass(frozen=True)
 class MixtureLedger(Together):
-    """What the runs of a mixture counted.
+    """Counts of the runs of a mixture.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ class Block:
 
 
 class Sweep:
-    """X and y, to be read block by block, and multiplied by some directions on the way."""
+    """A pass over X and y, block by block, multiplied by some directions on the way."""
 
     def __init__(
         self, X: Matrix, y: AnyArray, positives: Sequence[Any], directions: FloatArray

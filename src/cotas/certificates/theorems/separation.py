@@ -40,7 +40,6 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.core.rows import pairwise
 from cotas.certificates.core.sparse_rows import flipped
-from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import at_most
 from cotas.certificates.sweep import (
     MORE,
@@ -55,6 +54,7 @@ from cotas.certificates.sweep import (
     signs_of,
     spans_of,
 )
+from cotas.certificates.witnesses import Parametric
 from cotas.words import say
 
 # α is rounded, and so is Σ αᵢzᵢ in each coordinate: so many roundings of the longest row for each

@@ -12,7 +12,6 @@ from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import moved_apart
 from cotas.certificates.core.rounding import above, below
-from cotas.certificates.ledger import Parametric
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_most, ends
 from cotas.certificates.sweep import refuse_other_features
 from cotas.certificates.theorems.stagewise_bounds import (
@@ -27,6 +26,7 @@ from cotas.certificates.theorems.stagewise_bounds import (
     replay,
 )  # fmt: skip
 from cotas.certificates.theorems.unit_columns import UnitColumns, columns_in_blocks
+from cotas.certificates.witnesses import Parametric
 from cotas.refusals import ParameterError
 from cotas.source import Source
 from cotas.words import say

@@ -58,7 +58,7 @@ def less(a: Any, operations: Any = 8) -> FloatArray:
 
 @dataclass(frozen=True)
 class Replayed:
-    """What was measured along the run; entry k is about iteration k, from 0 to the last.
+    """Measurements along the run; entry k is about iteration k, from 0 to the last.
 
     `visited` are the iterations at which all correlations c = Xᵀr were computed, and `largest`,
     `norms` and `agreements` are ‖c‖_∞ and ‖c‖, at most, and β·c there.
@@ -198,7 +198,7 @@ def iterations_to_visit(m: int, data: UnitColumns, everything: bool) -> IntArray
 
 @dataclass(frozen=True)
 class Setting:
-    """What the bounds depend on: n, p (columns that vary), ε, δ, μ, F, and what was measured."""
+    """The setting of the bounds: n, p (columns that vary), ε, δ, μ, F, and what was measured."""
 
     n: float
     p: int

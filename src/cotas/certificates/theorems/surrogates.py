@@ -60,7 +60,7 @@ HALVINGS = 24  # of the interval that holds the best θ
 
 
 class Margins(NamedTuple):
-    """What one pass over the data finds of each example, and of all together."""
+    """Margins from one pass over the data, of each example, and of all together."""
 
     least: FloatArray  # rounded down
     costs: FloatArray  # the surrogate of the margin rounded down, but for "votes"

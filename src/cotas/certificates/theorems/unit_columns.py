@@ -88,7 +88,7 @@ def with_weight(X: Matrix, y: FloatArray, w: FloatArray) -> tuple[Matrix, FloatA
 
 @dataclass(frozen=True)
 class Products:
-    """Σ wD beside Σ wDDᵀ of some rows, the last column of D being y.
+    """Products Σ wD beside Σ wDDᵀ of some rows, the last column of D being y.
 
     Where that matrix is not wanted, its last column and its diagonal take its place. Sparse rows
     are shifted where `dense`; otherwise no column that has a zero may have a shift.
@@ -126,7 +126,8 @@ class Products:
 
 
 class UnitColumns:
-    """X and y as the theorems see them, without a copy of X; `objection` if they cannot be told."""
+    """Columns X and y as the theorems see them, without a copy of X; `objection` if they cannot be
+    told."""
 
     def __init__(
         self, X: Matrix, y: AnyArray, weights: Any, centred: bool, each: Each = map

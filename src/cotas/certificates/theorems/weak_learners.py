@@ -191,7 +191,7 @@ class TestedColumn:
 
 @dataclass(frozen=True, eq=False)
 class PlainLinear(Learners):
-    """θ·x + θ₀ for each row of `coef`, or its sign, which is −1 at zero."""
+    """Functions θ·x + θ₀ for each row of `coef`, or its sign, which is −1 at zero."""
 
     coef: FloatArray
     intercept: FloatArray
@@ -242,7 +242,7 @@ class Predictors(Learners):
 
 @dataclass(frozen=True)
 class StumpClass:
-    """All functions of ±1 with one test: for each feature the thresholds it may use.
+    """The class of all functions of ±1 with one test: for each feature the thresholds it may use.
 
     Missing values may go to either side, also against all others, categories may be grouped in any
     way, and the constants belong to the class, which is therefore closed under negation.

@@ -1,13 +1,13 @@
-"""What witnesses have in common, and all of them in plain Python types."""
+"""What a witness is, what witnesses have in common, and all of them in plain Python types."""
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from cotas.arrays import FloatArray
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.verification import same
 
 if TYPE_CHECKING:
@@ -32,6 +32,24 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
     return value if value is None or isinstance(value, str | int | float) else repr(value)
+
+
+class Witness(Protocol):
+    """The evidence that a proof needs besides the data; `check`, trusted code, carries it out."""
+
+    @property
+    def coef(self) -> FloatArray: ...
+
+    @property
+    def intercept(self) -> Any: ...  # a number, or one for each class
+
+    def check(self, X: Matrix, y: AnyArray) -> Certificate:
+        """Return the certificate, every number of it computed from X, y and this witness."""
+        ...
+
+    def about(self, coef: FloatArray, intercept: Any) -> Witness:
+        """Return the same witness, now said to belong to another model."""
+        ...
 
 
 class Parametric:
