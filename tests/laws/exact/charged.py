@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -118,7 +119,7 @@ def classes_told(rng: np.random.Generator) -> Iterator[str]:
         for _, pull, theta, share in allowed:
             if not (np.array_equal(theta, W.T.ravel()) and len(pull.u) == len(theta)):
                 yield f"classes are asked for a multiple with {theta}"
-            if not 1.0 <= share * s.sum() <= 1.0 + 2.0**-50:
+            if not 1 <= Fraction(share) * sum(map(Fraction, s)) <= 1 + Fraction(1, 2**49):
                 yield f"classes are asked for a multiple with the share {share}"
         every = [choices.MULTIPLES, tuple(t * reach for t in choices.MULTIPLES)]
         if asked != every[: 1 if reach == 1.0 else 2]:
