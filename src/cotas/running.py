@@ -292,7 +292,7 @@ def blocks_in_threads(n_jobs: int | None) -> AbstractContextManager[Each]:
 
 @contextmanager
 def aside(
-    function: Callable[[Any], T], data: Any, n_jobs: int | None, entries: int
+    function: Callable[[Any], T], data: object, n_jobs: int | None, entries: int
 ) -> Iterator[Future[T]]:
     """Call a function that reads so many entries once, in a thread of its own if worth it."""
     if entries >= WORTH_A_PASS and thread_count(n_jobs) > 1:

@@ -264,7 +264,7 @@ def test_early_stopping_keeps_the_best_round():
 def test_callbacks_and_time_end_a_run():
     model = LSBoost("tree", 50, callbacks=lambda report: report.round == 3).fit(X, Y)
     assert model.n_iter_ == 3
-    assert "callback" in model.stop_reason_
+    assert model.stop_.name == "CALLBACK"
     model = LSBoost("tree", 10**6, max_time=1e-6).fit(X, Y)
     assert model.n_iter_ < 10
     assert model.stop_.name == "TIME"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
@@ -109,7 +110,7 @@ class Boosted(Certified, BaseEstimator):
         finite: bool | str = "allow-nan" if missing else True
         return rows_to_predict(self, self._in_numbers(X), layouts=("csr",), finite=finite)
 
-    def _in_numbers(self, X: Any) -> Any:
+    def _in_numbers(self, X: MatrixLike) -> Any:
         return X if isinstance(X, Source) else coded(X, self._known_categories())
 
     def _known_categories(self) -> dict[int, list[str]]:
@@ -190,7 +191,9 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
         for values in self.staged_decision_function(X):
             yield self._probabilities(values)
 
-    def staged_score(self, X: MatrixLike, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(
+        self, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None = None
+    ) -> Iterator[float]:
         """Yield the accuracy after each round.
 
         Parameters

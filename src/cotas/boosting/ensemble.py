@@ -161,7 +161,7 @@ class ClassFunction:
         return np.asarray(self.classes[np.argmax(values, axis=0)])
 
 
-def _as_rows(X: Any) -> Matrix:
+def _as_rows(X: MatrixLike) -> Matrix:
     rows: Matrix = check_array(
         as_stored(X),
         accept_sparse="csr",

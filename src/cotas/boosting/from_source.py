@@ -171,7 +171,7 @@ class BlockExamples:
         tests = StumpClass(tuple(scale.edges), scale.categorical)
         return PreparedLearner(trees, self.coder.categories(), None, tests)
 
-    def run(self, label: Any = None, together: bool = False) -> BlockRun:
+    def run(self, label: object = None, together: bool = False) -> BlockRun:
         """Return a run for one class against the rest, for all together, or for numbers."""
         one = self.classes is not None and not together
         positive = self.classes.tolist().index(label) if one else None

@@ -190,7 +190,7 @@ def check_tests(learner: Any, n_features: int) -> BoolArray:
     return _mask(learner.categorical_features, n_features)
 
 
-def _mask(given: Any, n_features: int) -> BoolArray:
+def _mask(given: object, n_features: int) -> BoolArray:
     """Tell which features are categorical."""
     mask = np.zeros(n_features, dtype=np.bool_)
     if given is None:

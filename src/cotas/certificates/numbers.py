@@ -100,7 +100,7 @@ def _rounded(part: Any) -> Iterator[Any]:
         yield from (v for v in large if _is_rounded(v))
 
 
-def _is_rounded(value: Any) -> bool:
+def _is_rounded(value: object) -> bool:
     """Tell whether a number changes on its way to a double."""
     if isinstance(value, int):
         return abs(value) > WHOLE and (value.bit_length() > 1024 or int(float(value)) != value)
@@ -134,6 +134,6 @@ def _refuse_inexact_sums(X: Any, parameter: str, name: str) -> None:
             )
 
 
-def whole(value: Any) -> bool:
+def whole(value: object) -> bool:
     """Tell whether a count is one: a whole number that is not negative."""
     return isinstance(value, Integral) and int(value) >= 0

@@ -214,7 +214,7 @@ OBJECTIONS = {
 }
 
 
-def against(one: Any, other: Any) -> str:
+def against(one: object, other: object) -> str:
     """Return what a part about two of the classes is called; no two pairs are called the same."""
     first, second = (repr(k) if " against " in k else k for k in (str(one), str(other)))
     return _against(first, second, current())
@@ -225,7 +225,7 @@ def _against(one: str, other: str, language: str) -> str:
     return say("{one} against {other}", one=one, other=other)
 
 
-def against_the_rest(label: Any) -> str:
+def against_the_rest(label: object) -> str:
     """Return what a part about one class and all others is called."""
     return say("{label} against the rest", label=label)
 

@@ -124,7 +124,7 @@ Lang = Annotated[str, typer.Option("--lang", help="en or es; if not given, what 
 _SHARED = {"json_": Json, "quiet": Quiet, "debug": Debug}
 
 
-def _option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> Any:
+def _option(name: str, annotation: Any, default: object = inspect.Parameter.empty) -> Any:
     """Return an option of a command."""
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=annotation)

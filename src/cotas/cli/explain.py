@@ -113,7 +113,7 @@ def facts_of(saved: Saved) -> dict[str, str]:
     return facts
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return str(value) if isinstance(value, str) else f"{value:.6g}"
 
 

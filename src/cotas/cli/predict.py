@@ -33,6 +33,7 @@ from cotas.preparation.given import as_frame
 from cotas.preparation.preparation import Preparation
 from cotas.preparation.prepared_model import PreparedModel
 from cotas.preparation.targets import as_target
+from cotas.source import MatrixLike
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def _as_numbers(saved: Saved, table: Table) -> Table:
     return replace(table, features=pl.DataFrame(values, schema=used))
 
 
-def _scores(model: Any, X: Any) -> Any:
+def _scores(model: Any, X: MatrixLike) -> Any:
     return model.decision_function(X) if hasattr(model, "decision_function") else None
 
 

@@ -224,7 +224,7 @@ def _console(**options: Any) -> Console:
     return Console(highlight=False, soft_wrap=True, emoji=False, **options)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return values that JSON knows; NaN and infinities become None and words."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}

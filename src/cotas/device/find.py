@@ -19,7 +19,7 @@ OWN = "device={given!r} computes kernels that are formulas; {what} is none. Use 
 WORTH_A_DEVICE = 1 << 28
 
 
-def check_device(given: Any) -> None:
+def check_device(given: object) -> None:
     """Refuse what is no device."""
     known = isinstance(given, str) and (
         given in ("cpu", "auto", "cuda") or (given.startswith("cuda:") and given[5:].isdecimal())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from cotas.arrays import AnyArray
 
@@ -52,7 +53,7 @@ class Value:
         """Return what an operation makes of this value and others."""
         return self.graph.op(kind, self, *others, **attributes)
 
-    def cast(self, dtype: Any) -> Value:
+    def cast(self, dtype: DTypeLike) -> Value:
         """Return the same in another type."""
         kind = self.graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.op("Cast", to=kind)

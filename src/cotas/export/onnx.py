@@ -10,11 +10,12 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from cotas.arrays import AnyArray, FloatArray
+from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.boosting.anyboost import AnyBoost, find_cost
 from cotas.boosting.base import Boosted, BoostedClassifier
 from cotas.boosting.logitboost import LogitBoost
@@ -37,7 +38,7 @@ def to_onnx(
     model: Any,
     path: str | os.PathLike[str] | None = None,
     *,
-    dtype: Any = np.float64,
+    dtype: DTypeLike = np.float64,
     calibration: Any = None,
 ) -> Any:
     """Return the prediction of a fitted model as an ONNX graph.
@@ -91,14 +92,14 @@ def to_onnx(
     return found
 
 
-def _input_type(dtype: Any) -> np.dtype[Any]:
+def _input_type(dtype: DTypeLike) -> np.dtype[Any]:
     kind: np.dtype[Any] = np.dtype(dtype)
     if kind not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ParameterError("dtype", f"dtype must be float64 or float32, not {dtype!r}.")
     return kind
 
 
-def _output(value: Value, name: str, dtype: Any, columns: int | None) -> Any:
+def _output(value: Value, name: str, dtype: DTypeLike, columns: int | None) -> Any:
     """Name an output: a vector, or a matrix of so many columns."""
     onnx = value.graph.onnx
     value.op("Identity", name=name)
@@ -252,7 +253,7 @@ def _kernel_scores(model: KernelExpansion, X: Value) -> Value:
     return found
 
 
-def _dense(rows: Any) -> FloatArray:
+def _dense(rows: Matrix) -> FloatArray:
     dense = rows.toarray() if sparse.issparse(rows) else rows
     return np.asarray(dense, dtype=np.float64)
 

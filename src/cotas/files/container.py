@@ -198,7 +198,7 @@ def _places(header: dict[str, Any], length: int) -> list[_Place]:
     return places
 
 
-def _place(name: str, value: Any) -> _Place:
+def _place(name: str, value: object) -> _Place:
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
         raise ModelFileError("The array {name!r} is not described as safetensors says.", name=name)
     if not isinstance(value["dtype"], str) or value["dtype"] not in TYPES:

@@ -284,7 +284,7 @@ def _without_witness(model: Any) -> Any:
     return light
 
 
-def _as_json(value: Any) -> str:
+def _as_json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (UnicodeError, ValueError) as error:

@@ -81,7 +81,7 @@ def _has_lines(text: bytes) -> bool:
     return bool(rest) and first.rstrip().startswith(b"{") and first.rstrip().endswith(b"}")
 
 
-def _of_objects(found: Any) -> Any:
+def _of_objects(found: object) -> Any:
     pl = polars()
     if isinstance(found, dict):
         lists = [value for value in found.values() if isinstance(value, list)]

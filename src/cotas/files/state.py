@@ -23,7 +23,7 @@ LONG = 1 << 12
 PAIR = b"tuple\x001\x002"  # how a tuple of two begins
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """Return a hash of the value, of all it holds and of their types.
 
     Arrays count by their entries, not by their layout in memory; dictionaries by what they hold,
@@ -52,7 +52,7 @@ class _Walk:
         self._hash_short()
         return self._hash.hexdigest()
 
-    def enter(self, value: Any) -> None:
+    def enter(self, value: object) -> None:
         """Enter one value, unless we are inside of it already."""
         kind: Any = type(value)
         if kind in AS_WRITTEN:
@@ -64,13 +64,13 @@ class _Walk:
             _way(kind)(self, value)
             self._inside.pop()
 
-    def _plain(self, value: Any) -> None:
+    def _plain(self, value: object) -> None:
         self._write(type(value).__name__, repr(value).encode())
 
     def _set(self, value: Any) -> None:
         self._each("set", sorted(digest(item) for item in value))
 
-    def _named(self, value: Any) -> None:
+    def _named(self, value: object) -> None:
         self._write("name", _name(value).encode())
 
     def _write(self, kind: str, content: Any) -> None:
@@ -101,11 +101,11 @@ class _Walk:
                 self.enter(key)
             self.enter(value[key])
 
-    def _sequence(self, value: Any) -> None:
+    def _sequence(self, value: object) -> None:
         kind: Any = type(value)
         self._each(_kind(kind), value)
 
-    def _numbers(self, value: Any) -> None:
+    def _numbers(self, value: object) -> None:
         array = np.asarray(value)
         self._short.append(_shape(array.shape))
         if array.dtype.names:  # between the fields of a record there may be anything
@@ -125,7 +125,7 @@ class _Walk:
         self._each("sparse", (rows.shape, rows.indptr.astype(np.int64)))
         self._each(matrix.format, (rows.indices.astype(np.int64), rows.data))
 
-    def _object(self, value: Any) -> None:
+    def _object(self, value: object) -> None:
         value = getattr(value, "py_func", value)  # the function that was compiled
         if isinstance(value, types.FunctionType):
             given = (value.__defaults__, value.__kwdefaults__)
@@ -189,7 +189,7 @@ def _name(value: Any) -> str:
     return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value.__name__)}"
 
 
-def _state(value: Any) -> Any:
+def _state(value: object) -> Any:
     """Return what the object would be pickled as, less what it computed for its own use."""
     try:
         state = value.__getstate__()

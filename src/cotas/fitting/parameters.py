@@ -15,7 +15,7 @@ from cotas.arrays import FloatArray
 from cotas.refusals import ParameterError, ParameterTypeError
 
 
-def check_number(value: Any, name: str, means: str = "a finite number") -> None:
+def check_number(value: object, name: str, means: str = "a finite number") -> None:
     """Refuse what is no finite number: NaN, which compares with nothing, True, or a string."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ParameterTypeError(name, f"{name} must be {means}, not {value!r}.")
@@ -41,7 +41,7 @@ check_share = _limited("a number from zero to one", lambda x: 0 <= x <= 1)
 check_rate = _limited("above zero and at most one", lambda x: 0 < x <= 1)
 
 
-def check_count(value: Any, name: str) -> None:
+def check_count(value: object, name: str) -> None:
     """Refuse what is no whole number above zero, of any integer type; True counts nothing."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ParameterTypeError(name, f"{name} must be a whole number above zero, not {value!r}.")
@@ -49,7 +49,7 @@ def check_count(value: Any, name: str) -> None:
         raise ParameterError(name, f"{name} must be a whole number above zero, not {value!r}.")
 
 
-def check_jobs(value: Any, name: str = "n_jobs") -> None:
+def check_jobs(value: object, name: str = "n_jobs") -> None:
     """Refuse what is no number of threads as scikit-learn counts them, nor None."""
     if value is None:
         return
@@ -144,7 +144,7 @@ def penalty_of(model: Any, total: float) -> float:
     return 1.0 / (float(model.C) * total)
 
 
-def check_time(value: Any) -> None:
+def check_time(value: object) -> None:
     """Refuse what is no number of seconds above zero, nor None."""
     if value is not None:
         check_positive(value, "max_time")

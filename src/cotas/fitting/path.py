@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate
@@ -124,7 +125,9 @@ class Path:
 
     # ---- checked again ---------------------------------------------------------------------------
 
-    def verify(self, X: Matrix, y: Any, validation: tuple[Matrix, Any] | None = None) -> bool:
+    def verify(
+        self, X: Matrix, y: ArrayLike | None, validation: tuple[Matrix, Any] | None = None
+    ) -> bool:
         """Tell whether all that was proved comes out again from the data.
 
         Parameters
@@ -178,7 +181,9 @@ class Path:
         lengths = [np.abs(coef * s).sum() for coef, s in zip(self.coefs, scales, strict=True)]
         return bool(np.allclose(self.deltas, lengths, rtol=SAME, atol=0.0))
 
-    def _is_of_the_validation(self, X: Matrix, y: Any, X_val: Matrix, y_val: Any) -> bool:
+    def _is_of_the_validation(
+        self, X: Matrix, y: ArrayLike | None, X_val: Matrix, y_val: ArrayLike | None
+    ) -> bool:
         """Tell whether the validation errors, and the bound on that of the optima, come out again.
 
         What is proved without the room that a bound leaves is proved in any order of sums. The
@@ -212,7 +217,13 @@ class Path:
         return self._bound(X, y, X_val, y_val, wrong)
 
     def _bound(
-        self, X: MatrixLike, y: Any, X_val: MatrixLike, y_val: Any, enough: Any, room: float = SAME
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None,
+        X_val: MatrixLike,
+        y_val: ArrayLike | None,
+        enough: Any,
+        room: float = SAME,
     ) -> ValidationBound:
         assert self.classes is not None
         y, y_val = np.asarray(y).ravel(), np.asarray(y_val).ravel()

@@ -15,7 +15,9 @@ from cotas.refusals import ParameterError
 Rows = TypeVar("Rows", bound=TrainingRows)
 
 
-def hold_out(examples: Rows, validation_fraction: Any, random_state: Any) -> tuple[Rows, IntArray]:
+def hold_out(
+    examples: Rows, validation_fraction: Any, random_state: int | np.random.RandomState | None
+) -> tuple[Rows, IntArray]:
     """Set a fraction of the rows aside: weight zero in training, hence in the certificate.
 
     Of each class the same share. Or the rows that an array names.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
 from cotas.kernel.functions import raised, to_the_power
@@ -56,7 +57,7 @@ class CombinedKernel(Kernel):
         pairs = zip(self.parts, others, strict=True)
         return Side(X, inner=tuple(kernel._side(X, other) for kernel, other in pairs))
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+    def _block(self, left: Side, right: Side, dtype: DTypeLike) -> AnyArray:
         first, *others = zip(self.parts, left.inner, right.inner, strict=True)
         out = first[0]._block(*first[1:], dtype)
         for part, a, b in others:
@@ -103,7 +104,7 @@ class ChangedKernel(Kernel):
     def _side(self, X: Matrix, like: Side | None) -> Side:
         return Side(X, inner=(self.kernel._side(X, None if like is None else like.inner[0]),))
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+    def _block(self, left: Side, right: Side, dtype: DTypeLike) -> AnyArray:
         return self._changed(self.kernel._block(left.inner[0], right.inner[0], dtype))
 
     def _diagonal(self, side: Side) -> FloatArray:
@@ -212,7 +213,7 @@ class Normalized(ChangedKernel):
         lengths = np.sqrt(squares)
         return Side(X, (np.where(lengths > 0, lengths, np.inf),), (inner,))
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+    def _block(self, left: Side, right: Side, dtype: DTypeLike) -> AnyArray:
         out = super()._block(left, right, dtype)
         out /= left.notes[0].astype(dtype)[:, None]
         out /= right.notes[0].astype(dtype)

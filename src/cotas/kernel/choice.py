@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +24,7 @@ NAMED: dict[str, Kernel] = {
 }
 
 
-def as_kernel(given: Any, X: Matrix, weights: FloatArray | None = None) -> Kernel:
+def as_kernel(given: object, X: Matrix, weights: FloatArray | None = None) -> Kernel:
     """Return a kernel, one of the names, or None or "rbf" for an RBF as wide as the data.
 
     Its γ is then 1/(d·Var(X)), d being the number of columns, as with scikit-learn's
@@ -68,7 +67,7 @@ def refuse_indefinite(kernel: Kernel, X: Matrix, rows: IntArray, indefinite: str
         )
 
 
-def is_precomputed(given: Any) -> bool:
+def is_precomputed(given: object) -> bool:
     """Tell whether X is the Gram matrix itself."""
     return isinstance(given, Precomputed) or (isinstance(given, str) and given == "precomputed")
 

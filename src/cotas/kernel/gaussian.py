@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
@@ -128,7 +129,7 @@ class RBF(Kernel):
         parts = [row_squares(frame.seen(X[span])) for span in spans(X)]
         return Side(X, (np.concatenate(parts or [np.zeros(0)]),), frame=frame)
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+    def _block(self, left: Side, right: Side, dtype: DTypeLike) -> AnyArray:
         scale, frame = self.inverse_length, right.frame
         if frame is None:
             gamma = scale * scale
@@ -232,7 +233,7 @@ class Gaussian(Kernel):
         rows = np.concatenate([*parts, np.zeros((0, X.shape[1]))])
         return Side(rows, (squared_norms(rows),), frame=frame)
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+    def _block(self, left: Side, right: Side, dtype: DTypeLike) -> AnyArray:
         out = products(left.rows, right.rows, dtype)
         return _falling(out, left, right, 0.5, math.sqrt(0.5))
 
@@ -291,7 +292,7 @@ def _fusible(left: Side, right: Side, gamma: float) -> bool:
     return dense and left.rows.shape[1] <= FEW_COLUMNS and bool(gamma * largest <= SAFE_EXPONENT)
 
 
-def _fused(left: Side, right: Side, gamma: float, dtype: Any) -> AnyArray:
+def _fused(left: Side, right: Side, gamma: float, dtype: DTypeLike) -> AnyArray:
     """Compute exp((2γa, −γ‖a‖², 1)·(b, 1, −γ‖b‖²)): three passes over the block fewer than
     `_falling`."""
     d = left.rows.shape[1]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
@@ -64,7 +65,7 @@ class FromFeatures(Kernel):
             )
         return Side(image)
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+    def _block(self, left: Side, right: Side, dtype: DTypeLike) -> AnyArray:
         return products(left.rows, right.rows, dtype)
 
     def _diagonal(self, side: Side) -> FloatArray:
@@ -121,7 +122,7 @@ class Custom(Kernel):
         refuse_asymmetric(self._block(side, side, np.float64), some)
         return prepared
 
-    def _block(self, left: Side, right: Side, dtype: Any) -> AnyArray:
+    def _block(self, left: Side, right: Side, dtype: DTypeLike) -> AnyArray:
         if self.of == "blocks":
             given = self.function(left.rows, right.rows)
             values = np.array(given.toarray() if sparse.issparse(given) else given, dtype=dtype)

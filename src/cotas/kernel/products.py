@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix, Sparse
 from cotas.design.blocks import row_spans
 from cotas.refusals import ParameterError
+from cotas.source import MatrixLike
 
 DENSE_BYTES = 1 << 25  # rows of a sparse matrix are made dense this much at a time
 SMALL = 1 << 18  # entries that need not be read in blocks
@@ -20,7 +22,7 @@ SMALL = 1 << 18  # entries that need not be read in blocks
 WORTH_FILLING = 24
 
 
-def as_rows(X: Any, name: str = "X") -> Matrix:
+def as_rows(X: MatrixLike, name: str = "X") -> Matrix:
     """Read a two-dimensional array or CSR matrix of real floating-point numbers, not copied if it
     is."""
     rows: Matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
@@ -33,7 +35,7 @@ def as_rows(X: Any, name: str = "X") -> Matrix:
     return rows if rows.dtype in (np.float64, np.float32) else rows.astype(np.float64)
 
 
-def dense_rows(A: Matrix, dtype: Any) -> AnyArray:
+def dense_rows(A: Matrix, dtype: DTypeLike) -> AnyArray:
     """Return some rows as a C-contiguous array of that precision."""
     if sparse.issparse(A):
         return np.asarray(A.astype(dtype, copy=False).toarray())
@@ -49,7 +51,7 @@ def _very_sparse(rows: Sparse) -> bool:
     return bool(rows.shape[0] * rows.shape[1] > WORTH_FILLING * rows.nnz)
 
 
-def products(A: Matrix, B: Matrix, dtype: Any) -> AnyArray:
+def products(A: Matrix, B: Matrix, dtype: DTypeLike) -> AnyArray:
     """Return the inner product of each row of A with each row of B, as a new C-contiguous array."""
     out = np.empty((A.shape[0], B.shape[0]), dtype=dtype)
     step = max(1, DENSE_BYTES // (8 * max(1, A.shape[1])))

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
@@ -187,7 +188,11 @@ class KernelSVM(KernelClassifier):
         return self._fit(X, y, sample_weight)
 
     def _fit(
-        self, X: MatrixLike, y: Any, sample_weight: Any, watch: list[list[Move]] | None = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        watch: list[list[Move]] | None = None,
     ) -> Self:
         """Train; `watch` gets a list of moves for each binary problem."""
         began = time.perf_counter()
@@ -233,7 +238,7 @@ class KernelSVM(KernelClassifier):
             [check.solve(part, len(problems)) for part, check in enumerate(checks)]
         )
 
-    def certify_exact(self, X: Matrix, y: Any) -> Certificate:
+    def certify_exact(self, X: Matrix, y: ArrayLike | None) -> Certificate:
         """Prove how far a model with `approximate="nystroem"` is from the best one for the kernel
         itself.
 

@@ -100,7 +100,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         pass
 
 
-def _asked(process: subprocess.Popen[bytes], function: Any, given: Any) -> tuple[bool, Any]:
+def _asked(process: subprocess.Popen[bytes], function: Any, given: object) -> tuple[bool, Any]:
     """Tell whether the function gave something, and that or its error."""
     assert process.stdin is not None
     assert process.stdout is not None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import panel as pn
 from bokeh.models import CustomJS, PointDrawTool
+from numpy.typing import ArrayLike
 
 from cotas import plots
 from cotas.certificates.presentation import percent
@@ -23,6 +24,7 @@ from cotas.lab.state import Menu, Refused, Slider
 from cotas.lab.tables import NOT_FINITE
 from cotas.lab.worker import LabTask
 from cotas.report.markup import pairs
+from cotas.source import MatrixLike
 from cotas.words import say
 
 # A page that is dragged over sends no more than a state in so many milliseconds.
@@ -93,7 +95,7 @@ class Boundary(Room):
     def relevant(self) -> set[str]:
         return classifiers.relevant(self.values) | {"data", "show"}
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: object) -> None:
         """Change one setting; other data are other points."""
         if name in ("data", "seed") and self.values[name] != value:
             self.values["points"] = None
@@ -317,7 +319,7 @@ class Boundary(Room):
         if 0 <= row < len(self.points.X):
             self._replace(np.delete(self.points.X, row, axis=0), np.delete(self.points.y, row))
 
-    def _replace(self, X: Any, y: Any) -> None:
+    def _replace(self, X: MatrixLike, y: ArrayLike | None) -> None:
         if self.understood(lambda: self._keep(self.points.moved(X, y))):
             self._fill()
             self.refresh()

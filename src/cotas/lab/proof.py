@@ -120,7 +120,7 @@ def _of_the_part(certificate: Certificate, reports: Sequence[Any]) -> list[Certi
     return [report.certificate for report in told]
 
 
-def _called(label: Any) -> str:
+def _called(label: object) -> str:
     """Say what a certificate calls the part that a report is about: a pair of classes, or one."""
     pair = label if isinstance(label, tuple) else (label, "the rest")
     return " against ".join(map(str, pair))

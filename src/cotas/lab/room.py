@@ -211,7 +211,7 @@ class Room(pn.viewable.Viewer):
 
     # ---- what happens ----------------------------------------------------------------------------
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: object) -> None:
         """Change one setting and compute anew."""
         if self.values[name] == value:
             return

@@ -43,7 +43,7 @@ class Call:
         return f"cotas.{self.name}({given})"
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     return str(value) if isinstance(value, Call) else repr(value)
 
 

@@ -119,7 +119,7 @@ class Steps(Room):
         }
         return Call(*made[name])
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: object) -> None:
         """Change one setting; another run begins at its first step."""
         if name != "at" and self.values[name] != value:
             self.values["at"] = 1

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
@@ -47,7 +48,7 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         X = rows_to_predict(self, X)
         return np.asarray(times(X, self.coef_.T) + self.intercept_)
 
-    def margins(self, X: MatrixLike, y: Any) -> FloatArray:
+    def margins(self, X: MatrixLike, y: ArrayLike | None) -> FloatArray:
         """Return the signed distances y(θ·x + θ₀)/‖θ‖ of the rows to the decision boundary.
 
         Positive on the right side. With more than two classes, one column for each class
@@ -65,7 +66,7 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         result = agreements / lengths
         return np.asarray(result[:, 0] if len(lengths) == 1 else result)
 
-    def training_error(self, X: MatrixLike, y: Any) -> float:
+    def training_error(self, X: MatrixLike, y: ArrayLike | None) -> float:
         """Compute the fraction of rows with y(θ·x + θ₀) ≤ 0, as section 3.3 of Fuentes Cabrera
         defines it.
 
@@ -91,7 +92,7 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
             )
         ]
 
-    def _agreements(self, X: MatrixLike, y: Any) -> FloatArray:
+    def _agreements(self, X: MatrixLike, y: ArrayLike | None) -> FloatArray:
         """Compute y(θ·x + θ₀), one column for each class against the rest."""
         values = self.decision_function(X)
         y = np.asarray(y).ravel()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cotas.certificates import HardMarginPoint, Separability
@@ -26,7 +24,9 @@ class NotSeparableError(ValueError):
         self.proof = proof
 
 
-def widest_margin(examples: Examples, near: Moved, label: Any, free_bias: bool) -> HardMarginPoint:
+def widest_margin(
+    examples: Examples, near: Moved, label: object, free_bias: bool
+) -> HardMarginPoint:
     """Return the separator with the largest margin; raises `NotSeparableError` with the proof."""
     if examples.used() is not None:
         raise ParameterError(

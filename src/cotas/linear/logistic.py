@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from cotas.arrays import Each, FloatArray
@@ -308,7 +309,7 @@ class LogisticRegression(RiskMinimizer):
 
 
 def strongest_penalty(
-    model: LogisticRegression, X: MatrixLike, y: Any, sample_weight: Any
+    model: LogisticRegression, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> float:
     """Compute the least λ with an ℓ1 part at which θ = 0: the largest slope there, at the best
     biases."""

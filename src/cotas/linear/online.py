@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from cotas.arrays import FloatArray, IntArray
@@ -148,7 +149,11 @@ class OnlineClassifier(LinearClassifier):
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def partial_fit(
-        self, X: MatrixLike, y: Any = None, classes: Any = None, sample_weight: Any = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        classes: Any = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Return one pass over a batch, starting from the model so far.
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from cotas.arrays import FloatArray, Matrix
@@ -34,7 +35,7 @@ USUAL = (1e-4, 1.0)
 
 def svm_path(
     X: MatrixLike,
-    y: Any,
+    y: ArrayLike | None,
     lams: Any = None,
     n_lams: int = 50,
     *,
@@ -45,9 +46,9 @@ def svm_path(
     solver: str = "auto",
     max_iter: int = 1000,
     max_time: float | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     class_weight: Any = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Path:
@@ -132,7 +133,7 @@ def svm_path(
 
 def logistic_path(
     X: MatrixLike,
-    y: Any,
+    y: ArrayLike | None,
     lams: Any = None,
     n_lams: int = 50,
     *,
@@ -145,7 +146,7 @@ def logistic_path(
     fit_intercept: bool = True,
     max_iter: int = 1000,
     max_time: float | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     class_weight: Any = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -228,9 +229,9 @@ def _along(
     name: str,
     model: Any,
     X: MatrixLike,
-    y: Any,
+    y: ArrayLike | None,
     lams: FloatArray,
-    sample_weight: Any,
+    sample_weight: ArrayLike | None,
     validation: tuple[Matrix, Any] | None,
     progress: bool | None,
     began: float,
@@ -274,8 +275,8 @@ class _Step(NamedTuple):
 def _walk(
     model: Any,
     X: MatrixLike,
-    y: Any,
-    sample_weight: Any,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
     lams: FloatArray,
     validation: tuple[Matrix, Any] | None,
     monitor: Monitor,
@@ -320,7 +321,7 @@ def _walk(
     return steps
 
 
-def _share_wrong(model: Any, X: Matrix, y: Any) -> float:
+def _share_wrong(model: Any, X: Matrix, y: ArrayLike | None) -> float:
     y = np.asarray(y).ravel()
     found = model.predict(X)
     if len(found) != len(y):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.certificates import Certificate, DualPoint, Expectation
@@ -138,7 +139,11 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         return rule(float(self.fit_intercept), self.lam_, radius)
 
     def partial_fit(
-        self, X: MatrixLike, y: Any = None, classes: Any = None, sample_weight: Any = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike | None = None,
+        classes: Any = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         if self.C is not None:
             raise ParameterError("C", "C needs all the data at once: give lam to use partial_fit.")

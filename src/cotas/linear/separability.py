@@ -96,7 +96,7 @@ def tightest_separator(X: Matrix, positive: BoolArray, ledger: PerceptronLedger)
 
 
 def _prove(
-    X: Matrix, positive: BoolArray, label: Any, bias: float, widest: bool | Literal["distance"]
+    X: Matrix, positive: BoolArray, label: object, bias: float, widest: bool | Literal["distance"]
 ) -> SeparationWitness:
     signs: FloatArray = np.where(positive, 1.0, -1.0)
     answer = separate(X, signs, bias)
@@ -109,7 +109,7 @@ def _prove(
 
 
 def as_witness(
-    answer: Separator | WidestMargin | ConvexCombination, X: Matrix, label: Any, bias: float
+    answer: Separator | WidestMargin | ConvexCombination, X: Matrix, label: object, bias: float
 ) -> SeparationWitness:
     """Return what a solver found out about separability, as the checker takes it."""
     if isinstance(answer, ConvexCombination):

@@ -42,7 +42,7 @@ class SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
     def _load_data(self, name: str) -> Any:
         return _opened(Path(self._data_path(name)))
 
-    def _save_data(self, name: str, data: Any) -> None:
+    def _save_data(self, name: str, data: object) -> None:
         with self._open_for_write(self._data_path(name)) as file:
             file.write(_sealed(self._dump(data)))
 
@@ -58,7 +58,7 @@ class SealedCache(FunctionCache):  # type: ignore[misc]
             source_stamp=self._impl.locator.get_source_stamp(),
         )
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: Any, data: object) -> None:
         """Keep the code if the disk has room; who cannot keep it compiles it again."""
         with contextlib.suppress(OSError):
             super().save_overload(sig, data)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cotas.arrays import FloatArray
 from cotas.certificates.theorems.surrogates import SurrogateBound
 from cotas.plots.fitted import agreement, labels_of, last_step, named, require_fitted, table
 from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
 from cotas.refusals import ParameterError
+from cotas.source import MatrixLike
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -26,8 +28,8 @@ RIVAL = "score of the own class − best of the others"
 
 def boosting_stages(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike | None,
     *,
     validation: tuple[Any, Any] | None = None,
     bound: bool = True,
@@ -95,8 +97,8 @@ def boosting_stages(
 
 def margin_distribution(
     models: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike | None,
     *,
     labels: Sequence[str] | None = None,
     ax: Axes | None = None,
@@ -191,7 +193,7 @@ def feature_importances(
     return ax
 
 
-def _staged_errors(model: Any, X: Any, y: Any) -> FloatArray:
+def _staged_errors(model: Any, X: MatrixLike, y: ArrayLike | None) -> FloatArray:
     y = labels_of(model, y)
     return np.array([np.mean(chosen != y) for chosen in model.staged_predict(table(X))])
 
@@ -219,7 +221,7 @@ def _bounds(model: Any) -> FloatArray | None:
     return np.asarray(losses[:rounds] * (certificate.upper / losses[rounds - 1]))
 
 
-def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
+def _margins(model: Any, X: MatrixLike, y: ArrayLike | None) -> tuple[FloatArray, str]:
     """Return the margins, and what they are called."""
     inner = last_step(model)
     if hasattr(inner, "ensembles_"):
@@ -243,7 +245,7 @@ def _margins(model: Any, X: Any, y: Any) -> tuple[FloatArray, str]:
     return margins, SCORE
 
 
-def _votes(model: Any, X: Any, y: Any) -> FloatArray:
+def _votes(model: Any, X: MatrixLike, y: ArrayLike | None) -> FloatArray:
     """Compute for scikit-learn's AdaBoost the votes for the own class less those for the best
     other."""
     labels, classes = labels_of(model, y), np.asarray(model.classes_)

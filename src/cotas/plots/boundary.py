@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.plots.fitted import (
@@ -22,6 +23,7 @@ from cotas.plots.fitted import (
 )
 from cotas.plots.style import COLOURS, INK, MARKERS, drawing, legend, panels, plain, tint
 from cotas.refusals import ParameterError
+from cotas.source import MatrixLike
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ DASHES: dict[str, Any] = {"colors": INK, "linewidths": 1.0, "linestyles": "dashe
 
 def decision_boundary(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike | None,
     ax: Axes | None = None,
     title: str | None = None,
     *,
@@ -116,8 +118,8 @@ def decision_boundary(
 
 
 def lambda_sweep(
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: ArrayLike | None,
     lams: Sequence[float],
     model: Any = None,
     *,
@@ -186,7 +188,7 @@ def _margin_in_words(model: Any, lam: float) -> str:
     return say("λ = {lam:.3g}: margin {width:.3g}", lam=lam, width=2 / length)
 
 
-def _two_features(model: Any, X: Any, y: Any) -> tuple[FloatArray, AnyArray]:
+def _two_features(model: Any, X: MatrixLike, y: ArrayLike | None) -> tuple[FloatArray, AnyArray]:
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     y = np.asarray(y).ravel()
     if X.ndim != 2 or X.shape[1] != 2 or getattr(model, "n_features_in_", 2) != 2:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.refusals import ParameterError
+from cotas.source import MatrixLike
 
 
 def last_step(model: Any) -> Any:
@@ -65,7 +67,7 @@ def _own_name(model: Any, detail: str) -> str:
     return name if more is None else f"{name} ({more})"
 
 
-def names_in(X: Any) -> list[str] | None:
+def names_in(X: MatrixLike) -> list[str] | None:
     """Return the names of the columns of a data frame; None for anything else."""
     return [str(name) for name in X.columns] if hasattr(X, "columns") else None
 
@@ -79,12 +81,12 @@ def like(X: Any) -> Callable[[FloatArray], Any]:
     return lambda rows: kind(dict(zip(columns, np.asarray(rows).T, strict=True)))
 
 
-def table(X: Any) -> Any:
+def table(X: MatrixLike) -> Any:
     """Compute X as the model gets it: lists become arrays, everything else stays as it is."""
     return np.asarray(X, dtype=np.float64) if isinstance(X, list | tuple) else X
 
 
-def agreement(model: Any, X: Any, y: Any) -> FloatArray:
+def agreement(model: Any, X: MatrixLike, y: ArrayLike | None) -> FloatArray:
     """Return the margins of a model on rows and their labels."""
     labels, scores = labels_of(model, y), np.asarray(model.decision_function(table(X)), np.float64)
     return margins_of(scores, labels, model.classes_)
@@ -102,7 +104,7 @@ def margins_of(scores: FloatArray, labels: AnyArray, classes: AnyArray) -> Float
     return np.asarray(scores[rows, own] - rivals.max(axis=1))
 
 
-def labels_of(model: Any, y: Any) -> AnyArray:
+def labels_of(model: Any, y: ArrayLike | None) -> AnyArray:
     """Compute y as a vector, if the model knows all its labels."""
     labels = np.asarray(y).ravel()
     unknown = np.setdiff1d(labels, model.classes_)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cotas.kernel.choice import as_kernel
 from cotas.kernel.gram_matrix import gram
 from cotas.plots.style import INK, drawing
 from cotas.refusals import ParameterError
+from cotas.source import MatrixLike
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -21,8 +23,8 @@ MOST_ROWS = 2000
 
 def gram_matrix(
     kernel: Any,
-    X: Any,
-    y: Any = None,
+    X: MatrixLike,
+    y: ArrayLike | None = None,
     *,
     ax: Axes | None = None,
     title: str | None = None,

@@ -33,7 +33,7 @@ from cotas.preparation.columns import (
 from cotas.preparation.given import as_frame, as_matrix
 from cotas.preparation.statistics import Codes, Moments, Numbers, WordCounts, compressed, dense
 from cotas.refusals import ParameterError
-from cotas.source import in_pairs
+from cotas.source import MatrixLike, in_pairs
 from cotas.words import Said, english, say
 
 if TYPE_CHECKING:
@@ -494,7 +494,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         parts = self._parts() if self.layout_ == "columns" else {}
         return [name for name in self.category_names_ if name not in parts]
 
-    def compare(self, X: Any) -> list[str]:
+    def compare(self, X: MatrixLike) -> list[str]:
         """Say in words what is different about the columns of X, though it can be used."""
         frame = as_frame(X)
         if frame is None or self.layout_ != "columns":
@@ -510,7 +510,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             notes.append(say("The columns come in another order; they are found by their names."))
         return notes
 
-    def _checked_frame(self, X: Any) -> DataFrame:
+    def _checked_frame(self, X: MatrixLike) -> DataFrame:
         frame = as_frame(X)
         if frame is None:
             raise ColumnError(
@@ -540,7 +540,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         return rows
 
 
-def _refuse_words(X: Any) -> None:
+def _refuse_words(X: MatrixLike) -> None:
     """Say of a matrix with words in it what to give in its place."""
     if getattr(getattr(X, "dtype", None), "kind", "") not in "OU":
         return

@@ -55,6 +55,6 @@ def label(name: str, told: Mapping[str, Any]) -> str:
     return f"{name} ({', '.join(f'{key}={short(value)}' for key, value in told.items())})"
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return a parameter, numbers in four digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cotas.arrays import FloatArray
 from cotas.certificates import Certificate
@@ -54,7 +55,7 @@ TOGETHER = 16
 
 def lasso_path(
     X: MatrixLike,
-    y: Any,
+    y: ArrayLike | None,
     lams: Sequence[float] | None = None,
     n_lams: int = 50,
     *,
@@ -64,7 +65,7 @@ def lasso_path(
     standardize: bool = False,
     fit_intercept: bool = True,
     tol: float = 1e-6,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     max_time: float | None = None,
     n_jobs: int | None = None,
     callbacks: Any = None,

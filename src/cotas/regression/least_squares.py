@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, SquaredLossPoint
@@ -125,7 +126,9 @@ class SquaredLossRegressor(LinearRegressor):
             reason = Reason(Stop.ROUNDING)
         return self._conclude_fit(reason, ADVICE if self.stop is None else None)
 
-    def partial_fit(self, X: MatrixLike, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from one more batch.
 
         With `solver="stochastic"` it is one pass of stochastic steps over the batch, and the

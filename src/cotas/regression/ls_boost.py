@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import _num_samples
 
@@ -238,7 +239,9 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
             return self._totals(self._read(X))[:, 0]
         return StagewiseRegressor.predict(self, X)
 
-    def iterations_for(self, X: MatrixLike, share: float = 0.01, sample_weight: Any = None) -> int:
+    def iterations_for(
+        self, X: MatrixLike, share: float = 0.01, sample_weight: ArrayLike | None = None
+    ) -> int:
         """Tell how many iterations on these columns are enough, before any is made.
 
         By Theorem 2.1.2 of Rugeles Ospina, L_n(βᵏ) − L_n* ≤ γᵏ·(L_n(0) − L_n*), whatever y is, with

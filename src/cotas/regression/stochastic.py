@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from cotas import schedules
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import as_design, standardized
+from cotas.design import Design, as_design, standardized
 from cotas.design.blocks import times
 from cotas.regression.base import refuse_overflow
 from cotas.regression.task import DivergedError, Outcome, Task, checked_step, follow
@@ -103,7 +103,7 @@ def _row_weights(task: Task) -> FloatArray | None:
     return None if shares is None else shares * np.count_nonzero(shares)
 
 
-def _largest_of_one(task: Task, rows: Any) -> float:
+def _largest_of_one(task: Task, rows: Design) -> float:
     """Return the largest curvature of the loss on one example."""
     weights = _row_weights(task)
     curvatures = squared_lengths(rows) + task.free_bias

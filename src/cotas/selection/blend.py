@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit, softmax
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
@@ -342,7 +343,7 @@ class Blend(Certified, _BaseComposition):
             unchanged = False
         return found if unchanged else [part.withdrawn(CHANGED) for part in found]
 
-    def _proved_again(self, X: Any, y: Any) -> Certificate:
+    def _proved_again(self, X: MatrixLike, y: ArrayLike | None) -> Certificate:
         check_is_fitted(self, "estimators_")
         found = self._named([one._proved_again(X, y).singles for one in self.estimators_])
         against = self._other_than_the_mean(X if isinstance(X, Source) else read_rows(X))
@@ -362,7 +363,7 @@ class Blend(Certified, _BaseComposition):
         looking = _MeanPredictor(members, found[0][0].predictor, self)
         return [replace(named[0], predictor=looking), *named[1:]]
 
-    def _other_than_the_mean(self, X: Any) -> list[str]:
+    def _other_than_the_mean(self, X: MatrixLike) -> list[str]:
         """Say in words if it predicts something else than the mean of its estimators."""
         each = [nameless(one) for one in self.estimators_]
         whole = copy.copy(self)

@@ -18,7 +18,7 @@ from cotas.fitting.path import proved_between
 from cotas.words import again, say
 
 
-def number(value: Any, digits: int = 4) -> str:
+def number(value: object, digits: int = 4) -> str:
     """Return a number as a table shows it; "–" where there is none."""
     if isinstance(value, float):
         return "–" if math.isnan(value) else f"{value:.{digits}g}"
@@ -73,7 +73,7 @@ def _row(cells: Sequence[str], bold: bool) -> str:
     return f"<tr{style}>{inner}</tr>"
 
 
-def _without_nan(found: Any) -> Any:
+def _without_nan(found: object) -> Any:
     if isinstance(found, np.ndarray):
         found = found.tolist()
     if isinstance(found, list | tuple):

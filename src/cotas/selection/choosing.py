@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
@@ -90,7 +91,7 @@ def bound_between(
 def choose(
     model: Any,
     X: MatrixLike,
-    y: Any,
+    y: ArrayLike | None,
     over: str = "lam",
     values: Any = None,
     *,
@@ -102,7 +103,7 @@ def choose(
     complexity: str | None = None,
     stratify: bool = True,
     groups: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     tighten: int = 4,
     enough: float = 1e-3,
     between: bool = False,
@@ -110,7 +111,7 @@ def choose(
     largest_loss: float | None = None,
     refit: bool = True,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     progress: bool | None = None,
 ) -> Choice:
     """Choose the value of a parameter by a validation split or by folds, and prove what can be.

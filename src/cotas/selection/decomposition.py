@@ -144,7 +144,7 @@ def bias_variance(
     test: tuple[Matrix, Any] | None = None,
     repeats: int = 100,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     progress: bool | None = None,
 ) -> BiasVariance:
     """Estimate bias and variance of a regression, by training it on many samples.
@@ -217,7 +217,7 @@ def bias_variance(
     return _decomposed(names, [found[r] for r in sorted(found)], y_test, target, interrupted)
 
 
-def _fit(fitter: Fitter, value: Any, part: Part) -> Fit:
+def _fit(fitter: Fitter, value: object, part: Part) -> Fit:
     """Return one value on one sample, with its certificates; how well it does is measured later."""
     model = fitter.fresh()
     if value is not None:

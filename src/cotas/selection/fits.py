@@ -255,7 +255,7 @@ class Fitter:
         useful = fit.enclosure is not None or fit.missed
         return lower and useful and not math.isnan(fit.gap) and not self.goes_by_prefixes
 
-    def train(self, model: Any, value: Any, part: Part) -> None:
+    def train(self, model: Any, value: object, part: Part) -> None:
         """Fit on the training rows; an error says at which value it happened.
 
         An estimator answers Ctrl-C by the model so far, which is not what was asked for: it is
@@ -270,7 +270,12 @@ class Fitter:
             raise KeyboardInterrupt
 
     def measured(
-        self, value: Any, model: Any, part: Part, seconds: float, proved: Certificate | None = None
+        self,
+        value: object,
+        model: Any,
+        part: Part,
+        seconds: float,
+        proved: Certificate | None = None,
     ) -> Fit:
         """Tell how the fitted model does on both sides of the split, and what is proved of it."""
         last = final_step(model)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _safe_split
@@ -81,7 +82,7 @@ class LearningCurves(Judged):
 def learning_curves(
     model: Any,
     X: MatrixLike,
-    y: Any,
+    y: ArrayLike | None,
     sizes: Any = DEFAULT_SIZES,
     *,
     validation: Any = None,
@@ -90,9 +91,9 @@ def learning_curves(
     scoring: Any = None,
     stratify: bool = True,
     groups: Any = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     progress: bool | None = None,
 ) -> LearningCurves:
     """Measure training and validation loss and error of one model against the number of rows.

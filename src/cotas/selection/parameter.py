@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -47,12 +48,12 @@ def check_estimator(model: Any) -> None:
         )
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return a real number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: object) -> bool:
     """Return a whole number, as its type says."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
@@ -82,14 +83,14 @@ class Parameter:
         """Return the last part of it."""
         return self.field or self.path.rpartition("__")[2]
 
-    def set(self, model: Any, value: Any) -> Any:
+    def set(self, model: Any, value: object) -> Any:
         """Return the same model, with this value."""
         if self.field is None:
             return model.set_params(**{self.path: value})
         kernel = model.get_params(deep=True)[self.path]
         return model.set_params(**{self.path: _with_field(kernel, self.field, value)})
 
-    def copy_with(self, model: Any, value: Any) -> Any:
+    def copy_with(self, model: Any, value: object) -> Any:
         """Return a new model, not fitted, with this value."""
         return self.set(clone(model), value)
 
@@ -196,11 +197,11 @@ def read_values(values: Any, parameter: Parameter) -> list[Any]:
     return found
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     return a is b or (type(a) is type(b) and bool(np.all(a == b)))
 
 
-def default_values(model: Any, parameter: Parameter, X: Matrix, y: Any) -> list[Any]:
+def default_values(model: Any, parameter: Parameter, X: Matrix, y: ArrayLike | None) -> list[Any]:
     """Return a grid, where one is known to make sense."""
     if parameter.name in ("n_estimators", "max_iter") and parameter.field is None:
         most = int(model.get_params(deep=True)[parameter.path])

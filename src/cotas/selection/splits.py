@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import (
     GroupKFold,
     GroupShuffleSplit,
@@ -70,7 +71,7 @@ class CheckedRows:
 
 
 def read_rows(
-    X: MatrixLike, y: Any, weights: Any, classifies: bool, groups: Any = None
+    X: MatrixLike, y: ArrayLike | None, weights: Any, classifies: bool, groups: Any = None
 ) -> CheckedRows:
     """Check that rows, labels and weights belong together."""
     rows, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
@@ -94,7 +95,12 @@ def read_rows(
 
 
 def split(
-    model: Any, rows: CheckedRows, validation: Any, folds: Any, stratify: bool, random_state: Any
+    model: Any,
+    rows: CheckedRows,
+    validation: Any,
+    folds: Any,
+    stratify: bool,
+    random_state: int | np.random.RandomState | None,
 ) -> list[Part]:
     """Return one part for a fraction or for given validation data, one for each fold."""
     if validation is not None and folds is not None:
@@ -150,7 +156,11 @@ def _check_part(rows: CheckedRows, y: AnyArray, y_val: AnyArray) -> None:
 
 
 def _indices(
-    rows: CheckedRows, validation: Any, folds: Any, stratify: bool, random_state: Any
+    rows: CheckedRows,
+    validation: Any,
+    folds: Any,
+    stratify: bool,
+    random_state: int | np.random.RandomState | None,
 ) -> Iterable[tuple[IntArray, IntArray]]:
     blank, y = np.zeros((rows.count, 1)), rows.y
     if rows.groups is not None and (folds is None or is_whole(folds)):
@@ -171,7 +181,11 @@ def _indices(
 
 
 def _of_groups(
-    rows: CheckedRows, validation: Any, folds: Any, stratify: bool, random_state: Any
+    rows: CheckedRows,
+    validation: Any,
+    folds: Any,
+    stratify: bool,
+    random_state: int | np.random.RandomState | None,
 ) -> Iterable[tuple[IntArray, IntArray]]:
     """Return one split or several, with each group on one side."""
     groups = np.asarray(rows.groups)
@@ -203,7 +217,10 @@ def _of_groups(
 
 
 def _fraction_splitter(
-    rows: CheckedRows, validation: Any, stratify: bool, random_state: Any
+    rows: CheckedRows,
+    validation: Any,
+    stratify: bool,
+    random_state: int | np.random.RandomState | None,
 ) -> Any:
     share = _checked_share(validation)
     kind = StratifiedShuffleSplit if rows.classifies and stratify else ShuffleSplit
@@ -235,7 +252,9 @@ def _checked_share(validation: Any) -> float:
     return float(share)
 
 
-def _fold_splitter(rows: CheckedRows, folds: int, stratify: bool, random_state: Any) -> Any:
+def _fold_splitter(
+    rows: CheckedRows, folds: int, stratify: bool, random_state: int | np.random.RandomState | None
+) -> Any:
     if not 2 <= folds <= rows.count:
         words = f"folds must lie between 2 and the {rows.count} rows, not {folds}."
         raise ParameterError("folds", words)

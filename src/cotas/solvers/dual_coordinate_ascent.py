@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import Each, FloatArray, IntArray
-from cotas.design import add, dot, n_features, n_vectors, norm2
+from cotas.design import Design, add, dot, n_features, n_vectors, norm2
 from cotas.loops import loop
 from cotas.solvers.face_ascent import ALPHA, DIRECTIONS, MOST, SIGN, STEP, Face
 from cotas.solvers.interior_point import PrimalDual, Start
@@ -43,7 +43,7 @@ MULTIPLIER, INCREMENT, HALF = (
 
 @loop
 def ascend(
-    rows: Any, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
+    rows: Design, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
     order: IntArray, left: int, idle: FloatArray, goal: float, sweeps: int, seed: np.uint64,
 ) -> Any:  # fmt: skip
     """Run sweeps of single steps over the first `left` of the order, until their gaps sum to
@@ -111,7 +111,7 @@ def closed_up(order: IntArray, left: int) -> int:
 
 @loop
 def look(
-    rows: Any, table: FloatArray, theta: FloatArray, theta0: float, idle: FloatArray,
+    rows: Design, table: FloatArray, theta: FloatArray, theta0: float, idle: FloatArray,
     first: int, last: int, active: IntArray,
 ) -> tuple[int, float, float]:  # fmt: skip
     """Compute the sums of the gaps and of the losses of these rows, and those that are not held at
@@ -136,7 +136,7 @@ def look(
 
 
 @loop
-def squared_lengths(rows: Any) -> FloatArray:
+def squared_lengths(rows: Design) -> FloatArray:
     """Compute ‖xᵢ‖² of every row."""
     squares = np.empty(n_vectors(rows))
     for i in range(len(squares)):
@@ -145,7 +145,7 @@ def squared_lengths(rows: Any) -> FloatArray:
 
 
 @loop
-def combine(rows: Any, factors: FloatArray, theta: FloatArray) -> None:
+def combine(rows: Design, factors: FloatArray, theta: FloatArray) -> None:
     """Update θ ← θ + Σ factorᵢ xᵢ"""
     for i in range(len(factors)):
         if factors[i] != 0.0:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, dot
+from cotas.design import Design, add, dot
 from cotas.loops import loop
 
 # What stands in the table of the examples: α and its bound in units of λ, 1/(‖x‖² + ρ) and y, side
@@ -34,7 +34,7 @@ def free_examples(table: FloatArray, free: IntArray) -> int:
 
 @loop
 def gather(
-    rows: Any, table: FloatArray, free: IntArray, shares: FloatArray, pull: FloatArray
+    rows: Design, table: FloatArray, free: IntArray, shares: FloatArray, pull: FloatArray
 ) -> float:
     """Compute Σ shareₖ yₖxₖ over the free examples, in the place of `pull`; returns Σ shareₖ yₖ."""
     balance = 0.0
@@ -64,7 +64,7 @@ def after(table: FloatArray, free: IntArray, step: FloatArray, slopes: FloatArra
 
 @loop
 def newton_direction(
-    rows: Any, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
+    rows: Design, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
     free: IntArray, room: FloatArray, pull: FloatArray, goal: float,
 ) -> None:  # fmt: skip
     """Compute, about, the step to the largest D over all values of the free α, in room[0].
@@ -110,7 +110,7 @@ def newton_direction(
 
 @loop
 def climb(
-    rows: Any, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
+    rows: Design, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
     free: IntArray, room: FloatArray, pull: FloatArray,
 ) -> float:  # fmt: skip
     """Go the step in room[0], clipped to the box and shortened until D rises; returns θ₀."""
@@ -146,7 +146,7 @@ class Face:
         self.free, self.room, self.pull = np.empty(n, np.int64), np.empty((4, 0)), np.empty(d)
 
     def climb(
-        self, rows: Any, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
+        self, rows: Design, table: FloatArray, theta: FloatArray, theta0: float, spring: float,
         goal: float,
     ) -> float:  # fmt: skip
         """Return a Newton step of D over the free α, solved by conjugate gradients; returns θ₀."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import generic, loop_in_place
@@ -137,7 +138,7 @@ class GramRows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def side(self, rows: IntArray, dtype: Any) -> Any:
+    def side(self, rows: IntArray, dtype: DTypeLike) -> Any:
         """Return some rows of X, ready to be compared in that precision."""
         ...
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, add_outer, dot
+from cotas.design import Design, add, add_outer, dot
 from cotas.loops import generic, loop_in_place
 from cotas.rounds import FIRST_CENTRE
 from cotas.solvers.interior_point import PrimalDual, Start
@@ -71,7 +71,7 @@ def clipped(part: float) -> float:
 
 @loop_in_place
 def respond(
-    rows: Any,
+    rows: Design,
     state: RowState,
     nu: float,
     first: int,
@@ -106,7 +106,7 @@ def respond(
 
 @loop_in_place
 def look_along(
-    rows: Any, state: RowState, theta: FloatArray, theta0: float, first: int, last: int
+    rows: Design, state: RowState, theta: FloatArray, theta0: float, first: int, last: int
 ) -> None:
     """Compute how fast e changes in each row when θ moves."""
     for i in range(first, last):
@@ -172,8 +172,9 @@ def rounds_on_small_table(
 
 @loop_in_place
 def newton_rounds(
-    rows: Any, state: RowState, problem: RoundedProblem, model: FloatArray, combination: FloatArray,
-    nu: float, most: int, enough: float, curved: IntArray, system: FloatArray, step: FloatArray,
+    rows: Design, state: RowState, problem: RoundedProblem, model: FloatArray,
+    combination: FloatArray, nu: float, most: int, enough: float, curved: IntArray,
+    system: FloatArray, step: FloatArray,
 ) -> tuple[int, bool, float, float, float]:  # fmt: skip
     """Run rounds until one has a relative gap that is `enough`, or gets no further; at most so
     many.
@@ -191,8 +192,8 @@ def newton_rounds(
 
 @loop_in_place
 def newton_round(
-    rows: Any, state: RowState, problem: RoundedProblem, model: FloatArray, combination: FloatArray,
-    nu: float, curved: IntArray, system: FloatArray, step: FloatArray,
+    rows: Design, state: RowState, problem: RoundedProblem, model: FloatArray,
+    combination: FloatArray, nu: float, curved: IntArray, system: FloatArray, step: FloatArray,
 ) -> tuple[bool, float, float]:  # fmt: skip
     """Minimize the objective that ν rounds off, from θ and θ₀, which `model` holds and keeps.
 
@@ -240,7 +241,7 @@ def newton_round(
 
 @loop_in_place
 def solve(
-    rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
+    rows: Design, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
     nu: float, system: FloatArray,
 ) -> bool:  # fmt: skip
     """Solve the system of the second derivative for the target in the row below it, by Cholesky.
@@ -264,7 +265,7 @@ def solve(
 
 @loop_in_place
 def add_up(
-    rows: Any, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
+    rows: Design, weights: FloatArray, curved: IntArray, count: int, problem: RoundedProblem,
     nu: float, jitter: float, system: FloatArray,
 ) -> None:  # fmt: skip
     """Add up the lower triangle of the second derivative: Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ/2ν over the curved

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, dot, n_features, n_vectors
+from cotas.design import Design, add, dot, n_features, n_vectors
 from cotas.loops import loop_in_place
 from cotas.solvers.iterate import Look
 from cotas.solvers.losses import derivatives, total
@@ -67,7 +67,7 @@ def newton_on_small_table(
 
 
 @loop_in_place
-def place(rows: Any, model: FloatArray, scores: FloatArray) -> None:
+def place(rows: Design, model: FloatArray, scores: FloatArray) -> None:
     """Compute the scores of all rows."""
     d = len(model) - 1
     for i in range(len(scores)):
@@ -76,7 +76,7 @@ def place(rows: Any, model: FloatArray, scores: FloatArray) -> None:
 
 @loop_in_place
 def newton_steps(
-    rows: Any, loss: Any, state: ScoreState, problem: RoundedProblem, model: FloatArray,
+    rows: Design, loss: Any, state: ScoreState, problem: RoundedProblem, model: FloatArray,
     most: int, enough: float, curved: IntArray, system: FloatArray, step: FloatArray,
     gradient: FloatArray,
 ) -> tuple[int, bool, float, float]:  # fmt: skip
@@ -126,7 +126,11 @@ def _penalty(lam: float, model: FloatArray, step: FloatArray, length: float) -> 
 
 @loop_in_place
 def _differentiate(
-    rows: Any, slopes: FloatArray, problem: RoundedProblem, model: FloatArray, gradient: FloatArray
+    rows: Design,
+    slopes: FloatArray,
+    problem: RoundedProblem,
+    model: FloatArray,
+    gradient: FloatArray,
 ) -> float:
     """Return the gradient, and how far the objective may be above the best."""
     d, square = len(model) - 1, 0.0
@@ -144,7 +148,7 @@ def _differentiate(
 
 @loop_in_place
 def _length(
-    rows: Any, loss: Any, state: ScoreState, lam: float, model: FloatArray, step: FloatArray,
+    rows: Design, loss: Any, state: ScoreState, lam: float, model: FloatArray, step: FloatArray,
     objective: float, promised: float,
 ) -> float:  # fmt: skip
     """Find the part of the step with which the objective falls as promised; zero if there is none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, dot, norm2
+from cotas.design import Design, add, dot, norm2
 from cotas.solvers.run import Run, learn, set_aside, sign, weight
 
 
@@ -20,7 +20,7 @@ class PassiveAggressiveRule(NamedTuple):
 @learn.when(PassiveAggressiveRule)
 def passive_aggressive_pass(
     rule: PassiveAggressiveRule,
-    rows: Any,
+    rows: Design,
     labels: IntArray,
     weights: FloatArray,
     order: IntArray,

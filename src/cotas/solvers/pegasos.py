@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, dot, norm2
+from cotas.design import Design, add, dot, norm2
 from cotas.loops import generic
 from cotas.solvers.run import Average, Run, learn, sign, weight
 
@@ -38,17 +38,17 @@ def accumulate_vector(average: Average, c: int, scale: float, b: float) -> None:
 
 
 @generic
-def discount(average: Any, c: int, rows: Any, i: int, a: float) -> None:
+def discount(average: Any, c: int, rows: Design, i: int, a: float) -> None:
     """Note that w ← w + a xᵢ came after the weight accumulated so far."""
 
 
 @discount.when(type(None))
-def nothing_to_discount(average: None, c: int, rows: Any, i: int, a: float) -> None:
+def nothing_to_discount(average: None, c: int, rows: Design, i: int, a: float) -> None:
     return
 
 
 @discount.when(Average)
-def discount_update(average: Average, c: int, rows: Any, i: int, a: float) -> None:
+def discount_update(average: Average, c: int, rows: Design, i: int, a: float) -> None:
     add(rows, i, average.weight[c] * a, average.w[c])
 
 
@@ -87,7 +87,7 @@ def fold_sum(average: Average, c: int, w: FloatArray) -> None:
 @learn.when(PegasosRule)
 def pegasos_pass(
     rule: PegasosRule,
-    rows: Any,
+    rows: Design,
     labels: IntArray,
     weights: FloatArray,
     order: IntArray,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, dot
+from cotas.design import Design, add, dot
 from cotas.solvers.run import Run, learn, set_aside, sign, weight
 
 
@@ -19,7 +19,7 @@ class PerceptronRule(NamedTuple):
 @learn.when(PerceptronRule)
 def perceptron_pass(
     rule: PerceptronRule,
-    rows: Any,
+    rows: Design,
     labels: IntArray,
     weights: FloatArray,
     order: IntArray,

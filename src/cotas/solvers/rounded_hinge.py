@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import Each, FloatArray, IntArray
-from cotas.design import Dense, add, add_outer, add_squares, dot, n_features, n_vectors
+from cotas.design import Dense, Design, add, add_outer, add_squares, dot, n_features, n_vectors
 from cotas.loops import loop
 from cotas.rounds import FIRST_CENTRE, Rounds
 from cotas.solvers.newton_round import RowState, look_along, respond, slope
@@ -30,7 +30,7 @@ BLOCK_BYTES = 1 << 20
 
 
 @loop
-def recall(rows: Any, y: FloatArray, rounds: Rounds, centre: FloatArray) -> None:
+def recall(rows: Design, y: FloatArray, rounds: Rounds, centre: FloatArray) -> None:
     """Compute α/s of each row at the end of these rounds, the first of which begins at
     `FIRST_CENTRE`."""
     for i in range(n_vectors(rows)):
@@ -42,7 +42,7 @@ def recall(rows: Any, y: FloatArray, rounds: Rounds, centre: FloatArray) -> None
 
 
 @loop
-def scale_rows(rows: Any, weights: FloatArray, curved: IntArray, scaled: FloatArray) -> None:
+def scale_rows(rows: Design, weights: FloatArray, curved: IntArray, scaled: FloatArray) -> None:
     """Write the curved rows times √s, in full."""
     scaled[:] = 0.0
     for r in range(scaled.shape[0]):
@@ -50,14 +50,14 @@ def scale_rows(rows: Any, weights: FloatArray, curved: IntArray, scaled: FloatAr
 
 
 @loop
-def add_gram(rows: Any, weights: FloatArray, curved: IntArray, gram: FloatArray) -> None:
+def add_gram(rows: Design, weights: FloatArray, curved: IntArray, gram: FloatArray) -> None:
     """Add up the lower triangle of Σ sᵢxᵢxᵢᵀ over the curved rows, entry by entry."""
     for i in curved:
         add_outer(rows, i, weights[i], gram)
 
 
 @loop
-def add_border(rows: Any, weights: FloatArray, curved: IntArray, border: FloatArray) -> float:
+def add_border(rows: Design, weights: FloatArray, curved: IntArray, border: FloatArray) -> float:
     """Compute Σ sᵢxᵢ over the curved rows; returns Σ sᵢ."""
     total = 0.0
     for i in curved:
@@ -67,7 +67,7 @@ def add_border(rows: Any, weights: FloatArray, curved: IntArray, border: FloatAr
 
 
 @loop
-def add_diagonal(rows: Any, weights: FloatArray, curved: IntArray, diagonal: FloatArray) -> None:
+def add_diagonal(rows: Design, weights: FloatArray, curved: IntArray, diagonal: FloatArray) -> None:
     """Add up Σ sᵢxᵢ² over the curved rows."""
     for i in curved:
         add_squares(rows, i, weights[i], diagonal)
@@ -75,7 +75,7 @@ def add_diagonal(rows: Any, weights: FloatArray, curved: IntArray, diagonal: Flo
 
 @loop
 def bend(
-    rows: Any,
+    rows: Design,
     weights: FloatArray,
     curved: IntArray,
     theta: FloatArray,

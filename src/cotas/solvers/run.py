@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray
-from cotas.design import add
+from cotas.design import Design, add
 from cotas.loops import generic, loop
 
 
@@ -87,21 +87,21 @@ def weight(weights: FloatArray, i: int) -> float:
 
 @generic
 def set_aside(
-    average: Any, c: int, rows: Any, i: int, past: float, a: float, bias: float, entry: float
+    average: Any, c: int, rows: Design, i: int, past: float, a: float, bias: float, entry: float
 ) -> None:
     """Note that θ ← θ + a xᵢ, θ₀ ← θ₀ + a·bias, ledgerᵢ ← ledgerᵢ + entry came after `past`."""
 
 
 @set_aside.when(type(None))
 def nothing_to_set_aside(
-    average: None, c: int, rows: Any, i: int, past: float, a: float, bias: float, entry: float
+    average: None, c: int, rows: Design, i: int, past: float, a: float, bias: float, entry: float
 ) -> None:
     return
 
 
 @set_aside.when(Average)
 def set_aside_update(
-    average: Average, c: int, rows: Any, i: int, past: float, a: float, bias: float, entry: float
+    average: Average, c: int, rows: Design, i: int, past: float, a: float, bias: float, entry: float
 ) -> None:
     add(rows, i, past * a, average.w[c])
     average.b[c] += past * a * bias
@@ -111,7 +111,7 @@ def set_aside_update(
 @generic
 def learn(
     rule: Any,
-    rows: Any,
+    rows: Design,
     labels: IntArray,
     weights: FloatArray,
     order: IntArray,

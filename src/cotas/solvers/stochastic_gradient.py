@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, dot, n_vectors
+from cotas.design import Design, add, dot, n_vectors
 from cotas.loops import loop
 from cotas.solvers.run import NO_WEIGHTS, weight
 
@@ -35,7 +35,7 @@ def new_descent(targets: int, features: int) -> RunState:
 
 @loop
 def stochastic_pass(
-    rows: Any,
+    rows: Design,
     Y: FloatArray,
     weights: FloatArray,
     lam: float,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.design import add, dot
+from cotas.design import Design, add, dot
 from cotas.solvers.pegasos import accumulate, discount, fold, smallest_scale
 from cotas.solvers.run import Run, learn, sign, weight
 
@@ -24,7 +24,7 @@ class SubgradientRule(NamedTuple):
 @learn.when(SubgradientRule)
 def subgradient_pass(
     rule: SubgradientRule,
-    rows: Any,
+    rows: Design,
     labels: IntArray,
     weights: FloatArray,
     order: IntArray,

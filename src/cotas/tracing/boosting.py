@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from cotas.arrays import FloatArray, Matrix
@@ -23,7 +24,7 @@ from cotas.tracing.steps import Return, RoundStep, Step
 
 
 def trace_rounds(
-    estimator: Any, X: Matrix, y: Any, sample_weight: Any
+    estimator: Any, X: Matrix, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[Any, Printed, Callable[[], Iterator[Step]]]:
     """Fit a booster; its algorithm, and how to go through its rounds."""
     model = clone(estimator).fit(X, y, sample_weight)
@@ -113,7 +114,7 @@ class RoundReplay:
             w = machine.s * self.again._losses(machine.F, machine.y)
         return np.asarray(w / w.sum())
 
-    def _wrong(self, F: FloatArray, y: Any) -> Any:
+    def _wrong(self, F: FloatArray, y: ArrayLike | None) -> Any:
         if F.ndim == 1:
             return np.where(F > 0, 1.0, -1.0) != y
         return F.argmax(axis=1) != y

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -25,7 +26,7 @@ TRACED_SOLVERS = ("gradient", "stochastic")
 
 
 def trace_descent(
-    estimator: Any, X: Matrix, y: Any, sample_weight: Any
+    estimator: Any, X: Matrix, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[Any, Printed, Callable[[], Iterator[Step]]]:
     """Fit a regression by descent; its algorithm, and how to go through its steps."""
     if estimator.solver not in TRACED_SOLVERS:

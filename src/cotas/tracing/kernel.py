@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from cotas.arrays import FloatArray, IntArray, Matrix
@@ -31,7 +32,10 @@ from cotas.tracing.steps import KernelStep, PairStep, Return, Step
 
 
 def trace_kernel_run(
-    estimator: OnlineKernelClassifier, X: Matrix, y: Any, sample_weight: Any
+    estimator: OnlineKernelClassifier,
+    X: Matrix,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
 ) -> tuple[Any, Printed, Callable[[], Iterator[Step]]]:
     """Fit an online kernel classifier; its algorithm, and how to go through its run."""
     model = clone(estimator).fit(X, y, sample_weight)
@@ -124,7 +128,7 @@ class KernelReplay:
 
 
 def trace_pairs(
-    estimator: KernelSVM, X: Matrix, y: Any, sample_weight: Any
+    estimator: KernelSVM, X: Matrix, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[Any, Printed, Callable[[], Iterator[Step]]]:
     """Fit a kernel machine and keep its moves; its algorithm, and how to go through them."""
     if estimator.approximate is not None:

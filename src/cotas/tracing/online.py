@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from cotas.arrays import FloatArray, Matrix
@@ -28,7 +29,7 @@ from cotas.tracing.steps import OnlineStep, Return, Step, SubgradientStep
 
 
 def trace_run(
-    estimator: OnlineClassifier, X: Matrix, y: Any, sample_weight: Any
+    estimator: OnlineClassifier, X: Matrix, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[Any, Printed, Callable[[], Iterator[Step]]]:
     """Fit an online classifier; its algorithm, and how to go through its run."""
     model = clone(estimator).fit(X, y, sample_weight)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
@@ -166,7 +167,9 @@ class Trace:
         return f"<Trace of {self.model!r}: {where}>"
 
 
-def trace(estimator: Any, X: MatrixLike, y: Any, sample_weight: Any = None) -> Trace:
+def trace(
+    estimator: Any, X: MatrixLike, y: ArrayLike | None, sample_weight: ArrayLike | None = None
+) -> Trace:
     """Fit a copy of the estimator, and return the run that led to it, step by step.
 
     Each step has the numbers of its update, the lines of the printed algorithm that made it, in

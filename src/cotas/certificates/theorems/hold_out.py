@@ -248,7 +248,7 @@ def _logarithm(risk: Fraction) -> Decimal:
         return (Decimal(risk.numerator) / Decimal(risk.denominator)).ln() - SLIGHT
 
 
-def _is_real(value: Any) -> bool:
+def _is_real(value: object) -> bool:
     return isinstance(value, Real)
 
 

@@ -21,7 +21,7 @@ PLACED_AT_A_TIME, CELLS_AT_A_TIME, READ_AT_A_TIME = 1 << 14, 1 << 16, 1 << 17
 MANY_TESTS = 128  # of one column
 
 
-def numbers(given: Any, what: str, ndim: int = 1) -> FloatArray:
+def numbers(given: object, what: str, ndim: int = 1) -> FloatArray:
     """Return the given array as finite doubles that lose nothing of it."""
     array = np.asarray(given)
     if array.dtype.kind not in "biuf" or array.ndim != ndim:
@@ -85,7 +85,7 @@ class PlainTrees(Learners):
         for values, place, size in zip(leaves, self.leaves(rows), sizes, strict=True):
             yield Value(values.take(place), 0.0, size)
 
-    def same_tests(self, other: Any) -> bool:
+    def same_tests(self, other: object) -> bool:
         """Tell whether the other trees send each row to the same leaves."""
         return isinstance(other, PlainTrees) and same(self, replace(other, value=self.value))
 
