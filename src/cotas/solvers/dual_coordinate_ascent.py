@@ -193,7 +193,7 @@ class Ascent:
         self.turns, self.most = 0, max(TURNS_A_ROUND, A_ROUND // entries)
         # The rows gone over, and the logarithm of what a sweep adds up, after each turn on a face.
         self.trail: list[tuple[float, float]] = []
-        self.mark, self.lowered, self.spent = np.inf, 0, 0.0
+        self.paid, self.mark, self.lowered, self.spent = 0, np.inf, 0, 0.0
 
     @property
     def tension(self) -> float:
@@ -227,19 +227,19 @@ class Ascent:
                 return False
             if self._is_slow(sweeps * self.left, aim):
                 self.theta0 = self.face.climb(*self._state(), max(aim, SMALLER * self.swept))
+                self.trail, self.paid = [], 2 * DIRECTIONS * self.left
                 self.activate()
-                self.trail = []
         return False
 
     def _is_slow(self, gone_over: int, aim: float) -> bool:
         """Tell whether sweeps like the last ones would go over more rows than steps on the face.
 
-        Each direction there goes over its rows twice.
+        Each direction there goes over its rows twice; sweeps go over as many between two steps.
         """
         before = self.trail[-1][0] if self.trail else 0
         self.trail.append((before + gone_over, math.log(self.swept)))
         (first, high), (last, low) = self.trail[(len(self.trail) - 1) // 2], self.trail[-1]
-        if last == first:
+        if last == first or last < self.paid:
             return False
         pace = (high - low) / (last - first)
         return bool(low - math.log(max(aim, 1e-300)) > 2 * DIRECTIONS * self.left * pace)
