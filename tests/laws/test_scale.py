@@ -806,7 +806,7 @@ def test_pages_refuse_what_is_no_number(tmp_path):
     with says(DataFileError, name="c"):
         cotas.tables.open_pages(path, target="c")
     with pytest.raises(DataFileError):
-        cotas.open_pages(path, target=None)
+        cotas.tables.open_pages(path, target=None)
     pl.DataFrame({"a": [2**60 + 1, 2], "y": [0, 1]}).write_parquet(tmp_path / "b.parquet")
     with refuses("a"):
         cotas.tables.open_pages(tmp_path / "b.parquet", target="y")
