@@ -130,6 +130,13 @@ def is_plain(
     return finite is False or _all_finite(X)
 
 
+def _is_plain_csr(X: Any) -> TypeGuard[Matrix]:
+    """Tell the same of the rows of a CSR matrix, all of whose entries are finite."""
+    if type(X) not in (sparse.csr_matrix, sparse.csr_array) or X.dtype not in DOUBLE_OR_SINGLE:
+        return False
+    return X.nnz > 0 and _all_finite(X.data)
+
+
 def _all_finite(a: AnyArray) -> bool:
     """Tell whether the sum of all entries is finite, which it is only if they are."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -143,7 +150,7 @@ def _is_plain_target(y: Any, n: int, kinds: str) -> TypeGuard[AnyArray]:
     return y.dtype.kind != "f" or (y.dtype in DOUBLE_OR_SINGLE and _all_finite(y))
 
 
-def _note_plain(estimator: Any, X: AnyArray) -> None:
+def _note_plain(estimator: Any, X: Matrix) -> None:
     """Keep of X what validation would: there are no names of columns."""
     estimator.n_features_in_ = X.shape[1]
     vars(estimator).pop("feature_names_in_", None)
@@ -194,6 +201,9 @@ def _validated(
     """Return what scikit-learn makes of X and y, after what would be lost on the way is refused."""
     refuse_source(estimator, X)
     X = _in_order(as_stored(X))
+    if reset and _is_plain_csr(X) and _is_plain_target(y, X.shape[0], "biuf"):
+        _note_plain(estimator, X)
+        return X, y
     refuse_inexact(X, "X")
     refuse_y(y, "y")
     found: tuple[Matrix, Any] = validate_data(

@@ -175,8 +175,8 @@ def _hinge_dual(
             if close or time.perf_counter() - began > max_time:
                 break
         return np.asarray(iterate.alpha)
-    random, value = np.random.RandomState(0), -np.inf
-    for found, _ in dual_coordinate_ascent(as_design(X), signs, s, problem.lam, bias, random):
+    value = -np.inf
+    for found, _ in dual_coordinate_ascent(as_design(X), signs, s, problem.lam, bias):
         alpha = np.asarray(found.alpha)
         cost = problem.dual_cost(np.asarray(X.T @ (alpha * signs)))
         before, value = value, alpha.sum() - cost

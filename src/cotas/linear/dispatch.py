@@ -219,8 +219,7 @@ class AgainstTheRest(NamedTuple):
             return _interior_point(seen, start)
         if self.solver == "newton":
             return to_the_last_digit(*seen, start, self.each, self.look, self.tol)
-        random = np.random.RandomState(self.seed)
-        given = (as_design(seen.X), *seen[1:], random, start, self.each, self.tol)
+        given = (as_design(seen.X), *seen[1:], self.seed, start, self.each, self.tol)
         return (found for found, _ in dual_coordinate_ascent(*given))
 
     def _smooth_newton(self, seen: Seen, known: Start | None) -> Iterator[Iterate]:

@@ -291,7 +291,7 @@ def dual_coordinate_ascent(
     weights: FloatArray,
     lam: float,
     bias: float,
-    random: np.random.RandomState,
+    seed: int = 0,
     start: Start | None = None,
     each: Each = map,
     tol: float = 0.0,
@@ -315,7 +315,7 @@ def dual_coordinate_ascent(
     Invariant: 0 ≤ αᵢ ≤ sᵢ always; Σ αᵢyᵢ → 0. Cost: O(nnz) a round and more for its sweeps.
     """
     with np.errstate(divide="ignore"):
-        ascent = Ascent(rows, y, weights, lam, bias, random.randint(2**31), start, each)
+        ascent = Ascent(rows, y, weights, lam, bias, seed, start, each)
     goal, rounds = 0.0 if tol and not bias else FIRST, 0
     while True:
         reached = ascent.rise(goal, 0.0 if bias else tol, turns)

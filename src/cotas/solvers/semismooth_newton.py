@@ -98,8 +98,7 @@ def _in_turns(
     turns = TURNS_BESIDE_A_CHEAP_ONE if short_and_sparse(X) else TURNS_BESIDE_A_SYSTEM
     turns = TURNS if X.shape[1] > LARGEST_SYSTEM else turns
     while True:
-        random = np.random.RandomState(0)
-        given = (rows.rows, y, weights, lam, bias, random, start, each, tol, turns)
+        given = (rows.rows, y, weights, lam, bias, 0, start, each, tol, turns)
         for reached in dual_coordinate_ascent(*given):
             yield reached.found
             if not reached.settled:

@@ -76,8 +76,9 @@ class Grower:
         self.first = np.cumsum([0, *(len(edges) + 1 for edges in scale.edges)])
 
     def reset(self) -> None:
-        """Put all rows in the root."""
-        np.copyto(self.placed.rows, self.every_row)
+        """Put all rows in the root, in their order, which the tests of a stump leave as it is."""
+        if self.depth > 1:
+            np.copyto(self.placed.rows, self.every_row)
         self.node[:] = 0
         self.placed.begin[:2] = 0, len(self.node)
 
@@ -239,7 +240,7 @@ def new_tests(n_nodes: int) -> Tests:
 def _placed(n: int, depth: int, listed: bool) -> Placed:
     """Make room for n rows; `listed` tells whether some columns are lists."""
     return Placed(
-        rows=np.empty(n, dtype=np.uint32),
+        rows=np.arange(n, dtype=np.uint32),
         spare=np.empty(n, dtype=np.uint32),
         node=np.zeros(n, dtype=np.uint8),
         column=np.empty(n if listed else 0, dtype=np.uint8),

@@ -164,7 +164,7 @@ class BinnedTrees:
         packed = np.add(rounded, ROUNDING, out=rounded).view(np.int64)
         packed += (1 << COUNT_BITS) - ROUNDING_BITS
         tree, leaf, sums = self.grower.grow(CountedSquares(0.0), packed, packed.sum(), wz)
-        tree = tree._replace(gain=tree.gain / (part * part * w))
+        tree.gain[:] /= part * part * w
         return tree, leaf, sums.real + 1j * w * sums.imag
 
     def _grow_signed(self, s: FloatArray) -> tuple[Trees, AnyArray, AnyArray]:
@@ -176,7 +176,8 @@ class BinnedTrees:
         parts, out = parts_of(len(leaf)), self.values
         each = self.grower.each if len(parts) > 1 else map
         list(each(lambda part: look_up(leaf[part], value, out[part]), parts))
-        return Fitted(tree._replace(value=value[None, :]), self.values)
+        tree.value[0] = value
+        return Fitted(tree, self.values)
 
 
 def naming(tree: Trees, weights: FloatArray) -> tuple[Trees, ...]:
