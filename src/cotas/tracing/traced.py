@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.gentleboost import GentleBoost
+from cotas.fitting.data import refuse_source
 from cotas.kernel.pegasos import KernelPegasos
 from cotas.kernel.perceptron import KernelPerceptron
 from cotas.kernel.svm import KernelSVM
@@ -216,6 +217,7 @@ solver="gradient" or "stochastic"
             "A run that a clock ends cannot be made again: set max_time=None and limit it by "
             "max_iter or n_estimators.",
         )
+    refuse_source("trace", X)
     estimator = clone(estimator)
     if estimator.get_params(deep=False).get("random_state", 0) is None:
         estimator.set_params(random_state=int(np.random.randint(2**31 - 1)))
