@@ -634,6 +634,7 @@ def test_functions_of_rows_refuse_blocks_that_they_do_not_take():
     calls = {k: f for k, f in calls.items() if inspect.isfunction(f) and asked_for(f)}
     assert set(calls) >= {"choose", "svm_path", "lasso_path", "logistic_path", "learning_curves"}
     more = {"model": cotas.LinearSVM(), "y": TWO, "over": "lam", "values": [0.1], "sizes": [0.5]}
+    more["estimator"] = cotas.Perceptron()
     del calls["certify"]  # which takes them
     for name, call in calls.items():
         given = {key: value for key, value in more.items() if key in asked_for(call)}

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from cotas.boosting.adaboost import AdaBoost, RealAdaBoost
 from cotas.boosting.gentleboost import GentleBoost
+from cotas.fitting.data import refuse_source
 from cotas.kernel.pegasos import KernelPegasos
 from cotas.kernel.perceptron import KernelPerceptron
 from cotas.kernel.svm import KernelSVM
@@ -201,6 +202,7 @@ solver="gradient" or "stochastic"
     >>> first.row, first.margin, first.theta_before, first.theta, first.theta0
     (0, 0.0, array([0., 0.]), array([2., 1.]), 1.0)
     """
+    refuse_source("trace", X)
     how = TRACED.get(type(estimator))
     if how is None:
         known = ", ".join(kind.__name__ for kind in TRACED)
