@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from cotas import certify
+from errors import refuses
 from problems import clouds, three_clouds
-from refusals import refuses
 
 X, Y = clouds(60, 3)
 MODELS = [

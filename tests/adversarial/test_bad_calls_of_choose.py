@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 import cotas
 from cotas.stops import InterruptedWarning
+from errors import refuses
 from problems import noisy_clouds, plane, regression
-from refusals import refuses
 
 X, Y = noisy_clouds(60)
 

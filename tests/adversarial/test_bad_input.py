@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from cotas import LinearSVM, PassiveAggressive, Pegasos, Perceptron
+from errors import refuses
 from problems import bad_data, clouds, model_name, online_models, three_clouds
-from refusals import refuses
 
 by_model = pytest.mark.parametrize("model", online_models(), ids=model_name)
 X, y = clouds(40, 3)

@@ -8,8 +8,8 @@ import cotas.solvers.lasso_working_set as working_set
 import cotas.solvers.stagewise as stagewise
 from cotas import ForwardStagewise, Lasso, LSBoost, RegularizedForwardStagewise, lasso_path
 from cotas.stops import InterruptedWarning
+from errors import refuses
 from problems import regression
-from refusals import refuses
 
 X, Y = regression(30, 5)
 MODELS = [

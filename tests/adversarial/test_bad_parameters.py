@@ -8,8 +8,8 @@ from sklearn.base import clone, is_classifier
 
 import cotas
 from cotas.fitting.certified import Certified
+from errors import refuses
 from problems import clouds, plane, three_clouds
-from refusals import refuses
 
 KINDS = [
     kind

@@ -21,8 +21,8 @@ from cotas import (
     Tree,
     certify,
 )
+from errors import refuses
 from problems import clouds, three_clouds
-from refusals import refuses
 
 X, y = clouds(80, 3)
 EVERY = [

@@ -8,8 +8,8 @@ from sklearn.linear_model import Ridge as TheirRidge
 from sklearn.linear_model import SGDClassifier
 
 import cotas
+from errors import refuses
 from problems import clouds, regression
-from refusals import refuses
 
 LARGE = 2**53 + 1
 STAMP = 1_763_242_500_123_456_789  # a day of 2025 in nanoseconds

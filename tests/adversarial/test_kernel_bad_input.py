@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 from cotas import KernelPegasos, KernelPerceptron, KernelRidge, KernelSVM, KernelSVR, certify
 from cotas.kernel.interface import KernelValueError
 from cotas.kernels import RBF, Cosine, Custom, Linear, Polynomial, Precomputed
+from errors import refuses
 from problems import bad_data, clouds
-from refusals import refuses
 
 X, y = clouds(40, 3)
 MODELS = [

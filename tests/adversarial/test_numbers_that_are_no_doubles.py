@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import cotas
-from refusals import refuses
+from errors import refuses
 
 WIDE = np.longdouble(2) ** 60 + np.arange(1, 9, dtype=np.longdouble)
 y = np.arange(8.0)

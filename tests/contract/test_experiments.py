@@ -28,9 +28,9 @@ from cotas.experiments.names import ITEMS, KINDS, listing, other_names, slug
 from cotas.experiments.samples import plus_minus
 from cotas.experiments.sheet import SLIDE, SMALLEST
 from cotas.words import LANGUAGES, say
+from errors import refuses
 from findings.figures import COMMAND, Finding, all_findings, filled, table
 from findings.figures.finding import AGREES, DIFFERS, FLIPS, IN_PART, NO_CLAIM, votes
-from refusals import refuses
 
 VERDICTS = (AGREES, IN_PART, DIFFERS, FLIPS, NO_CLAIM)
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"

@@ -37,8 +37,8 @@ from cotas import (
     Stump,
 )
 from cotas.tables import Blend
+from errors import refuses
 from problems import clouds, model_name, online_models, three_clouds
-from refusals import refuses
 
 ORDER = (
     "An online algorithm depends on the order of the examples, and the check compares a shuffled "

@@ -15,8 +15,8 @@ from cotas.files.problems import ModelFileError
 from cotas.selection.blend import Blend, answers, members_of
 from cotas.selection.halving import BLEND, LEAST_SHARE, Candidate, Halving, Judge, Subsample
 from cotas.stops import InterruptedWarning, Stop
+from errors import refuses
 from problems import clouds
-from refusals import refuses
 
 X, Y = load_diabetes(return_X_y=True)
 THREE, FLOWERS = load_iris(return_X_y=True)

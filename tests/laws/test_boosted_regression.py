@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import cotas
 from cotas import LSBoost, Stump, Tree
-from refusals import refuses
+from errors import refuses
 
 X, Y = make_friedman1(300, n_features=6, noise=1.0, random_state=0)
 X, Y = np.round(X, 2), np.round(Y, 3)

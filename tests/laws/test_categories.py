@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import cotas
-from refusals import refuses
+from errors import refuses
 
 BOOSTERS = {
     "AdaBoost": cotas.AdaBoost,

@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier
 import cotas
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.source import Arrays, NotInBlocksError
-from refusals import refuses
+from errors import refuses
 
 cloudpickle = pytest.importorskip("cloudpickle")
 da = pytest.importorskip("dask.array")

@@ -17,7 +17,7 @@ from cotas import kernels as k
 from cotas.certificates.core.gram import Gram
 from cotas.device import find
 from cotas.stops import InterruptedWarning, Stop
-from refusals import refuses
+from errors import refuses
 
 torch = pytest.importorskip("torch")
 

@@ -18,8 +18,8 @@ from cotas.exceptions import InterruptedWarning
 from cotas.fitting.certified import Certified
 from cotas.running import thread_count
 from cotas.stops import Stop
+from errors import refuses
 from problems import regression, three_clouds
-from refusals import refuses
 
 SOURCES = Path(cotas.__file__).parent
 # What makes an estimator take several steps on a small problem, where its defaults do not.

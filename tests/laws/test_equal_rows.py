@@ -9,7 +9,7 @@ import cotas
 from cotas.cli.training import Settings, bound_on_future_rows, split
 from cotas.files.table import Table
 from cotas.preparation.held_out import copies
-from refusals import refuses
+from errors import refuses
 from terminal import cotas as run
 
 SEEDS, CONFIDENCE = 200, 0.9

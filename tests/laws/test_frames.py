@@ -13,8 +13,8 @@ import cotas
 from cotas.exceptions import DataFileError, ModelFileError
 from cotas.preparation.columns import ColumnError, ColumnWarning
 from cotas.tables import PreparedModel, read_table
+from errors import says
 from estimators import every_estimator
-from refusals import says
 from terminal import cotas as command
 
 N = 60

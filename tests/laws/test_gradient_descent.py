@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas import LeastSquares, Ridge, datasets, schedules, stops
 from cotas.exceptions import DivergedError
 from cotas.stops import InterruptedWarning
+from errors import refuses
 from problems import plane
-from refusals import refuses
 
 # ---- gradient descent ------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ from cotas.selection.halving import (
     Trial,
     leaders,
 )
+from errors import refuses
 from problems import clouds
-from refusals import refuses
 
 
 def ridges(*lams):

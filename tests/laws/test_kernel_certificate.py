@@ -18,8 +18,8 @@ from cotas.certificates.core import gram
 from cotas.kernels import RBF, Custom, Linear, Polynomial, Precomputed
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
+from errors import refuses
 from problems import LAYOUTS, clouds, labelled, three_clouds
-from refusals import refuses
 
 X, Y = clouds(60, 3)
 

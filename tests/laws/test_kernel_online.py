@@ -13,8 +13,8 @@ from sklearn.base import clone
 import cotas
 from cotas import KernelPegasos, KernelPerceptron, Perceptron, certify, kernels
 from cotas.kernels import RBF, Custom, Linear, Polynomial, Precomputed
+from errors import refuses
 from problems import LAYOUTS, clouds, labelled, separable, three_clouds
-from refusals import refuses
 
 X, Y = clouds(80, 3)
 MODELS = [

@@ -18,8 +18,8 @@ from cotas.kernels import RBF, Custom, Linear, Polynomial, Precomputed, gram
 from cotas.solvers import kernel_ridge
 from cotas.solvers.kernel_ridge import RidgeSystem, by_conjugate_gradients, by_factor, factorize
 from cotas.stops import Stop
+from errors import refuses
 from problems import LAYOUTS, regression
-from refusals import refuses
 
 X, Y = regression(90, 4, seed=4)
 WEIGHTS = np.random.default_rng(1).integers(0, 4, 90).astype(float)

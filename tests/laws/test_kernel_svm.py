@@ -22,8 +22,8 @@ from cotas.kernel.training import KernelCheck
 from cotas.kernels import RBF, Custom, Linear, Polynomial, gram
 from cotas.solvers import smo as smo_module
 from cotas.stops import InterruptedWarning, Stop
+from errors import refuses
 from problems import LAYOUTS, clouds, labelled, least_of_signed_dual, three_clouds
-from refusals import refuses
 
 SETS = {
     "breast cancer": load_breast_cancer,

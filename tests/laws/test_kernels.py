@@ -22,7 +22,7 @@ from cotas.kernels import (
     Polynomial,
     Precomputed,
 )
-from refusals import refuses
+from errors import refuses
 
 SIGMA = np.array([[1.0, 0.4, 0.0], [0.4, 2.0, -0.3], [0.0, -0.3, 0.5]])
 

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from cotas import Lasso, lasso_path
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.certificates.sweep import EPS
+from errors import refuses
 from problems import LAYOUTS, regression, targeted
-from refusals import refuses
 
 X, Y = regression()
 WIDE = regression(25, 120, seed=3)

@@ -9,8 +9,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import cotas
 from cotas.boosting.base import Boosted, BoostedClassifier
+from errors import refuses
 from problems import noisy_clouds, regression, three_clouds
-from refusals import refuses
 
 SETTINGS = {"LSBoost": {"weak_learner": "stump"}}
 EVERY = [

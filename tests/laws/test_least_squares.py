@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 import cotas
 from cotas import LeastSquares, Ridge, schedules, stops
+from errors import refuses
 from problems import LAYOUTS, plane
-from refusals import refuses
 
 SOLVERS = ("normal-equations", "qr", "gradient", "conjugate-gradients")
 by_solver = pytest.mark.parametrize("solver", SOLVERS)

@@ -13,8 +13,8 @@ from sklearn.svm import SVC
 from cotas import LinearSVM, Pegasos, separability
 from cotas.exceptions import NotSeparableError
 from cotas.stops import InterruptedWarning, Stop
+from errors import refuses
 from problems import LAYOUTS, clouds, labelled, separable, three_clouds
-from refusals import refuses
 
 SOLVERS = ["newton", "interior-point", "dual-coordinate-ascent"]
 STEPWISE = SOLVERS[:3]

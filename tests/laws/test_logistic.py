@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 import cotas
 from cotas.stops import Stop
+from errors import refuses
 from problems import LAYOUTS, clouds, three_clouds
-from refusals import refuses
 
 TWO, THREE = clouds(120, 4), three_clouds(120, 4)
 PENALTIES = {"l2": 0.0, "l1": 1.0, "elasticnet": 0.4}

@@ -9,8 +9,8 @@ import cotas
 from cotas.fitting.path import Path
 from cotas.regression import lasso_data
 from cotas.regression.lasso_path import TOGETHER
+from errors import refuses
 from problems import clouds, regression, three_clouds
-from refusals import refuses
 
 TWO, THREE, REAL = clouds(120, 4), three_clouds(120, 4), regression(60, 6)
 LAMS = [0.3, 0.01, 0.1]

@@ -19,8 +19,8 @@ from cotas.kernels import (
     gram,
     is_mercer,
 )
+from errors import refuses
 from problems import clouds
-from refusals import refuses
 
 X, _ = clouds(40, 3)
 

@@ -27,9 +27,9 @@ from cotas.solvers.penalties import (
     times,
     value,
 )
+from errors import refuses
 from laws.exact.oracle import Exact, at_most, rational
 from problems import LAYOUTS, regression, targeted
-from refusals import refuses
 
 X, Y = regression(60, 8, seed=1)
 WIDE = regression(40, 120, seed=3)

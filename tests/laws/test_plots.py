@@ -22,8 +22,8 @@ from cotas import kernels, plots
 from cotas.plots import style
 from cotas.plots.proofs import ITEMS
 from cotas.words import spanish
+from errors import refuses
 from problems import clouds, regression, three_clouds
-from refusals import refuses
 
 X, Y = clouds(60, 2)
 X3, Y3 = three_clouds(60, 2)

@@ -27,7 +27,7 @@ from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import as_target, tell_task
 from cotas.scale.decoding import Reading
 from cotas.tables import Preparation, PreparedModel, Table, inspect_table
-from refusals import refuses, says
+from errors import refuses, says
 from terminal import cotas as command
 
 

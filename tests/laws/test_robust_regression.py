@@ -14,8 +14,8 @@ from sklearn.svm import LinearSVR as Peer
 import cotas
 from cotas.certificates.residuals import ResidualPoint
 from cotas.stops import Stop
+from errors import refuses
 from problems import LAYOUTS, plane, regression
-from refusals import refuses
 
 X, Y = regression(90, 6)
 MODELS = [

@@ -19,8 +19,8 @@ from cotas.boosting.weak_learners import prepare
 from cotas.solvers.boosting import NothingLeft, adaboost
 from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.samme import ClassVotes, samme
+from errors import refuses
 from problems import LAYOUTS, noisy_clouds, three_clouds
-from refusals import refuses
 
 EVERY = [
     AdaBoost(n_estimators=6, multiclass="samme"),

@@ -45,8 +45,8 @@ from cotas.solvers import block_trees, smooth_rows
 from cotas.solvers.rounded_blocks import Bend, Diagonal, Place, Respond
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_groups, in_pairs
 from cotas.stops import InterruptedWarning, Stop
+from errors import refuses, says
 from in_blocks import EVERY, MIXED, TAKE, made, same_parameters, spoil
-from refusals import refuses, says
 from terminal import cotas as terminal
 from terminal import customers
 

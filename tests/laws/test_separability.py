@@ -15,8 +15,8 @@ from cotas import separability
 from cotas.certificates.theorems.separation import FARTHEST
 from cotas.solvers import separating_plane
 from cotas.solvers.separating_plane import separate, widest_margin
+from errors import refuses
 from problems import LAYOUTS, clouds, labelled, separable
-from refusals import refuses
 
 
 def extended(X, y, bias=1.0):

@@ -8,8 +8,8 @@ from sklearn.svm import LinearSVC
 
 import cotas
 from cotas.stops import Stop
+from errors import refuses
 from problems import LAYOUTS, clouds, three_clouds
-from refusals import refuses
 
 TWO, THREE = clouds(120, 4), three_clouds(120, 4)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from cotas import ForwardStagewise, Lasso, LeastSquares, LSBoost, RegularizedForwardStagewise
 from cotas.certificates.presentation import lines as certificate_lines
+from errors import refuses
 from problems import LAYOUTS, regression, targeted
-from refusals import refuses
 
 TALL = regression(50, 7, seed=1)
 WIDE = regression(20, 60, seed=2)

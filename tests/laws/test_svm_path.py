@@ -17,8 +17,8 @@ from cotas.certificates import optimum_region
 from cotas.certificates.consequences.biases import best_biases
 from cotas.certificates.consequences.path import bound_between, outlooks
 from cotas.stops import InterruptedWarning
+from errors import refuses
 from problems import clouds, labelled, three_clouds
-from refusals import refuses
 
 
 def optimum(X, y, lam, bias, weights=None):

@@ -19,7 +19,7 @@ from cotas.files.csv_dialect import detect
 from cotas.files.libsvm import in_columns, parse_block, read_libsvm, word_by_word
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches, read_table
-from refusals import says
+from errors import says
 
 FRAME = pl.DataFrame(
     {

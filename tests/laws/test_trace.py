@@ -10,8 +10,8 @@ from sklearn.base import clone
 import cotas
 from cotas import stops
 from cotas.tracing import TRACED, Return, Step, printed
+from errors import refuses
 from problems import clouds, plane
-from refusals import refuses
 
 SEED = {"random_state": 0}
 # The runs of each estimator that can be traced; every option that changes the steps is there once.

@@ -17,7 +17,7 @@ from cotas.solvers.stump_search import ExactStumps
 from cotas.solvers.tree_growing import Grower
 from cotas.solvers.trees import evaluate_trees, join_trees, list_categories
 from cotas.solvers.weak_learners import BinnedTrees
-from refusals import refuses
+from errors import refuses
 
 
 def binned(X, categorical=(), used=None):

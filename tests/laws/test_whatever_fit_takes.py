@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 import cotas
 from cotas.fitting.certified import Certified
 from cotas.fitting.data import LEAST_WEIGHT, MOST_WEIGHT
-from refusals import refuses
+from errors import refuses
 
 ESTIMATORS = [
     kind

@@ -83,7 +83,13 @@ def test_no_text_is_translated_in_vain():
 SENTENCE = re.compile(r"[A-Za-z]{2,},? [a-zA-Z]{2,},? [a-zA-Z]{2,}")
 # What a programmer is told of a wrong argument is English.
 FOR_PROGRAMMERS = (
-    *("ParameterError", "ValueError", "TypeError", "ImportError", "OSError", "NotFittedError"),
+    "ValueError",
+    "TypeError",
+    "ParameterError",
+    "ParameterTypeError",
+    "ImportError",
+    "OSError",
+    "NotFittedError",
     "legend",
 )
 # Programs, and a name in the links of the lab.

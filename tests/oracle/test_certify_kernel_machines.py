@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from cotas import certify
+from errors import refuses
 from problems import clouds, three_clouds
-from refusals import refuses
 
 X, Y = clouds(120, 4)
 WEIGHTS = np.linspace(0.0, 2.0, 120)

@@ -7,8 +7,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVR
 
 import cotas
+from errors import refuses
 from problems import regression
-from refusals import refuses
 
 X, Y = regression(80, 4, seed=4)
 WEIGHTS = np.linspace(0.5, 2.0, 80)

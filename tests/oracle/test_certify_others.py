@@ -26,8 +26,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from cotas import LinearSVM, Pegasos, certify, lang
+from errors import refuses
 from problems import clouds, three_clouds
-from refusals import refuses
 
 X, Y = clouds(150, 4)
 WEIGHTS = np.linspace(0.1, 2.0, 150)

@@ -11,8 +11,8 @@ from sklearn.svm import LinearSVC
 
 from cotas import certify
 from cotas.foreign.against_the_rest import with_best_bias
+from errors import refuses
 from problems import clouds, three_clouds
-from refusals import refuses
 
 X, Y = clouds(150, 4)
 MANY, CODES = three_clouds()

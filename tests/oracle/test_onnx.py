@@ -13,8 +13,8 @@ import cotas
 from cotas import kernels
 from cotas.fitting.certified import Certified
 from cotas.selection.blend import Blend
+from errors import refuses
 from problems import clouds, regression, three_clouds
-from refusals import refuses
 
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")

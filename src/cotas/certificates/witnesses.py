@@ -35,7 +35,7 @@ def plain(value: Any) -> Any:
 
 
 class Witness(Protocol):
-    """A witness: what a proof needs besides the data. `check` is the trusted code for it."""
+    """The evidence that a proof needs besides the data; `check`, trusted code, carries it out."""
 
     @property
     def coef(self) -> FloatArray: ...

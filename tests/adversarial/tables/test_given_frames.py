@@ -19,7 +19,7 @@ from cotas.cli.app import COMMANDS, app
 from cotas.files.problems import DataFileError
 from cotas.preparation.columns import ColumnWarning
 from cotas.tables import PreparedModel, read_table
-from refusals import says
+from errors import says
 from terminal import cotas as command
 
 N = 60

@@ -20,7 +20,7 @@ from cotas.files.problems import DataFileError, Remark, gathered
 from cotas.files.tables import batches, read_table
 from cotas.preparation.columns import ColumnError
 from cotas.preparation.targets import as_target
-from refusals import says
+from errors import says
 from terminal import cotas, customers
 
 ROWS, COLUMNS = 12, 6

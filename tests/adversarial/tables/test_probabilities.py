@@ -14,7 +14,7 @@ from cotas.files.problems import DataFileError
 from cotas.preparation.calibration import calibrated
 from cotas.preparation.quality import quality_of_classes
 from cotas.tables import PreparedModel
-from refusals import refuses, says
+from errors import refuses, says
 from terminal import cotas, customers
 
 

@@ -18,7 +18,7 @@ from cotas.files.tables import batches, read_table
 from cotas.preparation.streamed import learn
 from cotas.scale.decoding import Reading
 from cotas.tables import Preparation, PreparedModel, inspect_table
-from refusals import says
+from errors import says
 from terminal import cotas
 
 

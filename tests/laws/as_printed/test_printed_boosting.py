@@ -14,8 +14,8 @@ from cotas import AdaBoost, AnyBoost, ConvexAnyBoost, GentleBoost, LogitBoost, R
 from cotas.experiments import ThreeModels
 from cotas.losses import Exponential, Logistic, SquaredHinge
 from cotas.solvers.logistic_weights import LogisticWeights
+from errors import refuses
 from problems import noisy_clouds
-from refusals import refuses
 
 ROUNDS = 15
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import cotas
 from cotas import schedules, stops
+from errors import refuses
 from problems import LAYOUTS, clouds, labelled, plane
-from refusals import refuses
 
 EPOCHS, LAM = 4, 0.1
 by_seed = pytest.mark.parametrize("seed", range(3))

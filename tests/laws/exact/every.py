@@ -29,7 +29,7 @@ from laws.exact.more_claims import softmax_failures, squares_failures
 from laws.exact.more_parts import MORE_PARTS
 from laws.exact.passed_on import PASSED_ON
 from laws.exact.pointed import POINTED
-from laws.exact.refusals import REFUSALS
+from laws.exact.refused import REFUSALS
 from laws.exact.rounding_claims import rounding_failures
 from laws.exact.sum_parts import SUM_PARTS
 from laws.exact.summed_as_written import SUMMED_FORMULAS

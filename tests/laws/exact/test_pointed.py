@@ -13,7 +13,7 @@ from laws.exact.kernel_claims import (
     value_failures,
 )
 from laws.exact.pointed import pointed_failures
-from laws.exact.refusals import REFUSALS
+from laws.exact.refused import REFUSALS
 from laws.exact.rounding_claims import rounding_failures
 from laws.exact.test_enclosures import SEED
 

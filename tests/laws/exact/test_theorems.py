@@ -35,7 +35,7 @@ from cotas.certificates.theorems.separation import DISTANCE
 from cotas.kernels import Linear
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk
-from refusals import refuses
+from errors import refuses
 
 SEED = int(os.environ.get("COTAS_SEED", time.time_ns() % 2**32))
 
