@@ -205,6 +205,7 @@ solver="gradient" or "stochastic"
     >>> first.row, first.margin, first.theta_before, first.theta, first.theta0
     (0, 0.0, array([0., 0.]), array([2., 1.]), 1.0)
     """
+    refuse_source("trace", X)
     how = TRACED.get(type(estimator))
     if how is None:
         known = ", ".join(kind.__name__ for kind in TRACED)
