@@ -12,9 +12,8 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.cli import loading
 from cotas.cli.command import UsageError
-from cotas.cli.options import TIMES, literal, parameters
+from cotas.cli.options import NOT_TYPED, TIMES, literal, parameters
 from cotas.files.names import meant
-from cotas.files.schema import OF_THE_SESSION
 from cotas.preparation.telling import label
 from cotas.refusals import ParameterError
 from cotas.words import say
@@ -125,7 +124,7 @@ def build(
 
 def settable(estimator: Any) -> list[str]:
     """Return the parameters that the command line can set."""
-    return [name for name in estimator.get_params() if name not in OF_THE_SESSION]
+    return [name for name in estimator.get_params() if name not in NOT_TYPED]
 
 
 def _made_of_parts(name: str, given: dict[str, Any], known: Collection[str]) -> dict[str, Any]:

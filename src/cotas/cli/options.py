@@ -18,6 +18,8 @@ from cotas.words import say
 
 # Between the weight and the model of a blend as it is typed.
 TIMES = "*"
+# Parameters that the command line sets itself.
+NOT_TYPED = ("callbacks", "progress")
 Data = Annotated[
     str,
     typer.Argument(
@@ -311,7 +313,7 @@ def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
         name, equals, word = pair.partition("=")
         if not equals or not name.isidentifier():
             raise UsageError("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
-        if name in ("callbacks", "progress"):
+        if name in NOT_TYPED:
             raise UsageError("{name} cannot be set from the command line.", name=name)
         if name in found:
             raise UsageError("{name} is given twice.", name=name)
