@@ -57,6 +57,8 @@ RUN = (
 )
 # Of the margins that are tried as γ.
 QUANTILES = np.linspace(0.05, 1.0, 39)
+# Binary digits of a root beyond those of whole numbers.
+DIGITS = 128
 # Lengths below this have lost digits to underflow.
 SMALLEST = 2.0**-900
 ANOTHER_MODEL = "The ledger of the run does not give back the model from these data."
@@ -71,7 +73,11 @@ def mistakes_allowed(
     vanish for a run that starts at zero, which leaves (R/γ)². A shortfall D > 0 is the case of
     data that u does not separate: each example gets a coordinate Δ of its own, which turns R²
     into R² + Δ² and divides the margin by Z = √(1 + D²/Δ²); with Δ² = RD a run from zero gets
-    ((R + D)/γ)². All but one square root is computed in rational numbers.
+    ((R + D)/γ)². Otherwise the quadratic in k has, with S = R + D and h = S²/2 − γ θ⁰·u, the root
+
+        k = (h + √(h² + γ²(‖θ⁰‖² S/R − (θ⁰·u)²))) / γ²,
+
+    all in whole numbers of the finest unit of those given, but for one square root.
 
     >>> mistakes_allowed(3.0, 1.0, 0.0, 0.0, 0.0)
     9.0
@@ -81,15 +87,20 @@ def mistakes_allowed(
     numbers = (radius, margin, shortfall, aligned, length)
     if not (margin > 0 and radius > 0 and all(map(math.isfinite, numbers))):
         return math.inf
-    r, g, d, along, size = map(Fraction, numbers)
-    stretch = 1 + d / r
-    gg = g * g / (r * r * stretch)
-    half = stretch / 2 - along * g / (r * r * stretch)
-    square = half * half + gg * (size * size - along * along / stretch) / (r * r)
-    allowed = max(Fraction(0), (half + _root_up(max(Fraction(0), square))) / gg)
-    if allowed > Fraction(2.0**1000):
+    ratios = [float(number).as_integer_ratio() for number in numbers]
+    finest = max(unit for _, unit in ratios)  # a power of two, as they all are
+    r, g, d, along, size = (count * (finest // unit) for count, unit in ratios)
+    s = r + d
+    twice_h = s * s - 2 * along * g
+    inside = twice_h * twice_h * r + 4 * g * g * (size * size * s - along * along * r)
+    scale = r << DIGITS
+    top = max(0, twice_h * scale + _root_up(max(0, inside) * r << 2 * DIGITS))
+    bottom = 2 * g * g * scale
+    if top > bottom << 1000:
         return math.inf
-    return float(allowed) if Fraction(float(allowed)) >= allowed else up(float(allowed))
+    allowed = top / bottom
+    count, unit = allowed.as_integer_ratio()
+    return allowed if count * bottom >= top * unit else up(allowed)
 
 
 def beyond_rounding(allowed: float, charge: float) -> tuple[float, float]:
@@ -102,12 +113,10 @@ def beyond_rounding(allowed: float, charge: float) -> tuple[float, float]:
     return up(allowed + 4 * charge), 4 * charge
 
 
-def _root_up(x: Fraction) -> Fraction:
-    """Compute √x, exact for squares and rounded up otherwise, to more digits than a double has."""
-    scale = 1 << 128
-    inside = x.numerator * x.denominator * scale * scale
-    root = math.isqrt(inside)
-    return Fraction(root + (root * root < inside), x.denominator * scale)
+def _root_up(square: int) -> int:
+    """Compute √square, rounded up to a whole number."""
+    root = math.isqrt(square)
+    return root + (root * root < square)
 
 
 class MistakeSurvey(NamedTuple):
