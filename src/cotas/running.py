@@ -311,8 +311,12 @@ def taking_turns(n_jobs: int | None, entries: int = WORTH_A_PASS) -> Iterator[tu
     All of them together read so many entries.
     """
     threads = thread_count(n_jobs) if entries >= WORTH_A_PASS else 1
+    if threads == 1:
+        with one_thread_in_blas():
+            yield map, 1
+        return
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
-        yield _shared_with(pool, threads - 1) if threads > 1 else map, threads
+        yield _shared_with(pool, threads - 1), threads
 
 
 def _shared_with(pool: ThreadPoolExecutor, helpers: int) -> Each:
