@@ -3,6 +3,7 @@
 from cotas.files.problems import DataFileError, ModelFileError
 from cotas.linear.hard_margin import NotSeparableError
 from cotas.regression.task import DivergedError
+from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.stops import InterruptedWarning
 
 __all__ = [
@@ -11,4 +12,6 @@ __all__ = [
     "InterruptedWarning",
     "ModelFileError",
     "NotSeparableError",
+    "ParameterError",
+    "ParameterTypeError",
 ]
