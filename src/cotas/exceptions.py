@@ -2,8 +2,8 @@
 
 from cotas.files.problems import DataFileError, ModelFileError
 from cotas.linear.hard_margin import NotSeparableError
-from cotas.regression.task import DivergedError
 from cotas.refusals import ParameterError, ParameterTypeError
+from cotas.regression.task import DivergedError
 from cotas.stops import InterruptedWarning
 
 __all__ = [
