@@ -235,7 +235,9 @@ class Stream:
             length = norm_up(w[: len(g)] * units)
             reach = above(math.sqrt(2 * most) + math.sqrt(up(float(G[-1, -1])) / low), 6)
             within = above(WITHIN * max(length, reach))
-            way = up(within + length)
+            # Columns whose squares underflow have no unit of their own, in which ρ could be told.
+            tiny = (G.diagonal()[:d] <= TINY) | (across[:d] <= SMALL)
+            way = math.inf if tiny.any() else up(within + length)
         drop = fall(hessian, mu, g, up(noise), way)
         lower = max(0.0, down(least - drop.most))
         # The rows themselves may prove a little less: the bounds leave room for that.

@@ -370,15 +370,36 @@ class SquaredRisk:
         most = max(rows.blocks(lambda span, A: float(np.abs(A @ theta + bias).max())))
         return bool(null.size and most <= gamma(8 * len(along)) * norm_up(along))
 
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """Compute the largest entry of each column in its unit, the bias last; one for zeros.
+
+        Units come from a look at some rows, in which a column may have had nothing to measure.
+        """
+        rows, used = self.rows, self.w.s > 0
+
+        def largest(span: slice, A: Any) -> FloatArray:
+            A, found = A if used[span].all() else A[used[span]], np.zeros(rows.d)
+            if rows.sparse:
+                np.maximum.at(found, A.indices, np.abs(A.data))
+            else:
+                np.maximum(A.max(axis=0, initial=0.0), -A.min(axis=0, initial=0.0), out=found)
+            return found
+
+        most = np.maximum.reduce([*rows.blocks(largest)]) / rows.unit
+        return np.append(np.where(most > 0, most, 1.0), [1.0] * self.risk.free_bias)
+
     def _within(self, slope: Slope) -> tuple[float, Fall]:
         """Compute ρ, and how far P falls at most on the way to a model within ρ.
 
         A curvature helps where the slope is more than what rounding leaves of none.
         """
-        H = None
+        H, scale = None, np.ones(len(slope.g))
         if norm_up(slope.g) > slope.off and self.rows.d <= self.largest:
             H = self.curvature(False, 0)[0]
-        scale = np.ones(len(slope.g)) if H is None else H.scale
+            scale = H.scale
+        if (small := self.sizes * scale < 0.5).any():  # ρ would exclude coefficients near one
+            H, scale = None, np.where(small, np.exp2(-np.floor(np.log2(self.sizes))), scale)
         length, off = norm_up(slope.model / scale), above(slope.off * float(scale.max()))
         rho = above(WITHIN * max(length, slope.reach))
         way = up(rho + length)

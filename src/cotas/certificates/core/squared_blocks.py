@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -110,6 +111,13 @@ class BlockSquaredRisk(SquaredRisk):
 
     def _mean_length(self) -> float:
         return above(float(self.sums["length"]) / self.w.low, 4)
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """Compute the root of the mean square instead, where the squares have been added up."""
+        d = self.rows.d + self.risk.free_bias
+        squares = self.sums["H"].value.diagonal() if "H" in self.sums else np.ones(d)
+        return np.sqrt(np.where(squares > 0, squares / self.w.high, 1.0))
 
     def _all_rows(self) -> tuple[Hessian, float]:
         """Compute H and a proved lower bound of its eigenvalues."""
