@@ -124,6 +124,15 @@ def test_rows_without_a_target_are_left_out(kind, given):
         assert cotas.certify(model, given(table), y, np.arange(1.0, N + 1)).kind == "duality"
 
 
+def test_the_bound_of_held_out_rows_is_about_those_with_a_target():
+    y = np.where(np.arange(N) < 2, None, np.where(X > 0, "a", "b"))
+    model, _ = fitted({"x": X}, y)
+    with says(ColumnWarning, count="2"):
+        bound = model.hold_out_bound({"x": X}, y)
+    assert bound.kind == "hold-out"
+    assert bound.upper == model.hold_out_bound({"x": X[2:]}, y[2:]).upper
+
+
 def test_certify_leaves_out_the_rows_that_the_fit_left_out():
     y = np.where(np.arange(N) < 2, np.nan, X)
     model, _ = fitted({"x": X}, y, cotas.Ridge(lam=1e-3))
