@@ -2,7 +2,7 @@
 
 from cotas.files.problems import DataFileError, ModelFileError
 from cotas.linear.hard_margin import NotSeparableError
-from cotas.refusals import ParameterError, ParameterTypeError
+from cotas.refusals import ParameterError
 from cotas.regression.task import DivergedError
 from cotas.stops import InterruptedWarning
 
@@ -13,5 +13,4 @@ __all__ = [
     "ModelFileError",
     "NotSeparableError",
     "ParameterError",
-    "ParameterTypeError",
 ]

@@ -234,7 +234,7 @@ def one_thread_in_blas() -> Iterator[None]:
 
 @cache
 def cpu_count() -> int:
-    """Return the cores this process may use; asking the system takes a tenth of a millisecond."""
+    """Count the cores this process may use; asking the system takes a tenth of a millisecond."""
     return int(joblib.cpu_count())
 
 

@@ -168,7 +168,7 @@ def test_unseen_values_go_to_the_pool_and_nowhere_without_one():
     names = ["a"] * 50 + ["b"] * 50 + ["c"] * 50
     frame = pl.DataFrame({"pooled": [*names[:-1], "rare"], "plain": names})
     preparation = Preparation().fit(frame)
-    with pytest.warns(ColumnWarning):
+    with says(ColumnWarning, name="plain"):
         Z = preparation.transform(pl.DataFrame({"pooled": ["new"], "plain": ["new"]}))
     columns = preparation.get_feature_names_out().tolist()
     assert Z[0].tolist() == [name == "pooled=other" for name in columns]

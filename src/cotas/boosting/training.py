@@ -403,20 +403,20 @@ def timed(begin: Callable[[], Iterator[Round]]) -> Generator[Iterate, None, Reas
 
 def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
     """Return one of the names, a number above zero, numbers, or a function of the round."""
-    if isinstance(step, str):
-        if step not in names:
-            raise ParameterError(
-                "step",
-                f"step={step!r} is not one of {', '.join(map(repr, names))}, a number, numbers "
-                "or a function of the round.",
-            )
-        return step
-    if callable(step):
+    if callable(step) or (isinstance(step, str) and step in names):
         return step  # type: ignore[no-any-return]
     if isinstance(step, Real):
         check_positive(step, "step")
         return float(step)
-    numbers = [float(a) for a in np.asarray(step, dtype=np.float64).ravel()]
-    if not numbers or not all(np.isfinite(a) and a > 0 for a in numbers):
-        raise ParameterError("step", f"step={step!r} must be above zero.")
-    return numbers
+    try:
+        numbers = np.asarray([] if isinstance(step, str) else step, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if not (len(numbers) and np.isfinite(numbers).all() and (numbers > 0).all()):
+        known = "".join(f"{name!r}, " for name in names)
+        raise ParameterError(
+            "step",
+            f"step must be {known}a number above zero, several, or a function of the round, "
+            f"not {step!r}.",
+        )
+    return numbers.tolist()

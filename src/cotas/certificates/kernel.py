@@ -152,7 +152,7 @@ class KernelDualPoint(Together):
         return survey.conclude(0), survey.scores[:, 0], survey.regions[0]
 
     def whole(self) -> KernelDualPoint:
-        """Return the same: it is about all the rows."""
+        """Return this point itself, which is about all the rows."""
         return self
 
     def check(self, X: Any, y: Any = None) -> Certificate:
@@ -241,7 +241,7 @@ class KernelSurvey:
         self.scores[rows if self.examined else slice(None)] = self.values[:, :, 0]
 
     def conclude(self, c: int) -> Certificate:
-        """Return both bounds and what follows from them."""
+        """Return the certificate: both bounds and what follows from them."""
         if self.objection is not None:
             return self._certificate(c, self.objection, 0.0)
         parts = self.betas[:, c], self.duals[:, c], self.values[:, c], self.off[:, c]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from cotas.files.table import Table
 from cotas.files.tables import as_told, read_coded
 from cotas.preparation.targets import tell_task
 from cotas.words import say
-
-if TYPE_CHECKING:
-    pass
 
 
 def drawable(picture: Path | None, data: str) -> None:

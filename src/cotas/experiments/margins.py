@@ -305,7 +305,7 @@ def draw_series(result: Margins, ax: Axes) -> None:
 
 
 def _line(ax: Axes, theta: FloatArray, theta0: float, **look: Any) -> None:
-    """Return the line θ·x + θ₀ = 0, within the limits of the axes."""
+    """Draw the line θ·x + θ₀ = 0, within the limits of the axes."""
     foot = -theta0 * theta / (theta @ theta)
     along = np.array([-theta[1], theta[0]])
     limits = ax.axis()

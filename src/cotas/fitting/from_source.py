@@ -154,7 +154,7 @@ class Classes:
 
 
 def read_classes(source: Source, class_weight: Any, each: Each = map) -> Classes:
-    """Return one pass over the blocks: which classes there are, and what they weigh."""
+    """Read in one pass over the blocks which classes there are, and what they weigh."""
     return classes_of(source.map_reduce(count_labels, each), class_weight)
 
 

@@ -371,6 +371,8 @@ class KernelSVM(KernelClassifier):
             self._keep_machines(examples, [problem.rows for problem in problems], coefs, theta0)
         else:
             self.coef_, self.intercept_ = np.array(coefs), theta0
+            for name in ("support_", "support_vectors_", "n_support_", "dual_coef_", "_n_rows"):
+                self.__dict__.pop(name, None)  # of an earlier fit without features
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _groups(self) -> list[Group]:

@@ -219,7 +219,7 @@ class SparseRegressor(LinearRegressor):
         began: float,
         targets: int,
     ) -> Ended[SparseSolution]:
-        """Return one target of several: the problem for λ, or on the ball of radius δ."""
+        """Solve one target of several: the problem for λ, or on the ball of radius δ."""
         columns, y, column = data.columns, data.y, data.column
         turn = end_of_turn(began, self.max_time, target, targets)
         ratio, given = float(self.l1_ratio), NO_WEIGHTS if weights is None else weights

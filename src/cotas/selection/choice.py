@@ -41,7 +41,7 @@ class Told:
     _conclusions: Callable[[], list[str]]
 
     def __repr__(self) -> str:
-        """Return columns are as wide as they need be, numbers to the right."""
+        """Show the table, its columns as wide as they need be, numbers to the right."""
         names, rows = self._table()
         widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
         lines = [

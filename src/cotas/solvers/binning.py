@@ -184,7 +184,7 @@ def code_tile(
 def special_codes(
     edges: FloatArray, n_edges: int, categorical: bool, x: FloatArray, k: AnyArray
 ) -> None:
-    """Return the codes of missing values and of unknown categories: the last."""
+    """Give missing values and unknown categories their codes: the last."""
     for i in range(len(x)):
         if categorical:
             if edges[k[i]] != x[i]:

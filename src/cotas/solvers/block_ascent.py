@@ -129,7 +129,7 @@ class Ascent:
         self.look()
 
     def improve(self, tol: float) -> bool:
-        """Return some rounds of all the machines that are not done; False if nothing moved."""
+        """Run some rounds of all the machines that are not done; tell whether anything moved."""
         near, moved = self._near(), False
         worst = max(self.gaps[c] for c in self.live)
         least = ROUNDS_NEAR if worst <= NEAR * tol else ROUNDS
@@ -199,7 +199,7 @@ class Ascent:
             self.F[c] += exact.times(exact.take(moved), self.a[c, moved].unsqueeze(1))[:, 0]
 
     def use_double_precision(self) -> bool:
-        """Return rows in double precision from now on; False if they are already."""
+        """Take rows in double precision from now on; tell whether they were not so already."""
         if self.rows.dtype is torch.float64:
             return False
         self.bring_up_to_date()
@@ -249,7 +249,7 @@ class OneMachine:
         return self.ascent.gaps[self.c] * (1.0 if self.exact else CAUTION)
 
     def improve(self, share: float = 1.0) -> bool:
-        """Return some rounds of all the machines that are not done; False if nothing moved."""
+        """Run some rounds of all the machines that are not done; tell whether anything moved."""
         ascent, aim = self.ascent, self.tol / CAUTION
         others = [c for c in range(ascent.machines) if c != self.c and ascent.gaps[c] > aim]
         ascent.live = [self.c, *others]
@@ -275,7 +275,7 @@ class OneMachine:
         ascent.look()
 
     def use_double_precision(self) -> bool:
-        """Return rows in double precision from now on; False if they are already."""
+        """Take rows in double precision from now on; tell whether they were not so already."""
         return self.ascent.use_double_precision()
 
 

@@ -431,7 +431,7 @@ class Decomposition:
         return F
 
     def use_double_precision(self) -> bool:
-        """Return rows in double precision from now on; False if they are already."""
+        """Take rows in double precision from now on; tell whether they were not so already."""
         if self.dtype is np.float64:
             return False
         self.dtype = np.float64

@@ -197,7 +197,7 @@ class Stagewise:
         return StagewiseSteps(self.path.chosen[: self.done], self.path.steps[: self.done])
 
     def _fetch(self) -> bool:
-        """Return the Gram column that the next step needs, with those likely to be next."""
+        """Add the Gram column that the next step needs, if it is missing, and those likely next."""
         reach = np.abs(self.c)
         missing = self.gram.slot < 0
         j = choose(self.c, float(self.schedule.draws[self.done]))

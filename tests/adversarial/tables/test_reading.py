@@ -327,10 +327,12 @@ def test_many_files_by_a_pattern(tmp_path):
     assert table.target.tolist() == ["a", "b", "a"]
     assert sum(part.n_rows for part in batches(f"{tmp_path}/20*.csv", 1)) == 3
     (tmp_path / "2025.csv").write_text("x,d\n1,a\n")
-    with pytest.raises(DataFileError):
+    with pytest.raises(DataFileError) as caught:
         read_table(f"{tmp_path}/20*.csv")
-    with pytest.raises(DataFileError):
+    assert caught.value.source == f"{tmp_path}/2025.csv"
+    with pytest.raises(DataFileError) as caught:
         read_table(f"{tmp_path}/19*.csv")
+    assert caught.value.source == f"{tmp_path}/19*.csv"
 
 
 SHEET = {

@@ -80,7 +80,7 @@ class Rows:
         self.also: Callable[[slice, Any], Any] | None = None  # is called with each block once
 
     def _entries(self) -> tuple[int, float]:
-        """Return those of a row, at most and on average."""
+        """Count the entries of a row, at most and on average."""
         return self.d, self.d
 
     def read(self, span: slice) -> Any:

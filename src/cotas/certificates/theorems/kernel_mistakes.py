@@ -89,7 +89,7 @@ class KernelPerceptronLedger(PerceptronLedger):
 
 
 def _other_beta(ledger: KernelPerceptronLedger, signed: FloatArray) -> str:
-    """Tell whether β is not the ledger's; θ₀ is its sum, rounded once at each mistake."""
+    """Say so where β is not the ledger's; θ₀ is its sum, rounded once at each mistake."""
     beta = ledger.updates * signed
     slack = above(gamma(len(beta) + ledger.mistakes + MORE) * total_up(np.abs(beta)), 2)
     same = np.array_equal(beta, ledger.coef)

@@ -172,7 +172,7 @@ class TestedColumn:
             self._rank = {t: k for k, t in enumerate(limits.tolist())}
 
     def at_most(self, threshold: float, missing: bool, out: BoolArray) -> None:
-        """Tell which values are at most the threshold, or missing where those belong to them."""
+        """Mark the values at most the threshold, and missing ones where those belong to them."""
         if self._below is None:
             np.less_equal(self.x, threshold, out=out)
         else:
