@@ -177,8 +177,8 @@ class Stagewise:
             self.gram = GramColumns(columns.gram(everything, everything), everything)
             self.gram.rows[:, columns.constant] = 0.0
         else:
-            nothing = np.full(columns.p, -1, dtype=np.int64)
-            self.gram = GramColumns(np.zeros((0, columns.p)), nothing)
+            unplaced = np.full(columns.p, -1, dtype=np.int64)
+            self.gram = GramColumns(np.zeros((0, columns.p)), unplaced)
         self.cached = len(self.gram.rows)
 
     def advance(self, steps: int) -> bool:

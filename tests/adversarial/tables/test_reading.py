@@ -16,7 +16,7 @@ from cotas.exceptions import DataFileError
 from cotas.files.cells import numbers_of_words
 from cotas.files.tables import batches, read_table
 from cotas.preparation.streamed import learn
-from cotas.scale.decoding import Reading
+from cotas.scale.decoding import DecodingOptions
 from cotas.tables import Preparation, PreparedModel, inspect_table
 from errors import says
 from terminal import cotas
@@ -187,7 +187,7 @@ def test_streams_and_memory_take_the_same_columns_for_codes(tmp_path):
     frame = pl.DataFrame({"post": POSTAL, "hour": ["8", "08", "9"] * 20, "y": ["a", "b"] * 30})
     frame.write_csv(tmp_path / "t.csv")
     streamed = Preparation()
-    reading = Reading("y", preparation=streamed)
+    reading = DecodingOptions("y", preparation=streamed)
     learn(streamed, [tmp_path / "t.csv"], reading, 0)
     at_once = Preparation().fit(read_table(tmp_path / "t.csv", target="y"))
     for learned in (streamed, at_once):
