@@ -42,7 +42,7 @@ def convergence(
     data : (X, y), optional
         The data of the fit. With them the bound of the rate, ρ²ᵏ(J₀ − J*), is drawn beside each
         gradient descent with a constant step; the checker computes it.
-    excess : bool, default=True
+    suboptimality : bool, default=True
         Draw J minus the best that is possible, as the certificate proves it; otherwise J itself.
         Runs without a certificate show J itself in any case.
     labels : sequence of str, optional

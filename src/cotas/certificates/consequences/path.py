@@ -343,7 +343,7 @@ def bound_validation_error(
     X_val, y_val : the validation data
     classes : the labels in order, as the models know them
     pieces : the most parts that an interval is cut into
-    enough : so many errors need not be exceeded, in each interval; all of them if None
+    fewest_errors : so many errors need not be exceeded, in each interval; all of them if None
     room : the part of a score that is left to rounding: with none at all, whatever is proved here
         with some is proved again, in any order of sums
     """

@@ -125,7 +125,7 @@ class MistakeStatistics(NamedTuple):
     Attributes
     ----------
     used : which rows have a weight
-    agreements : yᵢ u·zᵢ of those rows, rounded down (times their weights, for a perceptron)
+    margins : yᵢ u·zᵢ of those rows, rounded down (times their weights, for a perceptron)
     off : how far each of them may be off, for each class
     lengths : N, the length of u rounded up
     radius : R, rounded up
