@@ -255,3 +255,23 @@ def test_the_objective_does_not_feel_how_far_the_best_may_be(power):
     assert objective * (1 - 1e-6) <= certificate.upper <= objective * (1 + 1e-4)
     assert certificate.verify(X, y)
     assert certificate.verify(sparse.csr_matrix(X), y)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("size", [1e-165, 1e-200, 1e-300])
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_column_that_cannot_be_measured_is_not_left_out_of_what_is_within_reach(
+    size, seen, layout
+):
+    """In units of the columns the best model, of no error at all, is about two long."""
+    random = np.random.default_rng(2)
+    a, b = random.normal(size=(2, 4096))
+    b[:: 1 if seen else 16] *= seen  # not in the rows that are looked at to choose the units
+    X, y = np.column_stack([a, a, b * size]), a + b
+    share = float(a @ y / (a @ a)) / 2  # the best model without that column
+    rest = y - 2 * share * a
+    point = SquaredLossPoint(np.array([share, share, 0.0]), float(rest.mean()), 0.0, True)
+    fitted = LeastSquares().fit(layout(X), y).certificate_
+    for found in (fitted, point.check(layout(X), y), point.check_from_products(layout(X), y)):
+        assert not found.holds or found.lower == 0.0

@@ -38,8 +38,7 @@ from cotas.certificates.core.rounding import (
 from cotas.certificates.core.rows import pairwise
 from cotas.certificates.core.sparse_rows import flipped, made_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
-from cotas.certificates.presentation import in_words
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     ROUNDED,
     Sketch,
     as_rows,
@@ -49,6 +48,7 @@ from cotas.certificates.sweep import (
     sketch_sums,
     targets_of,
 )
+from cotas.certificates.presentation import in_words
 from cotas.certificates.verification import MOST_ENTRIES
 
 # Bytes of a block, which a cache should hold, and its rows, dense ones being added up so many at a
@@ -235,7 +235,9 @@ class Stream:
             length = norm_up(w[: len(g)] * units)
             reach = above(math.sqrt(2 * most) + math.sqrt(up(float(G[-1, -1])) / low), 6)
             within = above(WITHIN * max(length, reach))
-            way = up(within + length)
+            # Columns whose squares underflow have no unit of their own, in which ρ could be told.
+            tiny = (G.diagonal()[:d] <= TINY) | (across[:d] <= SMALL)
+            way = math.inf if tiny.any() else up(within + length)
         drop = fall(hessian, mu, g, up(noise), way)
         lower = max(0.0, down(least - drop.most))
         # The rows themselves may prove a little less: the bounds leave room for that.

@@ -134,7 +134,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True)
-class Columns(TextOptions):
+class ColumnOptions(TextOptions):
     """Options of which columns and rows of a table are used, and as what."""
 
     drop: Annotated[
@@ -163,7 +163,7 @@ class Columns(TextOptions):
     ] = False
 
 
-NO_WISHES = Columns()
+NO_WISHES = ColumnOptions()
 
 
 ModelName = Annotated[

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates.core import choices, curvature, definite, hessian, squared_blocks
-from cotas.certificates.core.blocks import Array
+from cotas.certificates.core.blocks import SumArray
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import Fall, ResidualSums, Slope
 from cotas.certificates.core.gap import Claim, Weights
@@ -199,6 +199,10 @@ def turned_as_written(rng: np.random.Generator) -> Iterator[str]:
     with as_written(curvature):
         found, wrong = p.risk._seen(slope, H)
         p.risk._known[False, 0] = (H, 0.0)
+        tiny = np.exp2(-rng.integers(8, 20, m).astype(float))
+        p.risk.sizes = np.where(np.arange(m) == 0, tiny, 1e3)
+        measured = p.risk._within(slope)
+        p.risk.sizes = np.full(m, 1e3)  # none is less than half a unit
         rho, flat = p.risk._within(slope)
         way = rho + norm(place / H.scale)
         steep = curvature.fall(H, 0.0, g, off, way)
@@ -222,6 +226,12 @@ def turned_as_written(rng: np.random.Generator) -> Iterator[str]:
         yield from differ("the way", flat, best)
     elif (rho, flat) != far:
         yield f"a slope that may be none falls {flat} within {rho}, not {far}"
+    scale = H.scale if norm(g) > off else np.ones(m)  # the first column has a unit of its own
+    scale = np.append(1.0 / tiny[0], scale[1:])
+    within = 1000.0 * max(norm(place / scale), reach)
+    way = within + norm(place / scale)
+    fallen = (norm(g * scale) + off * scale.max()) * way, off * scale.max() * way
+    yield from differ("in units of its own", (measured[0], *measured[1]), (within, *fallen))
     within = 1000.0 * max(norm(place), reach)
     straight = (norm(g) + off) * (within + norm(place)), off * (within + norm(place))
     yield from differ("the way", (far[0], *far[1]), (within, *straight))
@@ -269,7 +279,7 @@ def blocks_of_squares(rng: np.random.Generator) -> Iterator[str]:
     found: Any = object.__new__(BlockSquaredRisk)
     found.__dict__ |= vars(p.risk)
     tallest, additions, least = (int(v) for v in rng.integers(1, 40, size=3))
-    found.sums = {"H": Array(H, additions), "tallest": tallest, "length": 3.5}
+    found.sums = {"H": SumArray(H, additions), "tallest": tallest, "length": 3.5}
     found.claims = SimpleNamespace(roundings=least)
     found.frame = SimpleNamespace(shift=None if rng.random() < 0.5 else np.ones(p.d))
     theta = rng.normal(size=p.d)
@@ -284,7 +294,7 @@ def blocks_of_squares(rng: np.random.Generator) -> Iterator[str]:
     yield from differ("length", length, 3.5 / p.w.low)
     moved = 0.75 + (0.0 if found.frame.shift is None else theta.sum())
     yield from differ("bias", 9.0 + found._moved_bias(theta, (0.5, 0.25)), 9.0 + moved)
-    found.sums["H"] = Array(H * math.inf, additions)
+    found.sums["H"] = SumArray(H * math.inf, additions)
     with np.errstate(all="ignore"):
         try:
             yield f"a Hessian of {found._all_rows()}"

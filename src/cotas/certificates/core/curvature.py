@@ -255,21 +255,21 @@ class SquaredRisk:
 
     def _conclude(self, slope: Slope, close: float, near: float) -> SquaredFound:
         best, how, within = self._by_penalty(slope), "penalty", math.inf
-        enough = close * slope.upper
+        tolerated = close * slope.upper
         if slope.upper <= near:
             best, how = Fall(slope.upper, 0.0), "zero"
         # With fewer rows than columns there is no curvature but that of the penalty.
-        for some, turns in () if self.rows.n < self.rows.d else self.ways:
+        for some, rotations in () if self.rows.n < self.rows.d else self.ways:
             if self.rows.d > self.largest:
                 break
-            if not choices.worth(best, how, enough, some, turns, self.rows.d):
+            if not choices.worth(best, how, tolerated, some, rotations, self.rows.d):
                 break
-            if (some, turns) != self.ways[0] and self.flat:
+            if (some, rotations) != self.ways[0] and self.flat:
                 break
-            H, mu = self.curvature(some, turns)
+            H, mu = self.curvature(some, rotations)
             found = fall(H, mu, *self._seen(slope, H)) if mu > 0 else Fall()
             if found.most < best.most:
-                best, how = found, "turned" if turns else "few rows" if some else "rows"
+                best, how = found, "turned" if rotations else "few rows" if some else "rows"
         if not math.isfinite(best.most):
             within, best = self._within(slope)
             how = "within"
@@ -300,14 +300,14 @@ class SquaredRisk:
         """Compute Σ sᵢ‖xᵢ‖/S, rounded up."""
         return above(total_up(self.w.s * self.rows.lengths) / self.w.low, 4)
 
-    def curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
+    def curvature(self, some: bool, rotations: int) -> tuple[Hessian, float]:
         """Compute H and a proved lower bound of its eigenvalues, computed once."""
-        if (some, turns) not in self._known:
-            T = self.curvature(True, turns - 1)[0].basis() if turns else None
-            known = None if some or turns else self.squares()
+        if (some, rotations) not in self._known:
+            T = self.curvature(True, rotations - 1)[0].basis() if rotations else None
+            known = None if some or rotations else self.squares()
             H = hessian(self.rows, self.w, self.added, self.risk.free_bias, some, T, known)
-            self._known[some, turns] = (H, H.least())
-        return self._known[some, turns]
+            self._known[some, rotations] = (H, H.least())
+        return self._known[some, rotations]
 
     @np.errstate(all="ignore")
     def squares(self) -> tuple[FloatArray, int]:
@@ -370,15 +370,36 @@ class SquaredRisk:
         most = max(rows.blocks(lambda span, A: float(np.abs(A @ theta + bias).max())))
         return bool(null.size and most <= gamma(8 * len(along)) * norm_up(along))
 
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """Compute the largest entry of each column in its unit, the bias last; one for zeros.
+
+        Units come from a look at some rows, in which a column may have had nothing to measure.
+        """
+        rows, used = self.rows, self.w.s > 0
+
+        def largest(span: slice, A: Any) -> FloatArray:
+            A, found = A if used[span].all() else A[used[span]], np.zeros(rows.d)
+            if rows.sparse:
+                np.maximum.at(found, A.indices, np.abs(A.data))
+            else:
+                np.maximum(A.max(axis=0, initial=0.0), -A.min(axis=0, initial=0.0), out=found)
+            return found
+
+        most = np.maximum.reduce([*rows.blocks(largest)]) / rows.unit
+        return np.append(np.where(most > 0, most, 1.0), [1.0] * self.risk.free_bias)
+
     def _within(self, slope: Slope) -> tuple[float, Fall]:
         """Compute ρ, and how far P falls at most on the way to a model within ρ.
 
         A curvature helps where the slope is more than what rounding leaves of none.
         """
-        H = None
+        H, scale = None, np.ones(len(slope.g))
         if norm_up(slope.g) > slope.off and self.rows.d <= self.largest:
             H = self.curvature(False, 0)[0]
-        scale = np.ones(len(slope.g)) if H is None else H.scale
+            scale = H.scale
+        if (small := self.sizes * scale < 0.5).any():  # ρ would exclude coefficients near one
+            H, scale = None, np.where(small, np.exp2(-np.floor(np.log2(self.sizes))), scale)
         length, off = norm_up(slope.model / scale), above(slope.off * float(scale.max()))
         rho = above(WITHIN * max(length, slope.reach))
         way = up(rho + length)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from cotas.certificates.core.blocks import (  # isort: skip
-    Array, Between, Claims, Down, Most, Pulled, Reader, Tally, Up, counted, kept_frame,
+    SumArray, Between, Claims, Down, Most, Pulled, Reader, NamedSums, Up, counted, kept_frame,
     objected,
 )  # fmt: skip
 from cotas.certificates.core.bounds import Objection
@@ -32,20 +33,20 @@ class Squares(Reader):
     with_hessian: bool
 
     @np.errstate(all="ignore")
-    def __call__(self, block: Any) -> Tally:
+    def __call__(self, block: Any) -> NamedSums:
         rows, (y, s) = self.rows(block), self.targets(block)
 
         def combine(span: slice, part: Any, z: FloatArray) -> FloatArray:
             return np.asarray(rows.combine(part, s[span, None] * (z - y[span])))
 
         z, off, combined = self.scores(rows, combine)
-        whole = Tally(
+        whole = NamedSums(
             rows=len(s),
             weights=Between.sum_of(s),
             length=Up(total_up(s * rows.lengths)),
         )
         if self.with_hessian:
-            H = Array(*squares(rows, rows.spans, s, self.claims.risk.free_bias))
+            H = SumArray(*squares(rows, rows.spans, s, self.claims.risk.free_bias))
             whole |= {"H": H, "tallest": Most(rows.spans[0].stop)}
         loss, residuals = self.claims.risk.loss, z - y
         for k, pull in enumerate(rows.pull(s[:, None] * residuals, combined)):
@@ -110,6 +111,13 @@ class BlockSquaredRisk(SquaredRisk):
 
     def _mean_length(self) -> float:
         return above(float(self.sums["length"]) / self.w.low, 4)
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """Compute the root of the mean square instead, where the squares have been added up."""
+        d = self.rows.d + self.risk.free_bias
+        squares = self.sums["H"].value.diagonal() if "H" in self.sums else np.ones(d)
+        return np.sqrt(np.where(squares > 0, squares / self.w.high, 1.0))
 
     def _all_rows(self) -> tuple[Hessian, float]:
         """Compute H and a proved lower bound of its eigenvalues."""
