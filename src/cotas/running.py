@@ -17,6 +17,7 @@ import joblib
 from threadpoolctl import ThreadpoolController
 
 from cotas.arrays import Each, Matrix
+from cotas.refusals import ParameterTypeError
 
 T = TypeVar("T")
 # Takes the report of an estimator; a true answer ends the fit.
@@ -166,7 +167,13 @@ def as_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callba
     """Return callbacks as a list: given as None, one function, or several."""
     if callbacks is None:
         return []
-    return [callbacks] if callable(callbacks) else list(callbacks)
+    if callable(callbacks):
+        return [callbacks]
+    several = list(callbacks) if isinstance(callbacks, Iterable) else [None]
+    if not all(map(callable, several)):
+        words = f"callbacks must be a function, a list of functions or None, not {callbacks!r}."
+        raise ParameterTypeError("callbacks", words)
+    return several
 
 
 def tell_all(callbacks: Iterable[Callback], report: Any) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import cotas
 from cotas.certificates import Certificate
 from cotas.fitting.pursuit import Pursuit, end_of_share
+from cotas.refusals import ParameterTypeError
 from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
@@ -106,6 +107,13 @@ def test_ctrl_c_inside_the_first_step_gives_the_start():
 def test_a_callback_ends_it():
     ended = pursuit(callbacks=lambda report: report.iteration == 2).follow(halving(), check)
     assert (ended.iterations, ended.reason.stop) == (2, Stop.CALLBACK)
+
+
+@pytest.mark.parametrize("wrong", [3, "print", [print, None]])
+def test_what_is_no_callback_is_named(wrong):
+    with pytest.raises(ParameterTypeError, match="callbacks must be a function") as raised:
+        pursuit(callbacks=wrong)
+    assert raised.value.parameter == "callbacks"
 
 
 def test_a_solver_may_say_why_it_ends():

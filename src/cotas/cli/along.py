@@ -29,6 +29,7 @@ from cotas.cli.options import (
     Seed,
     Target,
     Task,
+    check_share,
     known_equal_rows,
     known_task,
     parameters,
@@ -82,6 +83,7 @@ def path(
     """
     drawable(picture, data)
     known_task(task)
+    check_share(hold_out)
     values = _numbers(lams)
     if values is not None:
         refuse(session, ["number"], "is for λ that are not given by --lams.")
@@ -264,6 +266,7 @@ def compare(
     drawable(picture, data)
     known_task(task)
     known_equal_rows(session, equal_rows, group)
+    check_share(hold_out)
     table = open_table(data, target, columns)
     table, y, task = target_of(table, task)
     settings = Settings(

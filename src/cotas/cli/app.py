@@ -32,6 +32,7 @@ SENTENCES = (
     "a finite number above zero",
     "a finite number, zero or above",
     "a finite number",
+    "a number",
     "a whole number above zero",
     "a whole number or None",
     "a number from zero to one",
@@ -40,9 +41,12 @@ SENTENCES = (
     "one of {known}",
     "n_jobs must not be 0: give a number of threads, -1 or None for all.",
     "Give lam or C, not both: λ = 1/(C · sum of the weights).",
+    "a kernel of cotas.kernels, such as RBF(0.5) or Custom(function), or one of {known}",
+    "{name}={value} is not one of 'stump', 'tree' and 'linear', nor an estimator.",
     "Missing command.",
-    "Missing argument {name}. {more}",
-    "Missing argument {name}.",
+    "Missing argument '{place}'. {more}",
+    "Missing argument '{place}'.",
+    *("DATA", "MODEL", "PLACE"),
     "Missing option {name}. {more}",
     "Missing option {name}.",
     "Missing parameter: {name}",
@@ -83,7 +87,7 @@ SENTENCES = (
     "'{one}' or '{other}'",
 )
 # Where such a sentence or word stands; what stands in other places is what was typed.
-WITHIN = {"words", "more", "kind", "means"}
+WITHIN = {"words", "more", "kind", "means", "place"}
 _PATTERNS = {
     sentence: re.compile(
         re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(sentence)), flags=re.DOTALL
@@ -110,12 +114,17 @@ def in_words(message: str) -> str:
     """Return a sentence of typer in the language of the moment; one that is not known as it is."""
     for sentence, pattern in _PATTERNS.items():
         found = pattern.fullmatch(message)
-        if found is not None:
+        # What a parameter must be is said whole in one language, or not at all.
+        if found is not None and _is_known(found.groupdict().get("means")):
             parts = found.groupdict()
             for name in WITHIN & parts.keys():
                 parts[name] = in_words(parts[name])
             return say(sentence, **parts)
     return message
+
+
+def _is_known(part: str | None) -> bool:
+    return part is None or any(pattern.fullmatch(part) for pattern in _PATTERNS.values())
 
 
 def command_meant(name: str, known: Sequence[str]) -> str:

@@ -48,14 +48,6 @@ def train_auto(
 
     The rows held out play no part in it, so that what they say of the model needs no correction.
     """
-    if settings.differs:
-        words = "--model auto takes no --lam, --tol, --param or --select: the models differ."
-        raise UsageError(words)
-    if not settings.time > 0:
-        raise UsageError("--time is a number of seconds above 0, not {time:g}.", time=settings.time)
-    if settings.trials is not None and settings.trials < 1:
-        words = "--trials is a number of settings to try, at least 1, not {trials}."
-        raise UsageError(words, trials=settings.trials)
     table, y = rows.take(rows.train)
     X = clone(settings.preparation).fit(table).transform(table)
     if X.shape[1] == 0:

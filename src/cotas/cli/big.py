@@ -23,7 +23,6 @@ from cotas.cli.training import (
     FEWEST_TO_SPLIT,
     Settings,
     blaming,
-    check_share,
     in_lines,
     without_frequent_values,
 )
@@ -73,7 +72,6 @@ def text_of(options: Any) -> tuple[tuple[str, Any], ...]:
 
 def refuse_what_needs_memory(settings: Settings, columns: ColumnOptions) -> None:
     """Raise for wishes that pages do not serve, or nothing does."""
-    check_share(settings.hold_out)
     wishes = {
         "--model auto": settings.model == "auto",
         "--select": settings.select is not None,

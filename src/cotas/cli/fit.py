@@ -14,6 +14,8 @@ from cotas.cli.options import (
     Data,
     FitOptions,
     Target,
+    check_choice,
+    check_share,
     known_equal_rows,
     known_task,
     parameters,
@@ -61,6 +63,8 @@ def fit(
     if wanted.select in given:
         words = "--select chooses {name}, which is given too: leave one of them out."
         raise UsageError(words, name=wanted.select)
+    check_choice(wanted, given)
+    check_share(wanted.hold_out)
     big = too_big(data, wanted.memory)
     table = None if big is not None else open_table(data, target, columns)
     # What trains takes a second to load; a table that cannot be read is told of before.

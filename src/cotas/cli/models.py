@@ -12,9 +12,10 @@ import cotas
 from cotas.arrays import AnyArray
 from cotas.cli import loading
 from cotas.cli.command import UsageError
-from cotas.cli.options import literal, parameters
+from cotas.cli.options import NOT_TYPED, TIMES, literal, parameters
 from cotas.files.names import meant
 from cotas.preparation.telling import label
+from cotas.refusals import ParameterError
 from cotas.words import say
 
 CLASSIFIERS = {
@@ -105,12 +106,11 @@ def build(
     values, notes = {}, []
     for parameter, value in _made_of_parts(name, given, known).items():
         if parameter not in known:
-            settable = ", ".join(p for p in known if p not in ("callbacks", "progress"))
             raise UsageError(
                 "{name} has no parameter {parameter!r}; it has {settable}.",
                 name=name,
                 parameter=parameter,
-                settable=settable,
+                settable=", ".join(settable(kind())),
             )
         values[parameter] = value
     if name == "lasso" and not {"lam", "delta"} & set(values) and select != "lam":
@@ -120,6 +120,11 @@ def build(
     own = {"random_state": seed, "progress": False}
     values |= {key: value for key, value in own.items() if key in known and key not in values}
     return kind(**values), notes
+
+
+def settable(estimator: Any) -> list[str]:
+    """Return the parameters that the command line can set."""
+    return [name for name in estimator.get_params() if name not in NOT_TYPED]
 
 
 def _made_of_parts(name: str, given: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
@@ -141,17 +146,17 @@ def _made_of_parts(name: str, given: dict[str, Any], known: Collection[str]) -> 
         )
     try:
         values["kernel"] = kernel(**shape)
+    except ParameterError as error:
+        raise UsageError(str(error)) from None
     except TypeError:
         raise UsageError(
             "{name} cannot be made of {names}.", name=kernel.__name__, names=", ".join(shape)
         ) from None
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     return values
 
 
 # A blend as it is typed: 0.3*logistic(lam=0.01) + 0.7*logitboost(depth=2, n_estimators=50).
-TIMES, _PART = "*", re.compile(r"\s*([^*()+]+)\*\s*([\w-]+)\s*\(([^()]*)\)\s*")
+_PART = re.compile(r"\s*([^*()+]+)\*\s*([\w-]+)\s*\(([^()]*)\)\s*")
 
 
 def blend_as_typed(parts: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:

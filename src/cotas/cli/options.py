@@ -16,6 +16,10 @@ from cotas.cli.session import Session
 from cotas.fitting.parameters import check_positive
 from cotas.words import say
 
+# Between the weight and the model of a blend as it is typed.
+TIMES = "*"
+# Parameters that the command line sets itself.
+NOT_TYPED = ("callbacks", "progress")
 Data = Annotated[
     str,
     typer.Argument(
@@ -229,6 +233,30 @@ def known_task(task: str) -> None:
         raise UsageError("--task is classification, regression or auto, not {task!r}.", task=task)
 
 
+def check_share(share: float) -> None:
+    """Raise unless it is a share of the rows to hold out."""
+    if not 0 <= share < 1:
+        raise UsageError(
+            "--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share
+        )
+
+
+def check_choice(wanted: FitOptions, given: dict[str, Any]) -> None:
+    """Raise for wishes that a choice among models, or a blend of them, cannot have."""
+    differs = bool(given.keys() - {"max_time"}) or wanted.select is not None
+    if wanted.model == "auto" and differs:
+        words = "--model auto takes no --lam, --tol, --param or --select: the models differ."
+        raise UsageError(words)
+    if wanted.model is not None and TIMES in wanted.model and differs:
+        words = "a blend takes no --lam, --tol, --param or --select: its models differ."
+        raise UsageError(words)
+    if not wanted.time > 0:
+        raise UsageError("--time is a number of seconds above 0, not {time:g}.", time=wanted.time)
+    if wanted.trials is not None and wanted.trials < 1:
+        words = "--trials is a number of settings to try, at least 1, not {trials}."
+        raise UsageError(words, trials=wanted.trials)
+
+
 def known_equal_rows(session: Session, equal_rows: str, group: str | None) -> None:
     """Raise for what equal rows cannot be, and where a column tells what belongs together."""
     if equal_rows not in ("copies", "independent"):
@@ -285,7 +313,7 @@ def parameters(pairs: Iterable[str], **options: float | None) -> dict[str, Any]:
         name, equals, word = pair.partition("=")
         if not equals or not name.isidentifier():
             raise UsageError("--param takes name=value, such as lam=0.1, not {pair!r}.", pair=pair)
-        if name in ("callbacks", "progress"):
+        if name in NOT_TYPED:
             raise UsageError("{name} cannot be set from the command line.", name=name)
         if name in found:
             raise UsageError("{name} is given twice.", name=name)

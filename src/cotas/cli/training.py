@@ -24,12 +24,12 @@ from cotas.certificates import Certificate
 from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import UNEXPECTED
 from cotas.cli.command import UsageError, code_of
-from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
-from cotas.cli.options import ColumnOptions, FitOptions
+from cotas.cli.models import DEFAULTS, blend_of, build, sensible, settable, task_of
+from cotas.cli.options import TIMES, ColumnOptions, FitOptions
 from cotas.cli.session import Session, watching
 from cotas.files.frames import coded
 from cotas.files.models import versions
-from cotas.files.names import meant, names_among
+from cotas.files.names import meant, names_among, no_column
 from cotas.files.problems import Remark, gathered, remark
 from cotas.files.table import Table
 from cotas.preparation.columns import ColumnWarning
@@ -62,11 +62,6 @@ class Settings(FitOptions):
     given: dict[str, Any] = field(default_factory=dict)
     command: str = ""
     preparation: Preparation = field(default_factory=Preparation)
-
-    @property
-    def differs(self) -> bool:
-        """Tell whether what was given is about one model, and not about several that differ."""
-        return bool(self.given.keys() - {"max_time"}) or self.select is not None
 
 
 def preparation_of(table: Table, columns: ColumnOptions) -> Preparation:
@@ -110,18 +105,9 @@ def split_and_announce(
     return rows, [*seen, *few]
 
 
-def check_share(share: float) -> None:
-    """Raise unless it is a share of the rows to hold out."""
-    if not 0 <= share < 1:
-        raise UsageError(
-            "--hold-out is a share of the rows, such as 0.2, not {share:g}.", share=share
-        )
-
-
 def split(table: Table, y: AnyArray, settings: Settings) -> tuple[SplitTable, list[Remark]]:
     """Return all rows to train on if none are to be held out, or if there are too few."""
     share = settings.hold_out
-    check_share(share)
     if table.has_names:
         table = replace(table, features=coded(table.features))
     table, groups, said = grouped(table, y, settings)
@@ -148,7 +134,7 @@ def grouped(
         return table, found, said
     table.refuse_names("group", [settings.group])
     if settings.group not in table.names:
-        raise UsageError("--group: there is no column {group!r}.", group=settings.group)
+        raise UsageError("--group: {why}", why=no_column(settings.group, table.names))
     column = table.features[settings.group].cast(str).fill_null("")
     groups = numbered(column.to_numpy())
     words = "Rows with the same {name!r} are on one side of the split; it is left out."
@@ -200,9 +186,6 @@ def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> Fi
             task = say(settings.task)
             raise UsageError("{name} is not for {task}; {fit} are.", name=name, task=task, fit=fit)
         if TIMES in name:
-            if settings.differs:
-                words = "a blend takes no --lam, --tol, --param or --select: its models differ."
-                raise UsageError(words)
             name, made = BLEND, blend_of(name, y_train, settings.seed)
         else:
             made, notes = build(name, y_train, settings.seed, settings.given, settings.select)
@@ -305,10 +288,11 @@ def _chosen(
     parameter = str(settings.select)
     if parameter not in estimator.get_params():
         raise UsageError(
-            "{name} has no {parameter!r} to select.{advice}",
-            name=type(estimator).__name__,
+            "{name} has no parameter {parameter!r} to select; it has {settable}.{advice}",
+            name=name,
             parameter=parameter,
-            advice=meant(parameter, list(estimator.get_params())),
+            settable=", ".join(settable(estimator)),
+            advice=meant(parameter, settable(estimator)),
         )
     pipeline = Pipeline([("preparation", clone(settings.preparation)), ("model", estimator)])
     plain = PreparedModel(build(name, y, settings.seed, {})[0], settings.preparation)

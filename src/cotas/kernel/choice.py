@@ -38,8 +38,8 @@ def as_kernel(given: object, X: Matrix, weights: FloatArray | None = None) -> Ke
         return NAMED[given]
     raise ParameterError(
         "kernel",
-        f"kernel must be a kernel of cotas.kernels, e.g. RBF(0.5), or one of "
-        f"{['rbf', *NAMED]}, not {given!r}; kernels.Custom(function) takes any function.",
+        "kernel must be a kernel of cotas.kernels, such as RBF(0.5) or Custom(function), or one of "
+        f"{['rbf', *NAMED]}, not {given!r}.",
     )
 
 

@@ -37,8 +37,9 @@ class lang:
     line.
 
     It lasts as long as the context (the thread or the asynchronous task), or as the block that
-    follows `with`. Errors of wrong arguments stay in English. Where no language was set it is the
-    one that the variable COTAS_LANG of the environment had when cotas was imported, or English.
+    follows `with`. Errors of wrong arguments stay in English in Python, and the command line says
+    them in its language. Where no language was set it is the one that the variable COTAS_LANG of
+    the environment had when cotas was imported, or English.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cotas.words import lang
 from terminal import cotas, customers
 
 WIDE = "x,y\n" + "\n".join(f"{k % 7},{k % 2}" for k in range(40)) + "\n"
@@ -152,10 +153,39 @@ CALLS = {
     "lam in words": (("fit", BREAST, "--lam", "small"), 2, "Invalid value for '--lam'"),
     "hold out all": (("fit", BREAST, "--hold-out", "1"), 2, "--hold-out is a share"),
     "confidence": (("fit", BREAST, "--confidence", "1.5"), 2, "--confidence lies between"),
-    "select what is not there": (("fit", BREAST, "--select", "depth"), 2, "no 'depth' to select"),
+    "select what is not there": (
+        ("fit", BREAST, "--select", "depth"),
+        2,
+        "svm has no parameter 'depth' to select; it has C,",
+    ),
     "auto with parameters": (("fit", BREAST, "-m", "auto", "--lam", "1"), 2, "takes no --lam"),
     "auto without trials": (("fit", BREAST, "-m", "auto", "--trials", "0"), 2, "--trials is"),
     "auto without time": (("fit", BREAST, "-m", "auto", "--time", "nan"), 2, "--time is"),
+    "auto with parameters, before the table": (
+        ("fit", "none.csv", "-m", "auto", "--lam", "1"),
+        2,
+        "takes no --lam",
+    ),
+    "a blend with parameters, before the table": (
+        ("fit", "none.csv", "-m", "1.0*svm(lam=1)", "--lam", "1"),
+        2,
+        "a blend takes no --lam",
+    ),
+    "hold out all, before the table": (
+        ("compare", "none.csv", "--hold-out", "1"),
+        2,
+        "--hold-out is a share",
+    ),
+    "group of another table": (
+        ("fit", BREAST, "--group", "mean radiu"),
+        2,
+        "there is no column 'mean radiu'; there are mean radius,",
+    ),
+    "width in words": (
+        ("fit", BREAST, "-m", "kernel-svm", "-p", "gamma=wide"),
+        2,
+        "gamma must be a number, not 'wide'",
+    ),
     "out is a folder": (("fit", BREAST, "--out", "/"), 2, "is a folder"),
     "out in no folder": (("fit", BREAST, "--out", "/no/such/m.cotas"), 2, "there is no folder"),
     "two kernels": (
@@ -348,3 +378,29 @@ def test_the_model_and_its_report_are_two_files(shop):
     said = cotas("fit", shop / "shop.csv", *SHOP, *both)
     assert said.code == 2
     assert not (shop / "same").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("fit",), "Falta el argumento 'DATOS'."),
+        (("explain",), "Falta el argumento 'MODELO'."),
+        (
+            ("fit", BREAST, "-m", "kernel-svm", "-p", "kernel=round"),
+            "kernel debe ser un núcleo de cotas.kernels, como RBF(0.5) o Custom(función), o uno de",
+        ),
+        (("fit", BREAST, "-m", "kernel-svm", "-p", "gamma=a"), "gamma debe ser un número, no 'a'"),
+        (("fit", BREAST, "-m", "adaboost", "-p", "weak_learner=a"), "ni un estimador."),
+    ],
+)
+def test_wrong_arguments_in_spanish(words, says):
+    assert says in " ".join(cotas(*words, "--lang", "es").err.split())
+
+
+def test_a_sentence_is_said_in_one_language():
+    from cotas.cli.app import in_words
+
+    unknown = "size must be a thing of its own, not 3."
+    with lang("es"):
+        assert in_words(unknown) == unknown
+        assert in_words("size must be a number, not 3.") == "size debe ser un número, no 3."
