@@ -20,11 +20,16 @@ def refuses(parameter, kind=ValueError, naming=""):
 
 @contextmanager
 def says(kind, **expected):
-    """Expect an error that says its text with these values, as they are written."""
-    with pytest.raises(kind) as caught:
-        yield caught
-    found = values_of(caught.value.args[0])
-    assert {name: found.get(name) for name in expected} == expected, caught.value
+    """Expect an error or a warning that says its text with these values, as they are written."""
+    if issubclass(kind, Warning):
+        with pytest.warns(kind) as caught:
+            yield caught
+        said = [one.message.args[0] for one in caught if issubclass(one.category, kind)]
+    else:
+        with pytest.raises(kind) as caught:
+            yield caught
+        said = [caught.value.args[0]]
+    assert any(expected.items() <= values_of(text).items() for text in said), said
 
 
 def values_of(text):

@@ -14,16 +14,16 @@ from cotas.files.models import FORMAT_VERSION
 from cotas.files.schema import (
     LARGEST,
     RECORDS,
-    Array,
-    Each,
-    Either,
+    ArrayField,
     Estimator,
     Family,
     Field,
     Flag,
+    IntegerField,
     Known,
     Label,
     Labels,
+    ListField,
     Mapped,
     Names,
     Number,
@@ -33,8 +33,8 @@ from cotas.files.schema import (
     RowsField,
     Sentence,
     Text,
-    Together,
-    Whole,
+    TupleField,
+    UnionField,
 )
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -86,11 +86,11 @@ def words(field: Field) -> str:
     match field:
         case Optional(of):
             return f"{words(of)}; or null"
-        case Either(fields):
+        case UnionField(fields):
             return "; or ".join(map(words, fields))
-        case Each(of, _, side):
+        case ListField(of, _, side):
             return f"list{f' ({side})' if side else ''} of: {words(of)}"
-        case Together(fields):
+        case TupleField(fields):
             return "list of " + ", then ".join(map(words, fields))
         case Mapped(of, numbered):
             return f"by {'number' if numbered else 'name'}: {words(of)}"
@@ -100,7 +100,7 @@ def words(field: Field) -> str:
             return f"a [{word}](#{anchor(word)})"
         case Record():
             return f"[{title(field)}](#{anchor(title(field))})"
-        case Array():
+        case ArrayField():
             return array_in_words(field)
     return single_in_words(field)
 
@@ -108,7 +108,7 @@ def words(field: Field) -> str:
 def single_in_words(field: Field) -> str:
     """A number, a text, a label."""
     match field:
-        case Whole(low, high, letter):
+        case IntegerField(low, high, letter):
             return f"whole number{f', {letter}' if letter else ''}{limits(low, high)}"
         case Number(low, high, finite):
             return "number" + (limits(low, high) if finite else ", may be infinite")
@@ -134,7 +134,7 @@ def limits(low: float, high: float) -> str:
     return found + (f" to {high}" if high < LARGEST else "")
 
 
-def array_in_words(array: Array) -> str:
+def array_in_words(array: ArrayField) -> str:
     """Type, sides and limits."""
     ends = (("≥", array.low), ("≤", array.high), ("<", array.below))
     found = [f"{sign} {limit}" for sign, limit in ends if limit is not None]

@@ -2,6 +2,7 @@
 
 from cotas.files.problems import DataFileError, ModelFileError
 from cotas.linear.hard_margin import NotSeparableError
+from cotas.refusals import ParameterError
 from cotas.regression.task import DivergedError
 from cotas.stops import InterruptedWarning
 
@@ -11,4 +12,5 @@ __all__ = [
     "InterruptedWarning",
     "ModelFileError",
     "NotSeparableError",
+    "ParameterError",
 ]

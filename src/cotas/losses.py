@@ -1,6 +1,6 @@
 """The losses of the documents: value, slope and, where it exists, convex conjugate.
 
-Classification losses are functions of the agreement z = y(θ·x + θ₀); the squared loss is a
+Classification losses are functions of the margin z = y(θ·x + θ₀); the squared loss is a
 function of the residual z = y − θ·x − θ₀. The conjugate of ℓ is ℓ*(a) = sup_z a·z − ℓ(z), so
 that ℓ(z) + ℓ*(a) ≥ a·z always, with equality at a = ℓ'(z) (Fenchel and Young). Outside its
 domain a conjugate is +∞.
@@ -41,7 +41,7 @@ class ConvexLoss(Loss, Protocol):
 
 
 class MarginLoss(ConvexLoss, Protocol):
-    """A convex loss of the agreement that never rises: its slopes lie in [−steepest, 0]."""
+    """A convex loss of the margin that never rises: its slopes lie in [−steepest, 0]."""
 
     @property
     def steepest(self) -> float: ...

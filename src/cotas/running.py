@@ -184,7 +184,7 @@ def _libraries() -> list[Any]:
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-class _Users:
+class _OneThreadUsers:
     """Users that want one thread at this moment: the first one says so, the last one takes it
     back."""
 
@@ -211,7 +211,7 @@ class _Users:
                 library.set_num_threads(count)
 
 
-_USERS = _Users()
+_USERS = _OneThreadUsers()
 
 
 @contextmanager
@@ -234,7 +234,7 @@ def one_thread_in_blas() -> Iterator[None]:
 
 @cache
 def cpu_count() -> int:
-    """Return the cores this process may use; asking the system takes a tenth of a millisecond."""
+    """Count the cores this process may use; asking the system takes a tenth of a millisecond."""
     return int(joblib.cpu_count())
 
 
@@ -305,14 +305,18 @@ def aside(
 
 
 @contextmanager
-def taking_turns(n_jobs: int | None, entries: int = WORTH_A_PASS) -> Iterator[tuple[Each, int]]:
+def sharing_tasks(n_jobs: int | None, entries: int = WORTH_A_PASS) -> Iterator[tuple[Each, int]]:
     """Make a map for many short tasks, and how many threads take turns at it, this one among them.
 
     All of them together read so many entries.
     """
     threads = thread_count(n_jobs) if entries >= WORTH_A_PASS else 1
+    if threads == 1:
+        with one_thread_in_blas():
+            yield map, 1
+        return
     with one_thread_in_blas(), ThreadPoolExecutor(threads) as pool:
-        yield _shared_with(pool, threads - 1) if threads > 1 else map, threads
+        yield _shared_with(pool, threads - 1), threads
 
 
 def _shared_with(pool: ThreadPoolExecutor, helpers: int) -> Each:
@@ -325,15 +329,15 @@ def _shared_with(pool: ThreadPoolExecutor, helpers: int) -> Each:
     def each(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         listed = list(items)
         results: list[Any] = [None] * len(listed)
-        turns = iter(range(len(listed)))  # the next number is taken in one step of the interpreter
+        tasks = iter(range(len(listed)))  # the next number is taken in one step of the interpreter
 
-        def take_turns() -> None:
-            for k in turns:
+        def take_tasks() -> None:
+            for k in tasks:
                 results[k] = function(listed[k])
 
-        called = [pool.submit(take_turns) for _ in range(min(helpers, len(listed) - 1))]
+        called = [pool.submit(take_tasks) for _ in range(min(helpers, len(listed) - 1))]
         try:
-            take_turns()
+            take_tasks()
         finally:
             for future in called:
                 if not future.cancel():

@@ -369,7 +369,8 @@ def test_leaving_one_out_works():
 
 
 def test_the_message_on_what_is_no_estimator_is_short():
-    with refuses("model", TypeError):
+    with refuses("model", TypeError, naming="ndarray") as caught:
         cotas.choose(X, Y, cotas.LinearSVM())
-    with refuses("model", TypeError):
+    assert len(str(caught.value)) < 100
+    with refuses("model", TypeError, naming="the class LinearSVM"):
         cotas.choose(cotas.LinearSVM, X, Y)

@@ -70,6 +70,8 @@ def test_targets_that_would_be_rounded_are_refused(model):
     for form in (large, large.tolist(), pd.Series(large)):
         with refuses("y"):
             model.fit(Z, form)
+        with refuses("y"):
+            model.fit(sparse.csr_matrix(Z), form)
     certificate = model.fit(Z, target).certificate_
     assert any("y holds" in words for words in certificate.discrepancies(Z, large))
     with refuses("y"):

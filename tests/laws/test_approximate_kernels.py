@@ -91,3 +91,11 @@ def test_the_progress_bar_moves_on_and_is_taken_away(approximate, monkeypatch):
     assert len(shown) > 3
     assert all("gap" in figures for figures in shown)
     assert closed == [True]
+
+
+@APPROXIMATE
+def test_a_fit_keeps_nothing_of_one_with_the_kernel_itself(approximate):
+    model = machine(None).fit(X, Y).set_params(approximate=approximate).fit(X, Y)
+    assert vars(model).keys() == vars(machine(approximate).fit(X, Y)).keys()
+    model.set_params(approximate=None).fit(X, Y)
+    assert vars(model).keys() == vars(machine(None).fit(X, Y)).keys()

@@ -213,7 +213,7 @@ def test_witnesses_compute_what_the_model_does(model, data):
     for one in members_of(clone(model).fit(*data)):
         witnesses = [c.witness for c in one.certificate_.singles]
         values = np.hstack([outputs(witness, data[0], every) for witness in witnesses])
-        np.testing.assert_allclose(one._machine_scores(data[0]), values, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(one._binary_scores(data[0]), values, rtol=1e-9, atol=1e-9)
 
 
 def test_arrays_changed_in_place_are_noticed():

@@ -150,8 +150,8 @@ def test_f_is_the_product_with_k_after_rows_were_set_aside() -> None:
     signs, n = 2.0 * y - 1.0, len(y)
     box = block_ascent.Box.of([problem.of(signs, np.full(n, 1 / n), 1 / n, True)], "cpu")
     rows = DeviceRows(kernel.spec(), X, "cpu", torch.float32)
-    ascent = block_ascent.Ascent(rows, box, shrinking=True)
-    machine, least = block_ascent.OneMachine(ascent, 0, None, 1e-6), n
+    ascent = block_ascent.BlockAscent(rows, box, shrinking=True)
+    machine, least = block_ascent.OneProblem(ascent, 0, None, 1e-6), n
     while machine.relative_gap() > 1e-6 and machine.improve():
         least = min(least, n if ascent.active is None else len(ascent.active))
     ascent.bring_up_to_date()
@@ -188,7 +188,7 @@ def test_a_warm_start_begins_at_the_last_model() -> None:
 def test_a_device_that_fails_leaves_the_best_model_so_far(
     failing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    owner = {"round": block_ascent.Near, "look": block_ascent.Ascent}[failing]
+    owner = {"round": block_ascent.Near, "look": block_ascent.BlockAscent}[failing]
     works, calls = getattr(owner, failing), []
 
     def breaks(self: object) -> object:
@@ -299,7 +299,7 @@ def test_samples_place_all_rows_or_some_or_leave_them(
     X, duals = drawn(2000, lam, noise, free_bias)
     rows = DeviceRows(k.RBF(gamma=gamma).spec(), X, "cpu", torch.float64)
     box = block_ascent.Box.of(duals, "cpu")
-    ascent = block_ascent.Ascent(rows, box, True)
+    ascent = block_ascent.BlockAscent(rows, box, True)
     assert sample_start.begin_with_samples(ascent) is (way != "none")
     assert ((box.low <= ascent.a) & (ascent.a <= box.high)).all()
     at_bound = ((ascent.a == box.low) | (ascent.a == box.high)).sum(dim=1)
@@ -342,17 +342,17 @@ def test_samples_that_time_does_not_allow_move_nothing(
     """Time is counted in rounds here, of which there are no more than it allows."""
     monkeypatch.setattr(sample_start, "FEWEST_TO_SHRINK", 200)
     made: list[float] = []
-    improve = block_ascent.Ascent.improve
+    improve = block_ascent.BlockAscent.improve
 
-    def counted(ascent: block_ascent.Ascent, tol: float) -> bool:
+    def counted(ascent: block_ascent.BlockAscent, tol: float) -> bool:
         made.append(tol)
         return improve(ascent, tol)
 
-    monkeypatch.setattr(block_ascent.Ascent, "improve", counted)
+    monkeypatch.setattr(block_ascent.BlockAscent, "improve", counted)
     monkeypatch.setattr(sample_start, "time", SimpleNamespace(perf_counter=lambda: len(made)))
     X, duals = drawn(2000, lam, noise, True)
     rows = DeviceRows(k.RBF(gamma=0.1).spec(), X, "cpu", torch.float64)
-    ascent = block_ascent.Ascent(rows, block_ascent.Box.of(duals, "cpu"), True)
+    ascent = block_ascent.BlockAscent(rows, block_ascent.Box.of(duals, "cpu"), True)
     moved = sample_start.begin_with_samples(ascent, rounds)
     assert len(made) <= rounds
     assert moved is bool(ascent.a.any())

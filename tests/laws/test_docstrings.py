@@ -57,3 +57,25 @@ def test_a_class_begins_with_what_it_is():
     assert len(classes) > 500
     found = [(place, beginning(text.lstrip("`"))) for place, text in classes]
     assert [p for p, word in found if not word[:1].isupper() or word in NO_NOUNS] == []
+
+
+def test_every_parameter_that_is_listed_is_one():
+    seen, wrong = 0, []
+    for path in sorted(HOME.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                given = node.args
+                parts = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg)
+                known = {part.arg for part in (*parts, given.kwarg) if part is not None}
+                listed = listed_under("Parameters", ast.get_docstring(node) or "")
+                seen += len(listed)
+                wrong += [f"{path.name}:{node.lineno} {name}" for name in listed - known]
+    assert seen > 500
+    assert wrong == []
+
+
+def listed_under(heading, text):
+    """Return the names of a numpydoc section, such as `X, y : the data`."""
+    section = re.search(rf"^{heading}\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+\n|\Z)", text, re.S | re.M)
+    lines = re.findall(r"^([\w*, ]+) : ", section.group(1), re.M) if section else []
+    return {name.strip().lstrip("*") for line in lines for name in line.split(",")}

@@ -148,7 +148,7 @@ def test_who_watches_sees_the_same_fit(kind, classes):
         for more in ({}, {"callbacks": lambda report: None}, {"max_time": 1e6})
     )
     for other in (seen, timed):
-        np.testing.assert_array_equal(other._machine_scores(X), alone._machine_scores(X))
+        np.testing.assert_array_equal(other._binary_scores(X), alone._binary_scores(X))
         assert other.stop_ is alone.stop_
         if classes == 2:  # several are proved together where nobody watches
             assert other.certificate_.upper == alone.certificate_.upper

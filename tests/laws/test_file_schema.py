@@ -5,7 +5,17 @@ import pytest
 
 import cotas.files.kinds  # noqa: F401  (declares them)
 from cotas.exceptions import ModelFileError
-from cotas.files.schema import RECORDS, Array, Each, Mapped, Number, Scope, Text, Together, Whole
+from cotas.files.schema import (
+    RECORDS,
+    ArrayField,
+    IntegerField,
+    ListField,
+    Mapped,
+    Number,
+    Scope,
+    Text,
+    TupleField,
+)
 from file_format import title, words
 
 LENGTHS = {letter: 3 + i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
@@ -22,7 +32,7 @@ def arrays():
 
 
 def inner_arrays(field):
-    if isinstance(field, Array):
+    if isinstance(field, ArrayField):
         yield field
     if not hasattr(field, "location"):
         inner = getattr(field, "fields", ())
@@ -99,29 +109,29 @@ def test_arrays_that_compiled_loops_walk_through_have_limits():
 
 def test_lengths_are_shared_by_letter():
     scope = Scope()
-    Array("n d").check(np.zeros((4, 2)), scope, "X")
-    Array("n").check(np.zeros(4), scope, "y")
-    Array("d+1").check(np.zeros(3), scope, "start")
+    ArrayField("n d").check(np.zeros((4, 2)), scope, "X")
+    ArrayField("n").check(np.zeros(4), scope, "y")
+    ArrayField("d+1").check(np.zeros(3), scope, "start")
     with pytest.raises(ModelFileError):
-        Array("n").check(np.zeros(5), scope, "y")
+        ArrayField("n").check(np.zeros(5), scope, "y")
     with pytest.raises(ModelFileError):
-        Array("m", "int64", low=0, below="n").check(np.array([4]), scope, "i")
+        ArrayField("m", "int64", low=0, below="n").check(np.array([4]), scope, "i")
 
 
 @pytest.mark.parametrize(
     ("field", "stored"),
     [
-        (Each(Text()), "ab"),
-        (Each(Text(), side="n"), ["a", "b", "c"]),
-        (Together((Text(), Whole())), ["a"]),
-        (Together((Text(), Whole())), ["a", "b"]),
-        (Mapped(Whole()), [1]),
-        (Mapped(Whole(), numbered=True), {"x": 1}),
-        (Mapped(Whole(), numbered=True), {"01": 1}),
-        (Mapped(Whole(), numbered=True), {"²": 1}),
-        (Whole(), 10**400),
-        (Whole(), True),
-        (Whole(1), 0),
+        (ListField(Text()), "ab"),
+        (ListField(Text(), side="n"), ["a", "b", "c"]),
+        (TupleField((Text(), IntegerField())), ["a"]),
+        (TupleField((Text(), IntegerField())), ["a", "b"]),
+        (Mapped(IntegerField()), [1]),
+        (Mapped(IntegerField(), numbered=True), {"x": 1}),
+        (Mapped(IntegerField(), numbered=True), {"01": 1}),
+        (Mapped(IntegerField(), numbered=True), {"²": 1}),
+        (IntegerField(), 10**400),
+        (IntegerField(), True),
+        (IntegerField(1), 0),
         (Number(), 10**400),
         (Number(), "1"),
         (Text(("a", "b")), "c"),

@@ -38,7 +38,7 @@ def test_learning_by_heart_is_worth_a_coin(seed):
 def test_the_agreement_is_the_distance_to_the_foot(seed):
     found = margins.projection(seed)
     assert found.theta @ found.foot + found.theta0 == pytest.approx(0, abs=1e-12)
-    assert found.distance == pytest.approx(found.agreement, rel=1e-12)
+    assert found.distance == pytest.approx(found.signed_distance, rel=1e-12)
 
 
 @each_seed
@@ -91,7 +91,7 @@ def test_the_mean_of_all_theta_is_better_than_the_last():
 
 @each_seed
 def test_pegasos_goes_to_the_minimum_and_faster_with_the_rate_of_its_paper(seed):
-    paper, printed, averaged = promises.subgradient(seed).excess.values()
+    paper, printed, averaged = promises.subgradient(seed).suboptimality.values()
     for excess in (paper, averaged):
         assert excess[-1] < excess[0] / 10
     assert paper[-1] < printed[-1] < printed[0]
@@ -222,8 +222,8 @@ def test_one_cost_grows_exponentially_and_the_other_linearly():
 
 @each_seed
 def test_ls_boost_is_near_the_optimum_where_forward_stagewise_is_not(seed):
-    assert stagewise.ls_boost(seed).excess[-1] < 0.01
-    assert stagewise.forward(seed).excess[-1] > 0.1
+    assert stagewise.ls_boost(seed).suboptimality[-1] < 0.01
+    assert stagewise.forward(seed).suboptimality[-1] > 0.1
     # ‖βᵏ‖₁ ≤ k, so it cannot be there before ‖β‖₁ of the optimum, less what is left.
     assert stagewise.steps_of_forward(seed) > 2 * 225
 
@@ -241,7 +241,7 @@ def test_only_the_regularized_form_stays_in_the_ball(seed):
 @pytest.mark.parametrize("dimension", [10, 100])
 @pytest.mark.parametrize("seed", SEEDS[:3])
 def test_the_regularized_form_approaches_the_lasso(seed, dimension):
-    left = [run.excess[-1] for run in stagewise.regularized(seed, dimension=dimension).runs]
+    left = [run.suboptimality[-1] for run in stagewise.regularized(seed, dimension=dimension).runs]
     assert left[0] > left[1] > left[2]
     assert 0 <= left[2] < 0.01
 
@@ -249,7 +249,7 @@ def test_the_regularized_form_approaches_the_lasso(seed, dimension):
 @pytest.mark.parametrize("seed", SEEDS[:3])
 def test_a_larger_rate_comes_nearer_in_the_same_iterations(seed):
     kinds = (stagewise.slow, stagewise.medium, stagewise.fast)
-    slow, medium, fast = (make(seed).excess[-1] for make in kinds)
+    slow, medium, fast = (make(seed).suboptimality[-1] for make in kinds)
     assert slow > 3 * medium > 9 * fast
 
 
@@ -268,7 +268,7 @@ def test_forward_stagewise_is_far_from_the_optimum_in_dimension_100(seed):
     np.testing.assert_allclose(np.abs(np.diff(run.coefficients, axis=0)).sum(axis=1), 1)  # ε = 1
     assert len(run.losses) == 201
     assert (np.diff(run.losses) < 0).all()
-    assert run.excess[-1] > 0.5
+    assert run.suboptimality[-1] > 0.5
 
 
 @each_seed
@@ -308,12 +308,12 @@ def test_the_rate_decides_over_descent():
     found = descent.step_sizes()
     small, right, large, wild = found.walks
     for walk in (small, right, large):
-        assert (np.diff(walk.excess) < 0).all()
-    assert right.excess[-1] < 1e-4 * right.excess[0]
-    assert small.excess[-1] > 0.3 * small.excess[0]  # too many steps needed
-    assert (np.diff(wild.excess) > 0).all()  # and this one runs away
+        assert (np.diff(walk.suboptimality) < 0).all()
+    assert right.suboptimality[-1] < 1e-4 * right.suboptimality[0]
+    assert small.suboptimality[-1] > 0.3 * small.suboptimality[0]  # too many steps needed
+    assert (np.diff(wild.suboptimality) > 0).all()  # and this one runs away
     # Too large a rate goes from one side of the minimum to the other, step by step.
-    many = len(small.excess) - 1
+    many = len(small.suboptimality) - 1
     assert [descent.crossings(walk, found.best) for walk in found.walks] == [0, 0, many, many]
     # All of this is a matter of θ₁ alone.
     for walk in found.walks:
@@ -329,15 +329,15 @@ def test_raw_data_need_a_thousand_times_the_iterations():
 def test_the_count_of_iterations_is_that_of_the_descent_itself():
     found = descent.normalization(iterations=10)
     walk = found.normalized.walks[0]
-    assert walk.excess[found.iterations[1]] <= 1e-4 * walk.excess[0]
+    assert walk.suboptimality[found.iterations[1]] <= 1e-4 * walk.suboptimality[0]
     raw = found.raw.walks[0]
-    assert (raw.excess > 1e-4 * raw.excess[0]).all()
+    assert (raw.suboptimality > 1e-4 * raw.suboptimality[0]).all()
 
 
 @each_seed
 def test_stochastic_descent_is_sooner_near_and_then_wanders(seed):
     walks = descent.batches(seed).walks
-    batch, stochastic, mini, _ = (walk.excess / walk.excess[0] for walk in walks)
+    batch, stochastic, mini, _ = (walk.suboptimality / walk.suboptimality[0] for walk in walks)
     assert stochastic[2] < mini[2] < batch[2]
     assert batch[-1] < min(stochastic[-5:].mean(), mini[-5:].mean())
     assert (np.diff(batch) < 0).all()
@@ -347,7 +347,7 @@ def test_stochastic_descent_is_sooner_near_and_then_wanders(seed):
 def test_stochastic_descent_is_sooner_than_batches_at_their_best_rate():
     """At the same rate for both it is so because a batch makes one step in an epoch."""
     stochastic, batch = np.mean([descent.soonest(seed) for seed in SEEDS], axis=0)
-    assert stochastic < batch < descent.batches(0).walks[0].excess[2]
+    assert stochastic < batch < descent.batches(0).walks[0].suboptimality[2]
 
 
 def test_descent_and_the_closed_form_agree_on_the_houses():

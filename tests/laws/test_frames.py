@@ -182,7 +182,7 @@ def test_a_warning_of_a_column_names_the_line_of_the_caller():
         lambda: model.preparation_.transform(odd_frame("oops")),
     )
     for call in calls:
-        with pytest.warns(ColumnWarning) as caught:
+        with says(ColumnWarning, name="x", count="1") as caught:
             call()
         assert {warning.filename for warning in caught} == {__file__}
     nameless = {"model": model, "frame": odd_frame("oops")}  # as `exec` makes its own

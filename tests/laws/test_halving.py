@@ -133,7 +133,7 @@ def test_only_what_finalists_answered_is_kept():
     whole = [trial for trial in search.trials if trial.candidate.name != BLEND]
     most = max((trial.rows, trial.parts) for trial in whole)
     last = {trial.label for trial in whole if (trial.rows, trial.parts) == most}
-    assert search._told.keys() == last
+    assert search._answers.keys() == last
     assert len(last) < len(whole)
 
 

@@ -219,7 +219,7 @@ def test_a_kernel_that_was_not_examined_can_still_be_caught(monkeypatch):
     p = point(Custom(negative), X, Y)
     certificate = p.check(X, Y)
     assert certificate.kind == "stationary"
-    c = checker.KernelSurvey([p], X, Y, None, map)
+    c = checker.KernelChecker([p], X, Y, None, map)
     evidence = c._negative(c.betas[:, 0], c.duals[:, 0], c.values[:, 0], c.off[:, 0])
     assert np.linalg.norm(evidence.vector) == pytest.approx(1)
     K = np.array([[negative(a, b) for b in X] for a in X])

@@ -174,7 +174,7 @@ def test_a_linear_machine_has_a_theta(kind):
     for rows in (X, sparse.csr_matrix(X)):
         model = kind("linear", lam=0.1).fit(rows, y)
         scores = X @ model.coef_[0] + model.intercept_[0]
-        np.testing.assert_allclose(model._machine_scores(rows)[:, 0], scores, atol=1e-9)
+        np.testing.assert_allclose(model._binary_scores(rows)[:, 0], scores, atol=1e-9)
     model.set_params(kernel=RBF(1.0)).fit(rows, y)
     assert not hasattr(model, "coef_")
 

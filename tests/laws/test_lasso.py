@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas import Lasso, lasso_path
 from cotas.certificates.lasso import LassoPoint, LassoProblem
-from cotas.certificates.sweep import EPS
+from cotas.certificates.passes import EPS
 from errors import refuses
 from problems import LAYOUTS, regression, targeted
 

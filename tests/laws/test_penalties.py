@@ -12,14 +12,13 @@ from cotas import ElasticNet, Lasso, LeastSquares
 from cotas.certificates.core.gap import Claim, Risk, Weights, all_bounds
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.sparse_rows import rows_in
-from cotas.certificates.core.sparsity import Ball
-from cotas.certificates.core.sparsity import ElasticNet as CoreNet
+from cotas.certificates.core.sparsity import Ball, ElasticNetRegularizer
 from cotas.certificates.core.unpenalized import limits as limits_of
 from cotas.design.centred import CentredColumns
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 from cotas.solvers.penalties import (
     NO_WEIGHTS,
-    Penalty,
+    ElasticNetPenalty,
     bounds,
     first,
     prox,
@@ -39,7 +38,7 @@ LOOSER = {"tol": 1e-8}
 W = np.array([1.0, 0.5, 0.0, 2.0, 1.0, 3.0, 0.0, 1.0])
 
 penalties = st.builds(
-    Penalty,
+    ElasticNetPenalty,
     st.floats(0.01, 10),
     st.sampled_from([0.0, 0.5, 3.0]),
     st.booleans(),
@@ -204,7 +203,11 @@ def test_bounds_with_weights_of_zero_hold_in_exact_arithmetic(data, seed):
     d, positive = data.X.shape[1], bool(rng.integers(2))
     w = np.where(rng.random(d) < 0.5, 0.0, rng.uniform(0.2, 3.0, d))
     lam = float(10.0 ** rng.uniform(-2, 1))
-    kinds = (CoreNet(lam, 0.0, positive, w), CoreNet(lam, 1.0, positive, w), Ball(lam, positive, w))
+    kinds = (
+        ElasticNetRegularizer(lam, 0.0, positive, w),
+        ElasticNetRegularizer(lam, 1.0, positive, w),
+        Ball(lam, positive, w),
+    )
     risk = Risk(Squared(), kinds[rng.integers(3)], bool(rng.integers(2)))
     exact = Exact(risk, data.X, data.y, None)
 
@@ -245,7 +248,7 @@ def test_coefficients_without_a_penalty_are_within_their_limits(data, seed, bala
     if balance == "rest":
         theta[1::2] = -theta[::2]  # every column is there twice
     y = rows @ theta if balance == "target" else np.zeros(len(rows))
-    net = CoreNet(float(10.0 ** rng.uniform(-2, 1)), float(rng.integers(2)), False, w)
+    net = ElasticNetRegularizer(float(10.0 ** rng.uniform(-2, 1)), float(rng.integers(2)), False, w)
     for regularizer in (net, Ball(float(np.abs(theta) @ w) * 1.01 + 1e-3, False, w)):
         risk = Risk(Squared(), regularizer, bias)
         value = Exact(risk, rows, y, None).value(rational(theta), *rational([0.0]))

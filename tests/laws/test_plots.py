@@ -152,10 +152,10 @@ def test_a_picture_that_fails_leaves_no_figure_behind(made):
 
 
 def test_curves_are_told_apart_without_colours():
-    looks = [style.look(k) for k in range(64)]
+    looks = [style.line_style(k) for k in range(64)]
     assert len({(str(look["color"]), str(look["linestyle"])) for look in looks}) == 64
     assert len({str(look["linestyle"]) for look in looks[:8]}) == 8
-    assert len({style.look(k, points=True)["marker"] for k in range(8)}) == 8
+    assert len({style.line_style(k, points=True)["marker"] for k in range(8)}) == 8
 
 
 # ---- boundaries ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from cotas.preparation.held_out import copies as find_copies
 from cotas.preparation.held_out import hold_out_rows
 from cotas.preparation.recipe import Recipe
 from cotas.preparation.targets import as_target, tell_task
-from cotas.scale.decoding import Reading
+from cotas.scale.decoding import DecodingOptions
 from cotas.tables import Preparation, PreparedModel, Table, inspect_table
 from errors import refuses, says
 from terminal import cotas as command
@@ -77,7 +77,7 @@ FAILING = {
     ),
     "batches: overflow": (lambda p, _: p.fit_batches([HUGE]), ColumnError),
     "batches: columns": (lambda p, _: p.fit_batches([HUGE, HUGE[["age"]]]), ColumnError),
-    "files": (lambda p, path: p._fit_files([path], Reading("y"), 0), ColumnError),
+    "files": (lambda p, path: p._fit_files([path], DecodingOptions("y"), 0), ColumnError),
 }
 
 
@@ -168,7 +168,7 @@ def test_unseen_values_go_to_the_pool_and_nowhere_without_one():
     names = ["a"] * 50 + ["b"] * 50 + ["c"] * 50
     frame = pl.DataFrame({"pooled": [*names[:-1], "rare"], "plain": names})
     preparation = Preparation().fit(frame)
-    with pytest.warns(ColumnWarning):
+    with says(ColumnWarning, name="plain"):
         Z = preparation.transform(pl.DataFrame({"pooled": ["new"], "plain": ["new"]}))
     columns = preparation.get_feature_names_out().tolist()
     assert Z[0].tolist() == [name == "pooled=other" for name in columns]

@@ -8,7 +8,7 @@ import pytest
 
 import cotas
 from cotas.certificates import Certificate
-from cotas.fitting.pursuit import Pursuit, end_of_turn
+from cotas.fitting.pursuit import Pursuit, end_of_share
 from cotas.running import Monitor
 from cotas.solvers.iterate import Iterate
 from cotas.stops import Reason, Stop
@@ -137,7 +137,7 @@ def test_parts_that_use_up_their_time_end_together_with_it(parts, threads, monke
     for part in range(parts):
         begins = min(free)
         monkeypatch.setattr(time, "perf_counter", lambda now=begins: now)
-        ends = 1.0 + end_of_turn(1.0, 10.0, part, parts, threads)
+        ends = 1.0 + end_of_share(1.0, 10.0, part, parts, threads)
         lengths.append(ends - begins)
         free[free.index(begins)] = ends
     assert max(free) == pytest.approx(11.0)
@@ -145,6 +145,6 @@ def test_parts_that_use_up_their_time_end_together_with_it(parts, threads, monke
 
 
 def test_no_part_has_an_end_without_a_limit_and_none_has_time_after_it(monkeypatch):
-    assert end_of_turn(0.0, None, 0, 3) is None
+    assert end_of_share(0.0, None, 0, 3) is None
     monkeypatch.setattr(time, "perf_counter", lambda: 12.0)
-    assert [end_of_turn(1.0, 10.0, part, 3) for part in range(3)] == [11.0] * 3
+    assert [end_of_share(1.0, 10.0, part, 3) for part in range(3)] == [11.0] * 3

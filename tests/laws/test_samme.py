@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import cotas
 from cotas import AdaBoost, Stump, Tree
 from cotas.boosting.weak_learners import prepare
-from cotas.solvers.boosting import NothingLeft, adaboost
+from cotas.solvers.boosting import NoDescentLeft, adaboost
 from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.samme import ClassVotes, samme
 from errors import refuses
@@ -131,7 +131,7 @@ def test_a_learner_at_chance_ends_the_run():
     assert model.certificate_.vacuous
     np.testing.assert_allclose(model.predict_proba(X), 1 / 3)
     learner = prepare(Stump(), X, None, map, 1, None).learner
-    with pytest.raises(NothingLeft):
+    with pytest.raises(NoDescentLeft):
         next(samme(learner, ClassVotes(y, np.full(6, 1 / 6), np.zeros((6, 3)))))
 
 

@@ -42,7 +42,7 @@ from cotas.scale.page_files import PageError
 from cotas.scale.pages import page_folders, remove_pages
 from cotas.scale.shuffling import Foremost
 from cotas.solvers import block_trees, smooth_rows
-from cotas.solvers.rounded_blocks import Bend, Diagonal, Place, Respond
+from cotas.solvers.rounded_blocks import Bend, Diagonal, DualState, Respond
 from cotas.source import Arrays, Block, NotInBlocksError, Sums, in_groups, in_pairs
 from cotas.stops import InterruptedWarning, Stop
 from errors import refuses, says
@@ -292,7 +292,7 @@ def test_sparse_rows_answer_to_a_newton_step_as_dense_ones(columns, kind):
     rows = np.where(random.random((300, columns)) < 0.3, random.normal(size=(300, columns)), 0.0)
     rows, y = sparse.csr_matrix(rows.astype(kind)), np.where(random.random(300) < 0.5, 1.0, -1.0)
     rounds = Rounds.none(columns).followed_by(random.normal(size=columns), 0.3, 2.0)
-    place = Place(rounds, 0.1 * random.normal(size=columns), -0.2, 0.5, WEIGHTS[:300].sum())
+    place = DualState(rounds, 0.1 * random.normal(size=columns), -0.2, 0.5, WEIGHTS[:300].sum())
     found = []
     for given in (rows, rows.toarray()):
         source = Arrays(given, y, WEIGHTS[:300], block_rows=20)

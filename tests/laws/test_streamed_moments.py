@@ -11,7 +11,7 @@ from test_least_squares_certificate import exact_minimum, regressions
 
 from cotas import LeastSquares, Ridge
 from cotas.certificates import SquaredLossPoint, streamed
-from cotas.certificates.least_squares import SquaredSurvey
+from cotas.certificates.least_squares import SquaredChecker
 from cotas.certificates.streamed import Stream
 from cotas.regression import products, task
 from problems import LAYOUTS, regression, targeted
@@ -144,7 +144,7 @@ def test_many_rows_are_proved_from_products(from_products, monkeypatch, model, l
     model = model.__class__(**model.get_params())
     with monkeypatch.context() as no_other_proof:
         if layout in ("dense", "fortran"):
-            no_other_proof.setattr(task, "SquaredSurvey", None)
+            no_other_proof.setattr(task, "SquaredChecker", None)
         model.fit(rows, Y, sample_weight=weights)
     certificate = model.certificate_
     assert certificate.holds
@@ -172,7 +172,7 @@ def test_where_products_prove_too_little_the_rows_are_read(from_products, exact)
 def test_squares_that_underflowed_are_added_up_again(size, taken):
     point = SquaredLossPoint(np.zeros(5), 0.0, 0.0, True)
     stream = Stream.of_rows(X * size, Y, None, [None])
-    surveys = [SquaredSurvey(X * size, Y, [point]) for _ in range(2)]
+    surveys = [SquaredChecker(X * size, Y, [point]) for _ in range(2)]
     surveys[0].take(stream.sketches, stream.shift, stream.gram, stream.roundings)
     (found, additions), (expected, _) = (survey.risk.squares() for survey in surveys)
     assert (additions == stream.roundings) == taken

@@ -157,7 +157,7 @@ def test_a_bundle_tells_the_codes_of_its_features_and_every_feature_is_in_one_un
     assert sorted(readings[readings >= 0]) == list(range(n_units))
     for u in range(len(made)):
         for m in range(extras.starts[u], extras.starts[u + 1]):
-            told = extras.told[m, units.codes[units.column[u]]]
+            told = extras.members[m, units.codes[units.column[u]]]
             np.testing.assert_array_equal(told, codes_of(bins, extras.features[m]))
     alone = units_of(bins, [])
     assert alone.codes is bins.codes  # a table has them once
@@ -309,7 +309,7 @@ def test_bundles_and_parts_of_the_rows_do_not_change_the_tree(depth, monkeypatch
         monkeypatch.setattr("cotas.solvers.bundles.LARGEST", most)
         weak, _ = learner(X, depth, categorical=[1])
         assert len(parts_of(len(z))) == 4
-        assert (len(weak.grower.units.extras.told) > 0) == (most > 0)
+        assert (len(weak.grower.units.extras.members) > 0) == (most > 0)
         other = weak.least_squares(z, np.ones(len(z)))
         np.testing.assert_array_equal(bundled.learner.feature, other.learner.feature)
         np.testing.assert_array_equal(bundled.learner.threshold, other.learner.threshold)

@@ -37,13 +37,11 @@ class ExponentialBooster(BoostedClassifier, Booster):
         """Return what the certificate says beyond the bound."""
         return {}
 
-    def _prove(
-        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
-    ) -> Any:
+    def _prove(self, weak: PreparedLearner, run: BoostingRun, k: int, examples: Examples) -> Any:
         return SurrogateBound(
             **self._claims(weak, examples),
             combinations=(self.ensembles_[k].combination(),),
-            classes=np.array([machine.label]),
+            classes=np.array([run.label]),
             weights=examples.weights,
             surrogate="exponential",
         )
@@ -173,7 +171,7 @@ class AdaBoost(ExponentialBooster):
         chosen = check_steps(self.step, self._named_steps)
         return None if isinstance(chosen, str) else chosen
 
-    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
+    def _runs(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
         if before is not None and self._votes() != getattr(self, "_voted", self._votes()):
             raise ParameterError(
                 "warm_start",
@@ -182,7 +180,7 @@ class AdaBoost(ExponentialBooster):
             )
         self._voted = self._votes()
         if not self._voted:
-            return super()._machines(examples, before)
+            return super()._runs(examples, before)
         votes = np.zeros((examples.n_rows, len(examples.classes)))
         if before is not None:
             votes[:] = votes_of(before, examples.X)
@@ -192,13 +190,13 @@ class AdaBoost(ExponentialBooster):
         self._voted = self._votes()
         return [examples.run(together=True)] if self._voted else super()._block_runs(examples)
 
-    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
-        spent = 0.0 if machine.before is None else float(np.abs(machine.before[0].steps).sum())
-        how = (self._steps(), spent, machine.first)
+    def _rounds(self, weak: PreparedLearner, run: BoostingRun, each: Each) -> Iterator[Round]:
+        spent = 0.0 if run.before is None else float(np.abs(run.before[0].steps).sum())
+        how = (self._steps(), spent, run.first)
         rate = float(self.learning_rate)
         if self._votes():
-            return samme(weak.learner, machine.of_votes(each), *how, rate)
-        return adaboost(weak.learner, machine.exponential(each), *how, rate)
+            return samme(weak.learner, run.of_votes(each), *how, rate)
+        return adaboost(weak.learner, run.exponential(each), *how, rate)
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         if F.ndim == 1:
@@ -206,11 +204,9 @@ class AdaBoost(ExponentialBooster):
         exponents = F.mean(axis=1) - F[np.arange(len(F)), y]
         return np.asarray(np.exp(np.minimum(exponents, 700.0)))
 
-    def _prove(
-        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
-    ) -> Any:
+    def _prove(self, weak: PreparedLearner, run: BoostingRun, k: int, examples: Examples) -> Any:
         if not self._votes():
-            return super()._prove(weak, machine, k, examples)
+            return super()._prove(weak, run, k, examples)
         return SurrogateBound(
             combinations=tuple(e.combination() for e in self.ensembles_),
             classes=examples.classes,
@@ -259,7 +255,7 @@ class RealAdaBoost(ExponentialBooster):
     True
     """
 
-    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, run: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
-        weights, steps = machine.exponential(each), slowed(steps, float(self.learning_rate))
-        return real_adaboost(weak.learner, weights, steps, machine.first)
+        weights, steps = run.exponential(each), slowed(steps, float(self.learning_rate))
+        return real_adaboost(weak.learner, weights, steps, run.first)

@@ -117,16 +117,14 @@ class AnyBoost(BoostedClassifier, Booster):
                 f"cost={self.cost!r}.",
             )
 
-    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
-        return self._anyboost(weak, machine, towards=False)
+    def _rounds(self, weak: PreparedLearner, run: BoostingRun, each: Each) -> Iterator[Round]:
+        return self._anyboost(weak, run, towards=False)
 
     def _as_printed(self) -> bool:
         return isinstance(self.step, str) and self.step == "printed"
 
-    def _anyboost(
-        self, weak: PreparedLearner, machine: BoostingRun, towards: bool
-    ) -> Iterator[Round]:
-        if self._as_printed() and machine.before is not None:
+    def _anyboost(self, weak: PreparedLearner, run: BoostingRun, towards: bool) -> Iterator[Round]:
+        if self._as_printed() and run.before is not None:
             raise ParameterError(
                 "step",
                 "step='printed' divides by all the steps so far, which a model does not keep: "
@@ -135,11 +133,11 @@ class AnyBoost(BoostedClassifier, Booster):
         return anyboost(
             weak.learner,
             find_cost(self.cost),
-            machine.y,
-            machine.s,
-            machine.F,
+            run.y,
+            run.s,
+            run.F,
             check_steps(self.step, self._named_steps),
-            machine.first,
+            run.first,
             float(self.learning_rate),
             self.target,
             towards,
@@ -153,15 +151,13 @@ class AnyBoost(BoostedClassifier, Booster):
         Σ|w|."""
         return None
 
-    def _prove(
-        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
-    ) -> Any:
+    def _prove(self, weak: PreparedLearner, run: BoostingRun, k: int, examples: Examples) -> Any:
         if weak.stumps is None:
             return GREEDY
         combination = self.ensembles_[k].combination()
         return HullPoint(
             combinations=(combination,),
-            classes=np.array([machine.label]),
+            classes=np.array([run.label]),
             weights=examples.weights,
             cost=find_cost(self.cost),
             stumps=weak.stumps.with_those_of(combination.learners),
@@ -234,21 +230,21 @@ class ConvexAnyBoost(AnyBoost):
         # As printed, F leaves the hull, and is compared with all of its own total weight.
         return None if self._as_printed() else float(self.radius)
 
-    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, run: BoostingRun, each: Each) -> Iterator[Round]:
         if self._as_printed():
-            return self._anyboost(weak, machine, towards=True)
+            return self._anyboost(weak, run, towards=True)
         return convex_anyboost(
             weak.learner,
             find_cost(self.cost),
-            machine.y,
-            machine.s,
-            machine.F,
+            run.y,
+            run.s,
+            run.F,
             check_steps(self.step, self._named_steps),
             float(self.radius),
             # The gap before a round is exact where the learner is, so it may end the run; the
             # proof rounds outwards, which takes a millionth of it at most.
             0.0 if weak.stumps is None else (1 - 1e-6) * float(self.tol),
-            machine.first,
+            run.first,
             float(self.learning_rate),
             self.target,
         )

@@ -100,7 +100,7 @@ class Boosted(Certified, BaseEstimator):
         """Compute F of each ensemble, one column each."""
         return np.stack([e.values(X) for e in self.ensembles_], axis=1)
 
-    def _machine_scores(self, X: MatrixLike) -> FloatArray:
+    def _binary_scores(self, X: MatrixLike) -> FloatArray:
         return self._totals(self._read(X))
 
     def _read(self, X: MatrixLike) -> Matrix:
@@ -139,7 +139,7 @@ class BoostedClassifier(DecidingInBlocks, Boosted):
         """
         if comes_in_blocks(X):
             return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
-        return self._decided(self._machine_scores(X))
+        return self._decided(self._binary_scores(X))
 
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probability of each class by the logistic model (1.1) of Rugeles Ospina.

@@ -9,25 +9,25 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each
 from cotas.boosting.weak_learners import PreparedLearner, Stump, Tree, check_tests
-from cotas.certificates.blocks import Columns, Scatter, Signs, Watched, weighed
+from cotas.certificates.blocks import Scatter, Signs, TargetColumns, Watched, weighed
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.fitting.data import refuse_extreme_weights
 from cotas.fitting.from_source import (
-    Classes,
+    SourceClasses,
     bound_to,
     classes_of,
     label_totals,
     refuse_not_finite,
 )
 from cotas.refusals import ParameterError
-from cotas.solvers.block_binning import Coder, LookAtColumns
+from cotas.solvers.block_binning import Coder, ColumnSampler
 from cotas.solvers.block_boosting import (
     BlockExponential,
     BlockLikelihood,
     BlockResiduals,
     BlockVotes,
 )
-from cotas.solvers.block_trees import BlockRounds, BlockTrees, Sum
+from cotas.solvers.block_trees import BlockRounds, BlockTrees, TreeSum
 from cotas.solvers.moments import Lowest
 from cotas.source import Block, NotInBlocksError, Source, Sums, is_sparse
 
@@ -35,10 +35,10 @@ IN_BLOCKS = "Trained on histograms, the rows coming in blocks."
 
 
 @dataclass(frozen=True)
-class FirstLook:
+class FirstPass:
     """A first pass over a block, before anything is fitted to it: y, and its columns."""
 
-    columns: LookAtColumns
+    columns: ColumnSampler
     targets: bool
 
     def __call__(self, block: Block) -> Sums:
@@ -62,7 +62,7 @@ def numbers(block: Block) -> Sums:
 
 
 @dataclass(frozen=True)
-class Coding:
+class BlockCoding:
     """A block with the bins of its values for X, and for y numbers, or places among the classes."""
 
     coder: Coder
@@ -116,8 +116,8 @@ class BlockRun:
     first: int = 1
 
     def _rounds(self) -> BlockRounds:
-        nothing = Sum(self.constant, (), np.empty(0))
-        return BlockRounds(self.source, self.change, self.coder, nothing)
+        empty_sum = TreeSum(self.constant, (), np.empty(0))
+        return BlockRounds(self.source, self.change, self.coder, empty_sum)
 
     def exponential(self, each: Each) -> Any:
         """Return the weights of the algorithms that descend on E[exp(−yF)]."""
@@ -187,8 +187,8 @@ def read_blocks(
     from."""
     bound = bound_to(source, each, targets=targets)
     categorical = check_tests(learner, source.n_features)
-    look = LookAtColumns.at(source.n_rows, categorical, bound.of_first(is_sparse))
-    found, columns = bound.map_reduce(FirstLook(look, targets))
+    sampler = ColumnSampler.at(source.n_rows, categorical, bound.of_first(is_sparse))
+    found, columns = bound.map_reduce(FirstPass(sampler, targets))
     if targets:
         scatter, lowest, highest = found
         if not scatter.total > 0:
@@ -202,13 +202,13 @@ def read_blocks(
             )
         middle = float(np.clip(scatter.mean[0], float(lowest), -float(highest)))
         coder = Coder.of(columns, categorical)
-        watched = seen_once(bound, Columns((None,)))
-        coded = bound.coded(Coding(coder))
+        watched = seen_once(bound, TargetColumns((None,)))
+        coded = bound.coded(BlockCoding(coder))
         return BlockExamples(bound, watched, coded, coder, scatter.total, constant=middle)
-    classes: Classes = classes_of(found, class_weight)
+    classes: SourceClasses = classes_of(found, class_weight)
     watched = seen_once(bound, Signs(tuple(classes.positives().tolist()), classes.pairs))
     coder = Coder.of(columns, categorical)
-    coded = bound.coded(Coding(coder, tuple(classes.labels.tolist())))
+    coded = bound.coded(BlockCoding(coder, tuple(classes.labels.tolist())))
     return BlockExamples(bound, watched, coded, coder, classes.total, classes.labels, classes.pairs)
 
 

@@ -35,7 +35,7 @@ class GentleBoost(ExponentialBooster):
     True
     """
 
-    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, run: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
-        weights, steps = machine.exponential(each), slowed(steps, float(self.learning_rate))
-        return gentleboost(weak.learner, weights, steps, machine.first)
+        weights, steps = run.exponential(each), slowed(steps, float(self.learning_rate))
+        return gentleboost(weak.learner, weights, steps, run.first)

@@ -59,11 +59,11 @@ class LogitBoost(BoostedClassifier, Booster):
 
     _takes_blocks: ClassVar[bool] = True
 
-    def _machines(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
+    def _runs(self, examples: Examples, before: list[Ensemble] | None) -> list[BoostingRun]:
         """Return one run for all the classes."""
         K = len(examples.classes)
         if K == 2:
-            return super()._machines(examples, before)
+            return super()._runs(examples, before)
         T = np.zeros((examples.n_rows, K))
         for k, ensemble in enumerate(before or []):
             T[:, k] = ensemble.values(examples.X)
@@ -74,29 +74,27 @@ class LogitBoost(BoostedClassifier, Booster):
             return super()._block_runs(examples)
         return [examples.run(together=True)]
 
-    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, run: BoostingRun, each: Each) -> Iterator[Round]:
         steps: Steps = check_steps(self.step, ())  # type: ignore[assignment]
         steps = slowed(steps, float(self.learning_rate))
-        several = machine.n_functions > 1
-        taken = machine.before[0].coefficients if machine.before else ()
+        several = run.n_functions > 1
+        taken = run.before[0].coefficients if run.before else ()
         whole = 1.0 if several else 0.5
         halved = any(c < whole * step_of(steps, m) for m, c in enumerate(taken, start=1))
-        how = (steps, machine.first, bool(self.safeguard), halved)
+        how = (steps, run.first, bool(self.safeguard), halved)
         if several:
-            return logitboost_classes(weak.learner, machine.of_classes(), *how)
-        return logitboost(weak.learner, machine.logistic(each), *how)
+            return logitboost_classes(weak.learner, run.of_classes(), *how)
+        return logitboost(weak.learner, run.logistic(each), *how)
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         if F.ndim == 1:
             return Logistic().value(2 * y * F)
         return np.asarray(-log_softmax(centred(F), axis=1)[np.arange(len(F)), y])
 
-    def _prove(
-        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
-    ) -> Any:
+    def _prove(self, weak: PreparedLearner, run: BoostingRun, k: int, examples: Examples) -> Any:
         return SurrogateBound(
             combinations=tuple(e.combination() for e in self.ensembles_),
-            classes=examples.classes if machine.n_functions > 1 else np.array([machine.label]),
+            classes=examples.classes if run.n_functions > 1 else np.array([run.label]),
             weights=examples.weights,
             surrogate="likelihood",
         )

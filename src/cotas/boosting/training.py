@@ -34,12 +34,12 @@ from cotas.certificates.theorems.block_combinations import in_blocks
 from cotas.fitting.data import Examples, read_examples, refuse_source
 from cotas.fitting.from_source import note_columns
 from cotas.fitting.parameters import check_parameters, check_positive
-from cotas.fitting.pursuit import Patience, Pursuit, end_of_turn, finished, foremost_of
+from cotas.fitting.pursuit import Patience, Pursuit, end_of_share, finished, foremost_of
 from cotas.fitting.validation import hold_out
 from cotas.refusals import ParameterError
-from cotas.running import Monitor, blocks_in_threads, taking_turns
+from cotas.running import Monitor, blocks_in_threads, sharing_tasks
 from cotas.solvers.boosted_regression import Error, Residuals
-from cotas.solvers.boosting import NothingLeft, Round, Steps
+from cotas.solvers.boosting import NoDescentLeft, Round, Steps
 from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.logistic_weights import ClassWeights, LogisticWeights
@@ -157,7 +157,7 @@ class Booster(Boosted):
 
     # ---- what a subclass says ----------------------------------------------------------------
 
-    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
+    def _rounds(self, weak: PreparedLearner, run: BoostingRun, each: Each) -> Iterator[Round]:
         """Return the algorithm."""
         raise NotImplementedError
 
@@ -165,9 +165,7 @@ class Booster(Boosted):
         """Return the cost of each of these rows, for early stopping and the record."""
         raise NotImplementedError
 
-    def _prove(
-        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Examples
-    ) -> Any:
+    def _prove(self, weak: PreparedLearner, run: BoostingRun, k: int, examples: Examples) -> Any:
         """Return the witness of the k-th ensemble, or a reason why there is none."""
         raise NotImplementedError
 
@@ -198,12 +196,12 @@ class Booster(Boosted):
         X, named = self._coded_for(learner, X, resumes)
         examples, held_out = self._examples(X, y, sample_weight, resumes, finite)
         before = self.ensembles_ if resumes else None
-        with taking_turns(self.n_jobs) as (each, threads):
+        with sharing_tasks(self.n_jobs) as (each, threads):
             rows = (examples.X, examples.used())
             weak = prepare(learner, *rows, each, threads, self.random_state, named)
-            machines = self._machines(examples, before)
-            reason = self._train(weak, machines, held_out, each, began)
-            reason = finished(lambda _: self._finish(weak, machines, examples, each), reason)
+            runs = self._runs(examples, before)
+            reason = self._train(weak, runs, held_out, each, began)
+            reason = finished(lambda _: self._finish(weak, runs, examples, each), reason)
         return self._conclude_fit(reason, "Raise n_estimators, max_time or tol.")
 
     def _fit_source(self, source: Source) -> Self:
@@ -276,46 +274,46 @@ class Booster(Boosted):
         self.classes_ = examples.classes
         return examples, held_out
 
-    def _machines(self, examples: Any, before: list[Ensemble] | None) -> list[BoostingRun]:
+    def _runs(self, examples: Any, before: list[Ensemble] | None) -> list[BoostingRun]:
         """Return one run for two classes, one against the rest for each of several."""
         s = examples.shares()
-        machines = []
+        runs = []
         for k, code in enumerate(examples.positives()):
             y = np.where(examples.codes == code, 1.0, -1.0)
             old = None if before is None else [before[k]]
             F = np.zeros(len(y)) if old is None else old[0].values(examples.X)
-            machines.append(BoostingRun(examples.classes[code], y, s, F, old))
-        return machines
+            runs.append(BoostingRun(examples.classes[code], y, s, F, old))
+        return runs
 
     def _train(
         self,
         weak: PreparedLearner,
-        machines: list[BoostingRun],
+        runs: list[BoostingRun],
         held_out: IntArray | None,
         each: Each,
         began: float,
     ) -> Reason:
         """Run the algorithm for each machine; why the runs ended."""
         self.ensembles_, records, reasons = [], [], []
-        with Monitor(self, "round", self.n_estimators * len(machines)) as monitor:
-            for k, machine in enumerate(machines):
-                source = timed(partial(self._rounds, weak, machine, each))
-                until = end_of_turn(began, self.max_time, k, len(machines))
+        with Monitor(self, "round", self.n_estimators * len(runs)) as monitor:
+            for k, run in enumerate(runs):
+                source = timed(partial(self._rounds, weak, run, each))
+                until = end_of_share(began, self.max_time, k, len(runs))
                 limits = (None, self.n_estimators, until, monitor)
-                pursuit: Pursuit[Any] = Pursuit(*limits, began=began, label=machine.label)
-                rounds, reason = self._follow(source, machine, held_out, pursuit)
+                pursuit: Pursuit[Any] = Pursuit(*limits, began=began, label=run.label)
+                rounds, reason = self._follow(source, run, held_out, pursuit)
                 reasons.append(reason)
-                for c in range(machine.n_functions):
-                    old = None if machine.before is None else machine.before[c]
+                for c in range(run.n_functions):
+                    old = None if run.before is None else run.before[c]
                     self.ensembles_.append(collect(rounds, c, old, weak.categories))
                 records.append(rounds)
-        self._record(records, machines)
+        self._record(records, runs)
         return foremost_of(reasons)
 
     def _follow(
         self,
         source: Iterator[Iterate],
-        machine: BoostingRun,
+        run: BoostingRun,
         held_out: IntArray | None,
         pursuit: Pursuit[Any],
     ) -> tuple[list[Round], Reason]:
@@ -330,7 +328,7 @@ class Booster(Boosted):
             pursuit.monitor.show(loss=f"{last.loss:.4g}")
             if held_out is None:
                 return None
-            losses.append(float(self._losses(machine.F[held_out], machine.y[held_out]).mean()))
+            losses.append(float(self._losses(run.F[held_out], run.y[held_out]).mean()))
             if patience.lost(-losses[-1]):
                 words = "no better validation loss in {stale} rounds"
                 return Reason(Stop.STALLED, say(words, stale=patience.stale))
@@ -339,9 +337,9 @@ class Booster(Boosted):
         def report(iterate: Iterate) -> RoundReport:
             last, seconds = iterate.model
             return RoundReport(
-                round=machine.first + len(rounds) - 1,
-                n_estimators=machine.first + self.n_estimators - 1,
-                label=machine.label,
+                round=run.first + len(rounds) - 1,
+                n_estimators=run.first + self.n_estimators - 1,
+                label=run.label,
                 error=last.error,
                 edge=last.edge,
                 loss=last.loss,
@@ -352,34 +350,33 @@ class Booster(Boosted):
         reason = pursuit.follow(source, ends=ends, report=report).reason
         if reason.stop is Stop.ITERATIONS:
             reason = Reason(Stop.ITERATIONS, say("n_estimators reached"))
-        return rounds if held_out is None else rounds[: patience.best_look], reason
+        return rounds if held_out is None else rounds[: patience.best_check], reason
 
-    def _record(self, records: list[list[Round]], machines: list[BoostingRun]) -> None:
+    def _record(self, records: list[list[Round]], runs: list[BoostingRun]) -> None:
         """Record error, −⟨∇H, f⟩ and loss of each round; lists with several classes."""
         for name, kept_as in RECORDED.items():
             kept = getattr(self, kept_as, None)
             found = [np.array([getattr(r, name) for r in rounds]) for rounds in records]
-            if kept is not None and machines[0].before is not None:
+            if kept is not None and runs[0].before is not None:
                 old = kept if isinstance(kept, list) else [kept]
                 found = [np.concatenate(pair) for pair in zip(old, found, strict=True)]
             setattr(self, kept_as, found[0] if len(found) == 1 else found)
 
     def _finish(
-        self, weak: PreparedLearner, machines: list[BoostingRun], examples: Any, each: Each
+        self, weak: PreparedLearner, runs: list[BoostingRun], examples: Any, each: Each
     ) -> None:
         if not self.certify:
             unproved = no_certificate("certify=False was given, so nothing was proved.")
-            self._certificates = [unproved] * len(machines)
+            self._certificates = [unproved] * len(runs)
             return
         self._certificates = [
-            self._certificate(weak, machine, k, examples, each)
-            for k, machine in enumerate(machines)
+            self._certificate(weak, run, k, examples, each) for k, run in enumerate(runs)
         ]
 
     def _certificate(
-        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Any, each: Each
+        self, weak: PreparedLearner, run: BoostingRun, k: int, examples: Any, each: Each
     ) -> Certificate:
-        witness = self._prove(weak, machine, k, examples)
+        witness = self._prove(weak, run, k, examples)
         if isinstance(witness, str):
             return no_certificate(witness)
         if isinstance(examples, BlockExamples):
@@ -397,26 +394,26 @@ def timed(begin: Callable[[], Iterator[Round]]) -> Generator[Iterate, None, Reas
             if one is None:
                 return None
             yield Iterate((one, time.perf_counter() - began))
-    except NothingLeft as why:
+    except NoDescentLeft as why:
         return Reason(Stop.THEORY, say(str(why)))
 
 
 def check_steps(step: Any, names: tuple[str, ...]) -> Steps | str:
     """Return one of the names, a number above zero, numbers, or a function of the round."""
-    if isinstance(step, str):
-        if step not in names:
-            raise ParameterError(
-                "step",
-                f"step={step!r} is not one of {', '.join(map(repr, names))}, a number, numbers "
-                "or a function of the round.",
-            )
-        return step
-    if callable(step):
+    if callable(step) or (isinstance(step, str) and step in names):
         return step  # type: ignore[no-any-return]
     if isinstance(step, Real):
         check_positive(step, "step")
         return float(step)
-    numbers = [float(a) for a in np.asarray(step, dtype=np.float64).ravel()]
-    if not numbers or not all(np.isfinite(a) and a > 0 for a in numbers):
-        raise ParameterError("step", f"step={step!r} must be above zero.")
-    return numbers
+    try:
+        numbers = np.asarray([] if isinstance(step, str) else step, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if not (len(numbers) and np.isfinite(numbers).all() and (numbers > 0).all()):
+        known = "".join(f"{name!r}, " for name in names)
+        raise ParameterError(
+            "step",
+            f"step must be {known}a number above zero, several, or a function of the round, "
+            f"not {step!r}.",
+        )
+    return numbers.tolist()

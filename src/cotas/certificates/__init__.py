@@ -10,7 +10,7 @@ from cotas.certificates.consequences.prediction import Region, optimum_region, o
 from cotas.certificates.duality import DualPoint, Expectation, HardMarginPoint
 from cotas.certificates.features import FeaturePoint
 from cotas.certificates.kernel import KernelDualPoint, KernelRegion, PairPoint
-from cotas.certificates.least_squares import Descent, SquaredLossPoint
+from cotas.certificates.least_squares import DescentBound, SquaredLossPoint
 from cotas.certificates.softmax import SoftmaxPoint
 from cotas.certificates.theorems.hold_out import HeldOut, hold_out_bound
 from cotas.certificates.theorems.kernel_mistakes import KernelPerceptronLedger
@@ -20,7 +20,7 @@ from cotas.certificates.theorems.separation import Separability, SeparationWitne
 
 __all__ = [
     "Certificate",
-    "Descent",
+    "DescentBound",
     "DualPoint",
     "Expectation",
     "FeaturePoint",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, IntArray, Matrix
-from cotas.certificates.sweep import as_rows
+from cotas.certificates.passes import as_rows
 from cotas.certificates.verification import UNCHECKED, positive_of
 from cotas.source import Block, Source
 from cotas.words import again, say
@@ -24,7 +24,7 @@ OTHER_SCORES = "The model does not compute what the certificate speaks of."
 OTHER_LABELS = "The model does not predict the classes that its certificates speak of."
 OTHER_ROWS = "The support vectors of the model are not rows of these data."
 # Two ways to compute the same sum differ by rounding, far less than this share of its terms.
-AGREEMENT = 1e-6
+SCORE_TOLERANCE = 1e-6
 ROWS_AT_A_TIME = 1 << 12
 # β, the kernel and the support vectors are compared entry by entry: what is left to compare is
 # the arithmetic, and so many rows are enough for that.
@@ -36,16 +36,17 @@ class Comparison:
     """The comparison of a model with some rows: words against it, their labels, and what it makes
     of them.
 
-    `told` has each place among the classes that scores point to, with the label predicted there.
+    `predicted` has each place among the classes that scores point to, with the label predicted
+    there.
     """
 
     words: tuple[str, ...] = ()
     labels: frozenset[Any] = frozenset()
-    told: frozenset[tuple[int, Any]] = frozenset()
+    predicted: frozenset[tuple[int, Any]] = frozenset()
 
     def __add__(self, other: Comparison) -> Comparison:
-        labels, told = self.labels | other.labels, self.told | other.told
-        return Comparison(self.words or other.words, labels, told)
+        labels, predicted = self.labels | other.labels, self.predicted | other.predicted
+        return Comparison(self.words or other.words, labels, predicted)
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,16 @@ class Compare:
         model, witnesses = self.model, self.witnesses
         if model._foreign_rows(rows):
             return Comparison((say(OTHER_ROWS),))
-        scores = model._machine_scores(rows)
+        scores = model._binary_scores(rows)
         targets = y.shape[1] if y.ndim == 2 else scores.shape[1]
         if scores.shape[1] != targets or not _scores_agree(scores, witnesses, rows):
             return Comparison((say(OTHER_SCORES),))
         if not self.has_labels:
             return Comparison()
         labels = frozenset(np.unique(y).tolist())
-        told = _told(model, Classes.of(witnesses), scores)
-        words = (say(OTHER_LABELS),) if told is None else ()
-        return Comparison(words, labels, told or frozenset())
+        predicted = _predicted_labels(model, WitnessClasses.of(witnesses), scores)
+        words = (say(OTHER_LABELS),) if predicted is None else ()
+        return Comparison(words, labels, predicted or frozenset())
 
     @property
     def has_labels(self) -> bool:
@@ -87,10 +88,10 @@ class Compare:
         if found.words or not self.has_labels:
             return [*map(again, found.words)]  # threads have a language of their own
         try:
-            labels = Classes.of(self.witnesses).labels_among(sorted(found.labels))
+            labels = WitnessClasses.of(self.witnesses).labels_among(sorted(found.labels))
         except UNCHECKED as error:
             return [_not_predicted(error)]
-        if labels and any(labels[place] != label for place, label in found.told):
+        if labels and any(labels[place] != label for place, label in found.predicted):
             return [say(OTHER_LABELS)]
         return []
 
@@ -104,7 +105,7 @@ def contradictions(
 ) -> list[str]:
     """Say in words where the model predicts other than its witnesses say; empty if nowhere.
 
-    The model has `_foreign_rows` and `_machine_scores`; a classifier also `_decided`, from scores
+    The model has `_foreign_rows` and `_binary_scores`; a classifier also `_decided`, from scores
     to its decision function, and `_chosen`, from that to labels. The witnesses are all that it
     has, and None where it has none. X may be a source of row blocks, which has y; it is read once.
     """
@@ -134,11 +135,11 @@ def _agrees(scores: FloatArray, witness: Any, rows: Matrix) -> bool:
     if values.shape != given.shape:
         return False
     off = np.abs(given - values)
-    far = np.flatnonzero(~(off <= AGREEMENT * np.abs(values)).all(axis=1))
+    far = np.flatnonzero(~(off <= SCORE_TOLERANCE * np.abs(values)).all(axis=1))
     if not len(far):
         return True
     # A small value may be the sum of large terms.
-    return bool((off[far] <= AGREEMENT * outputs(witness, rows, some[far], np.abs)).all())
+    return bool((off[far] <= SCORE_TOLERANCE * outputs(witness, rows, some[far], np.abs)).all())
 
 
 def outputs(
@@ -192,7 +193,7 @@ def _sum_of_functions(combination: Any, rows: Matrix, sign: Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Classes:
+class WitnessClasses:
     """The labels that witnesses count as +1, and whether classes are told apart in pairs.
 
     A witness says which label is its +1. With two classes, or pairs of them, one label has no
@@ -204,7 +205,7 @@ class Classes:
     paired: bool
 
     @classmethod
-    def of(cls, witnesses: Sequence[Any]) -> Classes:
+    def of(cls, witnesses: Sequence[Any]) -> WitnessClasses:
         """Return those of a model."""
         together = np.size(getattr(witnesses[0], "classes", ())) > 1
         positives = (
@@ -231,7 +232,9 @@ class Classes:
         return [others[0], *self.known] if others else []
 
 
-def _told(model: Any, classes: Classes, scores: FloatArray) -> frozenset[tuple[int, Any]] | None:
+def _predicted_labels(
+    model: Any, classes: WitnessClasses, scores: FloatArray
+) -> frozenset[tuple[int, Any]] | None:
     """Return the label predicted at each place; None if decisions do not follow from scores."""
     decision = model._decided(scores)
     predicted = np.asarray(model._chosen(decision))
@@ -254,7 +257,7 @@ def _follows(decision: FloatArray, scores: FloatArray, k: int, paired: bool) -> 
     """
     centred = (k - 1) / k * (scores - scores.mean(axis=1, keepdims=True))
     allowed = [_votes(scores, k)] if paired else [scores, centred]
-    slack = AGREEMENT * np.abs(decision).max(axis=1, keepdims=True, initial=0.0)
+    slack = SCORE_TOLERANCE * np.abs(decision).max(axis=1, keepdims=True, initial=0.0)
     return any(
         decision.shape == expected.shape and bool((abs(decision - expected) <= slack).all())
         for expected in allowed

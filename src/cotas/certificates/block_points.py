@@ -13,8 +13,8 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates import duality, lasso, least_squares
 from cotas.certificates.blocks import (
-    Columns,
     Signs,
+    TargetColumns,
     Watched,
     as_source,
     claims_of,
@@ -29,8 +29,8 @@ from cotas.certificates.core.gap import Found, Risk
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.certificates.lasso import LassoPoint
-from cotas.certificates.least_squares import ENOUGH, LARGEST_HESSIAN, SquaredLossPoint
-from cotas.certificates.sweep import ROUNDED, refuse_other_features
+from cotas.certificates.least_squares import LARGEST_HESSIAN, NEAR_ENOUGH, SquaredLossPoint
+from cotas.certificates.passes import ROUNDED, refuse_other_features
 from cotas.certificates.witnesses import Together
 from cotas.problem import AS_GOOD_AS_ZERO, RegularizedRisk
 from cotas.rounds import Rounds
@@ -105,7 +105,7 @@ def squared_certificates(
 ) -> list[Certificate]:
     """Return the certificates of several targets of one fit from blocks, in one pass."""
     one = points[0]
-    watched = Watched.over(source, Columns(tuple(point.column for point in points)), each)
+    watched = Watched.over(source, TargetColumns(tuple(point.column for point in points)), each)
     sigma = None if one.penalty_scale is None else np.asarray(one.penalty_scale, np.float64)
     risk = Risk(Squared(), WeightedL2(float(one.lam), sigma), bool(one.free_bias))
     claims = claims_of(risk, points, watched, [None] * len(points))
@@ -125,16 +125,16 @@ def _squared_bounds(watched: Watched, claims: Claims) -> tuple[list[SquaredFound
         return [SquaredFound(objection)] * k, [math.nan] * k
     moments = watched.moments().constants(claims.risk.free_bias)
     constants = [value + ROUNDED * square for value, square in moments]
-    near = [ENOUGH * AS_GOOD_AS_ZERO * constant for constant in constants]
+    near = [NEAR_ENOUGH * AS_GOOD_AS_ZERO * constant for constant in constants]
     if claims.d <= LARGEST_HESSIAN or not claims.risk.regularizer.lam:
-        return risk.all_bounds(ENOUGH, near), constants
+        return risk.all_bounds(NEAR_ENOUGH, near), constants
     dual = block_bounds(watched, claims)
     return [SquaredFound(found.bounds, "duality") for found in dual], constants
 
 
 def lasso_certificate(point: LassoPoint, source: Source, each: Each = map) -> Certificate:
     """Return the certificate of a model of one target, from blocks."""
-    watched = Watched.over(source, Columns((point.column,)), each)
+    watched = Watched.over(source, TargetColumns((point.column,)), each)
     try:
         claims = claims_of(point.problem.risk(point.penalty_scale), [point], watched, [None])
         found = block_bounds(watched, claims)[0]

@@ -14,8 +14,7 @@ from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.blocks import Claims, Most, frame_of
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.gap import Risk
-from cotas.certificates.sound import Sound
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     Sketch,
     as_rows,
     as_sketches,
@@ -24,6 +23,7 @@ from cotas.certificates.sweep import (
     sketch_sums,
     targets_of,
 )
+from cotas.certificates.sound import Sound
 from cotas.refusals import ParameterError
 from cotas.source import Arrays, Block, Changed, Source, Sums, double
 
@@ -80,7 +80,7 @@ def weighed(block: Block, factors: Sequence[tuple[Any, float]]) -> FloatArray | 
 
 
 @dataclass(frozen=True)
-class Columns:
+class TargetColumns:
     """The targets as they are, a column for each; None stands for a y that is a vector."""
 
     columns: tuple[int | None, ...]
@@ -146,7 +146,7 @@ class Watched(Changed):
     """A source whose blocks are sound, and of which every pass makes the sketches besides."""
 
     def __init__(self, source: Source, read: Any, each: Each = map) -> None:
-        sound = Sound(source.n_features, isinstance(read, Columns))
+        sound = Sound(source.n_features, isinstance(read, TargetColumns))
         super().__init__(source, sound, each)
         self.read = read
         self.seen: Any = None
@@ -188,7 +188,7 @@ class Watched(Changed):
     def sketches(self) -> list[Sketch]:
         """Return one for each column of the targets."""
         if self.seen is None:
-            self.map_reduce(_nothing)
+            self.map_reduce(_no_reading)
         return self._sketches(self.seen)
 
     def _sketches(self, seen: Any) -> list[Sketch]:
@@ -206,7 +206,7 @@ class Watched(Changed):
         return found
 
 
-def _nothing(block: Block) -> int:
+def _no_reading(block: Block) -> int:
     return 0
 
 

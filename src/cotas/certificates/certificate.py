@@ -13,6 +13,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates.core.bounds import Bounds, Objection
+from cotas.certificates.passes import Sketch
 from cotas.certificates.presentation import (
     OPTIMIZATION,
     against_the_rest,
@@ -20,7 +21,6 @@ from cotas.certificates.presentation import (
     as_text,
     in_words,
 )
-from cotas.certificates.sweep import Sketch
 from cotas.certificates.verification import (
     UNCHECKED,
     OtherData,

@@ -15,14 +15,8 @@ from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.margins import LOSSES, HardMargin
 from cotas.certificates.core.rounding import above, below
-from cotas.certificates.core.sparsity import ElasticNet
-from cotas.certificates.presentation import (
-    OPTIMIZATION_ONLY,
-    bias_in_words,
-    ends,
-    mean_of,
-)
-from cotas.certificates.sweep import (
+from cotas.certificates.core.sparsity import ElasticNetRegularizer
+from cotas.certificates.passes import (
     Facts,
     Sketch,
     class_sketches,
@@ -30,6 +24,12 @@ from cotas.certificates.sweep import (
     refuse_other_rows,
     rows_of,
     signs_of,
+)
+from cotas.certificates.presentation import (
+    OPTIMIZATION_ONLY,
+    bias_in_words,
+    ends,
+    mean_of,
 )
 from cotas.certificates.witnesses import Parametric, Together
 from cotas.problem import RegularizedRisk, SoftmaxRisk
@@ -49,12 +49,12 @@ def risk_of(problem: RegularizedRisk) -> Risk:
     return Risk(loss, regularizer_of(problem), problem.free_bias, problem.bias_scale)
 
 
-def regularizer_of(problem: RegularizedRisk | SoftmaxRisk) -> L2 | ElasticNet:
+def regularizer_of(problem: RegularizedRisk | SoftmaxRisk) -> L2 | ElasticNetRegularizer:
     """Compute λ(ρ‖θ‖₁ + ½(1 − ρ)‖θ‖²) as the core knows it."""
     lam, ratio = problem.lam, problem.l1_ratio
     if not (0 < lam < math.inf and 0 <= ratio <= 1):
         raise ValueError("λ must be a finite number above zero, and l1_ratio between 0 and 1.")
-    return ElasticNet(lam * ratio, lam * (1.0 - ratio)) if ratio else L2(lam)
+    return ElasticNetRegularizer(lam * ratio, lam * (1.0 - ratio)) if ratio else L2(lam)
 
 
 def penalty_in_words(problem: RegularizedRisk | SoftmaxRisk, theta: str = "θ") -> str:

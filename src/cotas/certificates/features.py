@@ -20,7 +20,7 @@ REMARKS = {
 }
 
 
-class Features(Protocol):
+class FeatureTransform(Protocol):
     """A map from rows to features, a fixed function of each row."""
 
     def transform(self, X: Matrix) -> FloatArray: ...
@@ -38,7 +38,7 @@ class FeaturePoint(Parametric):
     subject : what it is about, where a model has several parts
     """
 
-    features: Features
+    features: FeatureTransform
     point: DualPoint
     remark: str
     subject: str = ""

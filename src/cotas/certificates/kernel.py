@@ -27,6 +27,14 @@ from cotas.certificates.core.gap import Claim, Hinge, Risk, Weights, feasible
 from cotas.certificates.core.gram import Gram, SquaredLength, bounds, positive
 from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.core.rounding import TINY, U, above, total, up
+from cotas.certificates.passes import (
+    Facts,
+    Sketch,
+    as_rows,
+    class_sketches,
+    refuse_other_rows,
+    signs_of,
+)
 from cotas.certificates.positivity import Definiteness, definiteness, shown_by
 from cotas.certificates.presentation import (
     OPTIMIZATION_ONLY,
@@ -39,14 +47,6 @@ from cotas.certificates.presentation import (
     on_trust,
     other_rows,
     proof_of,
-)
-from cotas.certificates.sweep import (
-    Facts,
-    Sketch,
-    as_rows,
-    class_sketches,
-    refuse_other_rows,
-    signs_of,
 )
 from cotas.certificates.witnesses import Parametric, Together
 from cotas.problem import RegularizedRisk
@@ -132,10 +132,10 @@ class KernelDualPoint(Together):
         The points share the kernel. `facts` are those of the same data, if they have been gathered
         already.
         """
-        survey = KernelSurvey(points, X, y, None if facts is None else facts.sketches, each)
-        return [survey.conclude(c) for c in range(len(points))]
+        checker = KernelChecker(points, X, y, None if facts is None else facts.sketches, each)
+        return [checker.conclude(c) for c in range(len(points))]
 
-    def survey(
+    def full_check(
         self,
         X: Matrix,
         y: AnyArray,
@@ -148,11 +148,11 @@ class KernelDualPoint(Together):
         Of rows without weight Kβ is zero. Of two classes all the rows are here, or not.
         """
         sketches = None if facts is None else facts.sketches
-        survey = KernelSurvey([self], X, y, sketches, each, complete)
-        return survey.conclude(0), survey.scores[:, 0], survey.regions[0]
+        checker = KernelChecker([self], X, y, sketches, each, complete)
+        return checker.conclude(0), checker.scores[:, 0], checker.regions[0]
 
     def whole(self) -> KernelDualPoint:
-        """Return the same: it is about all the rows."""
+        """Return this point itself, which is about all the rows."""
         return self
 
     def check(self, X: Any, y: Any = None) -> Certificate:
@@ -162,11 +162,11 @@ class KernelDualPoint(Together):
 
     def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
         """Tell where an optimum lies if these bounds, claimed elsewhere, are right."""
-        survey = KernelSurvey([self], X, y, None, map)
-        return None if survey.objection else survey._region(0, gap)
+        checker = KernelChecker([self], X, y, None, map)
+        return None if checker.objection else checker._region(0, gap)
 
 
-class KernelSurvey:
+class KernelChecker:
     """A check of witnesses: K times β and the dual points of all classes of one fit, and what
     follows."""
 
@@ -241,7 +241,7 @@ class KernelSurvey:
         self.scores[rows if self.examined else slice(None)] = self.values[:, :, 0]
 
     def conclude(self, c: int) -> Certificate:
-        """Return both bounds and what follows from them."""
+        """Return the certificate: both bounds and what follows from them."""
         if self.objection is not None:
             return self._certificate(c, self.objection, 0.0)
         parts = self.betas[:, c], self.duals[:, c], self.values[:, c], self.off[:, c]
@@ -515,7 +515,7 @@ class PairPoint(Parametric):
             raise ValueError("The rows of a pair are of two classes, and these are of more.")
         refuse_another_subject(self.subject, y[rows], self.point.positive, self.point.weights)
         facts = Facts(class_sketches(X, y, [self.point.positive]))
-        return self.survey(self._some(X), y, facts)[0]
+        return self.full_check(self._some(X), y, facts)[0]
 
     def region(self, X: Matrix, y: AnyArray, gap: Bounds) -> KernelRegion | None:
         """Return the region as `KernelDualPoint.region` does, of the rows that take part."""
@@ -526,14 +526,15 @@ class PairPoint(Parametric):
         some = as_rows(X)[self.rows]
         return some[:, self.rows] if self.kernel.spec() == ("precomputed",) else some
 
-    def survey(
+    def full_check(
         self, some: Matrix, y: AnyArray, facts: Facts, each: Each = map
     ) -> tuple[Certificate, FloatArray, KernelRegion | None]:
-        """Check as `KernelDualPoint.survey` does, rows that take part; y and facts are of all."""
+        """Check as `KernelDualPoint.full_check` does, rows that take part; y and facts are of
+        all."""
         own = y[self.rows]
         labels = [self.point.positive, *own[own != self.point.positive][:1]]
         complete = sum(np.count_nonzero(y == label) for label in labels) == len(own)
-        certificate, scores, region = self.point.survey(some, own, facts, each, complete)
+        certificate, scores, region = self.point.full_check(some, own, facts, each, complete)
         return certificate._but(witness=self), scores, region
 
     def whole(self) -> KernelDualPoint:
@@ -552,12 +553,12 @@ class PairPoint(Parametric):
         return everywhere
 
 
-def survey_together(
+def check_together(
     points: Sequence[KernelDualPoint | PairPoint], X: Matrix, y: AnyArray, facts: Facts
 ) -> list[tuple[Certificate, KernelRegion | None]]:
     """Return the certificate of each and where its optimum is, from K of all rows, made once."""
-    survey = KernelSurvey([point.whole() for point in points], X, y, facts.sketches, map)
+    checker = KernelChecker([point.whole() for point in points], X, y, facts.sketches, map)
     return [
-        (survey.conclude(c)._but(witness=point), survey.regions[c])
+        (checker.conclude(c)._but(witness=point), checker.regions[c])
         for c, point in enumerate(points)
     ]

@@ -21,10 +21,10 @@ from cotas.certificates.core.gap import Claim, Risk, Weights, feasible
 from cotas.certificates.core.gram import SquaredLength
 from cotas.certificates.core.residuals import EpsilonInsensitive, Squared
 from cotas.certificates.core.rounding import U
-from cotas.certificates.kernel import KernelFunction, KernelSurvey
+from cotas.certificates.kernel import KernelChecker, KernelFunction
+from cotas.certificates.passes import ROUNDED, Sketch, constant_model, sketches_of
 from cotas.certificates.positivity import Definiteness
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
-from cotas.certificates.sweep import ROUNDED, Sketch, constant_model, sketches_of
 from cotas.certificates.witnesses import Parametric
 from cotas.words import say
 
@@ -74,18 +74,18 @@ class KernelRegressionPoint(Parametric):
     weights: FloatArray | None = field(default=None, repr=False)
 
     def check(self, X: Matrix, y: AnyArray) -> Certificate:
-        return self.survey(X, y)[0]
+        return self.full_check(X, y)[0]
 
-    def survey(
+    def full_check(
         self, X: Matrix, y: AnyArray, sketch: Sketch | None = None, each: Each = map
     ) -> tuple[Certificate, FloatArray]:
         """Return the certificate, and the Kβ computed for it; `sketch` is of the same data."""
         y, sketches = np.asarray(y, dtype=np.float64), None if sketch is None else [sketch]
-        found = _RegressionSurvey([self], X, y, sketches, each)
+        found = _RegressionChecker([self], X, y, sketches, each)
         return found.conclude(0), found.scores[:, 0]
 
 
-class _RegressionSurvey(KernelSurvey):
+class _RegressionChecker(KernelChecker):
     """The same for one target, from which a number near all of it may have been taken off."""
 
     constant = 0.0  # the objective of the constant model, and what the rounding of y leaves

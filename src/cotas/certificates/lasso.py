@@ -23,9 +23,8 @@ from cotas.certificates.core.gap import Claim, Found, Risk, Weights, all_bounds
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rounding import U, above, below, down, up
 from cotas.certificates.core.rows import Rows
-from cotas.certificates.core.sparsity import Ball, ElasticNet, column_lengths
-from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
-from cotas.certificates.sweep import (
+from cotas.certificates.core.sparsity import Ball, ElasticNetRegularizer, column_lengths
+from cotas.certificates.passes import (
     ROUNDED,
     Sketch,
     constant_model,
@@ -34,6 +33,7 @@ from cotas.certificates.sweep import (
     sketches_in_passing,
     targets_of,
 )
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
 from cotas.certificates.witnesses import Together
 from cotas.source import Source
 from cotas.words import in_one, say
@@ -85,7 +85,9 @@ class LassoProblem:
         if not (0 < lam < math.inf and 0 < self.l1_ratio <= 1):
             raise Objection("penalty")
         first, second = lam * self.l1_ratio, lam * (1.0 - self.l1_ratio)
-        return Risk(Squared(), ElasticNet(first, second, self.positive, scale), self.free_bias)
+        return Risk(
+            Squared(), ElasticNetRegularizer(first, second, self.positive, scale), self.free_bias
+        )
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,8 @@ class LassoPoint(Together):
             from cotas.certificates.block_points import lasso_certificate
 
             return [lasso_certificate(point, X, each) for point in points]
-        survey = _LassoSurvey(points, X, y, each)
-        return [survey.conclude(k) for k in range(len(points))]
+        checker = _LassoChecker(points, X, y, each)
+        return [checker.conclude(k) for k in range(len(points))]
 
     def check_from_products(self, X: Matrix, y: Any) -> Certificate | None:
         """Prove the same in another way, where there are no more columns than rows."""
@@ -135,10 +137,10 @@ class LassoPoint(Together):
 
     def proved_zeros(self, X: Matrix, y: AnyArray) -> BoolArray:
         """Tell for each feature whether its coefficient is zero at every exact optimum."""
-        return _LassoSurvey([self], X, y, map).zeros()
+        return _LassoChecker([self], X, y, map).zeros()
 
 
-class _LassoSurvey:
+class _LassoChecker:
     """The bounds of several points of one data set, and what follows from them."""
 
     def __init__(self, points: Sequence[LassoPoint], X: Matrix, y: AnyArray, each: Each) -> None:
@@ -173,9 +175,9 @@ class _LassoSurvey:
         without a proof.
         """
         point, (bounds, c, pull, t) = self.points[0], self.found[0]
-        problem, nothing = point.problem, np.zeros(self.rows.d, dtype=np.bool_)
+        problem, no_zeros = point.problem, np.zeros(self.rows.d, dtype=np.bool_)
         if isinstance(bounds, Objection) or pull is None or c is None:
-            return nothing
+            return no_zeros
         w = Weights.of(point.weights, self.rows.n)
         radius = above(math.sqrt(above(2.0 * bounds.gap, 2)))
         lengths, centre = column_lengths(self.rows, w.s, w.low)

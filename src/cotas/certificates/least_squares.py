@@ -15,8 +15,7 @@ from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.curvature import SquaredFound, SquaredRisk
 from cotas.certificates.core.gap import Claim, all_bounds
-from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     EPS,
     ROUNDED,
     Sketch,
@@ -26,13 +25,14 @@ from cotas.certificates.sweep import (
     sketches_in_passing,
     targets_of,
 )
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least, ends, mean_of
 from cotas.certificates.witnesses import Together
 from cotas.problem import AS_GOOD_AS_ZERO
 from cotas.source import Source
 from cotas.words import say
 
 # A bound this small in comparison with the objective is not worth another pass over the data.
-ENOUGH = 1e-10
+NEAR_ENOUGH = 1e-10
 # Up to so many features the Hessian is formed, and its spectrum shown.
 LARGEST_HESSIAN, LARGEST_SPECTRUM = 2000, 500
 HOW = {
@@ -52,7 +52,7 @@ TOO_FAR = "So many steps of gradient descent must come nearer to the best than t
 
 
 @dataclass(frozen=True)
-class Descent:
+class DescentBound:
     """Gradient descent with a constant step from zero: Pₖ − P* ≤ ρ²ᵏ (P₀ − P*).
 
     ρ is the largest |1 − step·e| over the positive eigenvalues e of the Hessian. The run worked
@@ -95,7 +95,7 @@ class SquaredLossPoint(Together):
     column: int | None = None
     weights: FloatArray | None = field(default=None, repr=False)
     penalty_scale: FloatArray | None = field(default=None, repr=False)
-    descent: Descent | None = None
+    descent: DescentBound | None = None
 
     shared: ClassVar[tuple[str, ...]] = ("lam", "penalty_scale", "free_bias")
 
@@ -116,7 +116,7 @@ class SquaredLossPoint(Together):
             from cotas.certificates.block_points import squared_certificates
 
             return squared_certificates(points, X, each)
-        return SquaredSurvey(X, y, points, each).certificates(points)
+        return SquaredChecker(X, y, points, each).certificates(points)
 
     def check_from_products(self, X: Matrix, y: Any) -> Certificate | None:
         """Prove the same in another way, where there are no more columns than rows."""
@@ -126,7 +126,7 @@ class SquaredLossPoint(Together):
         return None if stream is None else stream.proved([self], collinear=True)[0]
 
 
-class SquaredSurvey:
+class SquaredChecker:
     """The data of one fit and what is known of their curvature, for any models of one problem."""
 
     def __init__(
@@ -176,8 +176,8 @@ class SquaredSurvey:
             for y, p in zip(self.targets.T, points, strict=True)
         ]
         if self.rows.d <= LARGEST_HESSIAN or not points[0].lam:
-            near = [ENOUGH * AS_GOOD_AS_ZERO * constant for constant in self.constants]
-            return self.risk.bounds(claims, ENOUGH, near)
+            near = [NEAR_ENOUGH * AS_GOOD_AS_ZERO * constant for constant in self.constants]
+            return self.risk.bounds(claims, NEAR_ENOUGH, near)
         dual = all_bounds(self.rows, claims, points[0].weights)
         return [SquaredFound(found.bounds, "duality") for found in dual]
 
@@ -207,7 +207,7 @@ class SquaredSurvey:
         allowed = descent.factor(positive) * max(0.0, start - bounds.lower)
         # Along directions that rounding takes for flat, no step gets anywhere.
         known = len(positive) == len(values) and math.isinf(found.within)
-        nearer = bounds.gap <= (1 + 1e-6) * allowed + bounds.charge + ENOUGH * bounds.upper
+        nearer = bounds.gap <= (1 + 1e-6) * allowed + bounds.charge + NEAR_ENOUGH * bounds.upper
         figures = {
             "condition number": float(positive[-1] / positive[0]) if len(positive) else 1.0,
             "step · largest curvature": descent.step * float(values[-1]),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.certificates.sweep import EPS
+from cotas.certificates.passes import EPS
 from cotas.words import say
 
 

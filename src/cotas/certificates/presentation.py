@@ -53,8 +53,8 @@ def apart(low: float, high: float, digits: int = 6) -> tuple[str, str]:
     >>> apart(0.06607775610594092, 0.06607775660437853)
     ('0.0660777561', '0.0660777567')
     """
-    for enough in range(digits, 17):
-        ends = at_least(low, enough), at_most(high, enough)
+    for places in range(digits, 17):
+        ends = at_least(low, places), at_most(high, places)
         if not float(ends[1]) - float(ends[0]) > 2 * (high - low):
             return ends
     return repr(float(low)), repr(float(high))

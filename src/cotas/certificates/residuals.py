@@ -11,8 +11,7 @@ from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import L2, Claim, Risk, all_bounds
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber
-from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     Sketch,
     constant_model,
     refuse_other_rows,
@@ -20,6 +19,7 @@ from cotas.certificates.sweep import (
     sketches_in_passing,
     targets_of,
 )
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, bias_in_words, ends, mean_of
 from cotas.certificates.witnesses import Parametric
 from cotas.words import say
 

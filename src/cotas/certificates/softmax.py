@@ -11,13 +11,12 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates.blocks import Signs, Watched, as_source, class_factors
 from cotas.certificates.certificate import Certificate, conclude_bounds
-from cotas.certificates.core.blocks import Claims, Whole
+from cotas.certificates.core.blocks import Claims, OneBlock
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.gap import Margin, Risk
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.duality import penalty_figures, penalty_in_words, regularizer_of
-from cotas.certificates.presentation import OPTIMIZATION_ONLY, ends, mean_of
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     GOLDEN_RATIO,
     Facts,
     Sketch,
@@ -27,6 +26,7 @@ from cotas.certificates.sweep import (
     refuse_other_rows,
     rows_of,
 )
+from cotas.certificates.presentation import OPTIMIZATION_ONLY, ends, mean_of
 from cotas.certificates.witnesses import Parametric
 from cotas.problem import SoftmaxRisk
 from cotas.refusals import ParameterError
@@ -79,7 +79,9 @@ class SoftmaxPoint(Parametric):
         refuse_other_rows(rows.n, self.weights)
         if not np.isin(y, self.classes).all():
             raise ParameterError("y", "y holds labels that the certificate does not know.")
-        found = self._bounds(Whole(rows, class_signs(y, classes), self.weights), (rows.n, rows.d))
+        found = self._bounds(
+            OneBlock(rows, class_signs(y, classes), self.weights), (rows.n, rows.d)
+        )
         sketches = facts.sketches if facts else class_sketches(X, y, classes)
         return self._conclude(found, sketches, self.weights)
 

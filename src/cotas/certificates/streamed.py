@@ -38,8 +38,7 @@ from cotas.certificates.core.rounding import (
 from cotas.certificates.core.rows import pairwise
 from cotas.certificates.core.sparse_rows import flipped, made_of
 from cotas.certificates.least_squares import SquaredLossPoint, in_certificate
-from cotas.certificates.presentation import in_words
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     ROUNDED,
     Sketch,
     as_rows,
@@ -49,6 +48,7 @@ from cotas.certificates.sweep import (
     sketch_sums,
     targets_of,
 )
+from cotas.certificates.presentation import in_words
 from cotas.certificates.verification import MOST_ENTRIES
 
 # Bytes of a block, which a cache should hold, and its rows, dense ones being added up so many at a

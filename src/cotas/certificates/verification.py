@@ -19,13 +19,13 @@ from scipy import sparse
 from cotas.arrays import AnyArray, Matrix, Sparse
 from cotas.certificates.categories import coded
 from cotas.certificates.numbers import refuse_inexact, refuse_masked
+from cotas.certificates.passes import one_in_each_row
 from cotas.certificates.presentation import (
     OPTIMIZATION,
     against,
     against_the_rest,
     bounds_in_digits,
 )
-from cotas.certificates.sweep import one_in_each_row
 from cotas.source import Listed, as_stored, shape_of_targets
 from cotas.words import english, say
 
@@ -152,8 +152,8 @@ def _words(claimed: Certificate, fresh: Certificate) -> list[str]:
         found.append(say(text))
     if english(claimed.label) != english(fresh.label):
         text = "It is about {right}, and not about {said}."
-        nothing = say("all of y")
-        about = {"right": fresh.label or nothing, "said": claimed.label or nothing}
+        whole = say("all of y")
+        about = {"right": fresh.label or whole, "said": claimed.label or whole}
         found.append(say(text, **about))
     if not _reads_alike(claimed.statement, fresh.statement, claimed, fresh):
         text = "The statement is: {right} And not: {said}"

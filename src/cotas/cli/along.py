@@ -20,7 +20,7 @@ from cotas.cli.models import DEFAULTS, build, check_suits, sensible, task_of
 from cotas.cli.options import (
     MOST,
     NO_WISHES,
-    Columns,
+    ColumnOptions,
     Data,
     EqualRows,
     Group,
@@ -43,7 +43,7 @@ from cotas.cli.training import (
     preparation_of,
     rival_of,
     sample_of,
-    split_and_told,
+    split_and_announce,
     train_one,
 )
 from cotas.files.problems import gathered
@@ -72,7 +72,7 @@ def path(
     hold_out: HoldOut = 0.2,
     picture: Picture = None,
     seed: Seed = 0,
-    columns: Columns = NO_WISHES,
+    columns: ColumnOptions = NO_WISHES,
 ) -> None:
     """Solve for many λ: support vector machines for classes, the Lasso for numbers.
 
@@ -89,7 +89,7 @@ def path(
     table, y, task = target_of(table, task)
     preparation = preparation_of(table, columns)
     settings = Settings(task=task, seed=seed, hold_out=hold_out, preparation=preparation)
-    rows, _ = split_and_told(session, table, y, settings)
+    rows, _ = split_and_announce(session, table, y, settings)
     (X, y_train), (X_test, y_test) = rows.take(rows.train), rows.take(rows.test)
     preparation.fit(X)
     Z = preparation.transform(X)
@@ -128,7 +128,7 @@ def curve(
     equal_rows: EqualRows = "copies",
     picture: Picture = None,
     seed: Seed = 0,
-    columns: Columns = NO_WISHES,
+    columns: ColumnOptions = NO_WISHES,
 ) -> None:
     """Training and validation loss against c = 1/(λn), and where under- and overfitting begin.
 
@@ -253,7 +253,7 @@ def compare(
     max_time: Annotated[float | None, typer.Option(help="Seconds for each model.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the errors and save them.")] = None,
     seed: Seed = 0,
-    columns: Columns = NO_WISHES,
+    columns: ColumnOptions = NO_WISHES,
 ) -> None:
     """Train all suitable models side by side: time, gap, error and its bound.
 
@@ -276,7 +276,7 @@ def compare(
         group=group,
         equal_rows=equal_rows,
     )
-    rows, _ = split_and_told(session, table, y, settings)
+    rows, _ = split_and_announce(session, table, y, settings)
     if not len(rows.test):
         raise UsageError("comparing needs rows to judge by: at least 30, and a --hold-out.")
     names = _names(models, task, rows)
@@ -297,11 +297,11 @@ def compare(
     if picture is not None:
         draw(rivals, bounds, task, picture)
         session.say(f"{say('picture')}: {picture}")
-    told = [
+    documents = [
         {**vars(rival), "bound": None if bound is None else bound.upper} for rival, bound in found
     ]
     always = {"answer": answer, "error": error}
-    document = {"task": task, "held_out": len(rows.test), "baseline": always, "models": told}
+    document = {"task": task, "held_out": len(rows.test), "baseline": always, "models": documents}
     session.document(document)
 
 
@@ -373,7 +373,7 @@ def separable(
     of: Annotated[
         str | None, typer.Option("--class", help="One of several classes, against the rest.")
     ] = None,
-    columns: Columns = NO_WISHES,
+    columns: ColumnOptions = NO_WISHES,
 ) -> None:
     """Is there a hyperplane between two classes? The answer is proved, yes or no.
 

@@ -25,7 +25,7 @@ from cotas.preparation.prepared_model import NO_COLUMN
 from cotas.preparation.record import AGAIN, OPTIMISTIC, Rival
 from cotas.preparation.telling import in_parts, label
 from cotas.selection.blend import BLEND
-from cotas.selection.halving import Candidate, Halving, Subsample, Trial, in_turns
+from cotas.selection.halving import Candidate, Halving, Subsample, Trial, interleaved
 from cotas.words import say
 
 # Inverse penalties, in powers of ten, and widths of the kernel, in multiples of 1/(d·variance).
@@ -127,8 +127,10 @@ def search_of(
 def candidates(task: str, X: Any, y: AnyArray, seed: int) -> list[Candidate]:
     """Return the settings to try, those of different families by turns, the usual ones first."""
     families = _classifiers(X) if task == "classification" else _regressors(X, y)
-    turns = itertools.zip_longest(*(list(family) for family in families))
-    pairs = (pair for turn in turns for pair in turn if pair is not None)
+    rounds_of_trials = itertools.zip_longest(*(list(family) for family in families))
+    pairs = (
+        pair for round_of_trials in rounds_of_trials for pair in round_of_trials if pair is not None
+    )
     return [_candidate(name, given, y, seed) for name, given in pairs]
 
 
@@ -151,20 +153,20 @@ def beside(candidate: Candidate, y: AnyArray, seed: int) -> list[Candidate]:
 
 
 def _candidate(name: str, given: dict[str, Any], y: AnyArray, seed: int) -> Candidate:
-    told = in_parts(given)
-    if "depth" in told:  # the rounds are not known yet
-        told = {key: told[key] for key in ("depth", "learning_rate")}
-    return Candidate(name, build(name, y, seed, given)[0], label(name, told), given)
+    parameters = in_parts(given)
+    if "depth" in parameters:  # the rounds are not known yet
+        parameters = {key: parameters[key] for key in ("depth", "learning_rate")}
+    return Candidate(name, build(name, y, seed, given)[0], label(name, parameters), given)
 
 
 def typed(trial: Trial) -> tuple[str, dict[str, Any]]:
     """Return the name of a setting and its parameters, as they are typed to train it again."""
-    told = in_parts(trial.candidate.given)
+    parameters = in_parts(trial.candidate.given)
     rounds = getattr(trial.settled, "n_estimators", None)
     if rounds is not None:
-        told = {"depth": told["depth"], "learning_rate": told["learning_rate"]}
-        told["n_estimators"] = rounds
-    return trial.candidate.name, told
+        parameters = {"depth": parameters["depth"], "learning_rate": parameters["learning_rate"]}
+        parameters["n_estimators"] = rounds
+    return trial.candidate.name, parameters
 
 
 def again(trial: Trial, trials: Iterable[Trial], command: str) -> str:
@@ -260,7 +262,7 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
         again = range(1 if many else REPEATS)
         cuts = [cut for _ in again for _, cut in folds.split(first, labels)]
     return [
-        Subsample(in_turns(np.flatnonzero(~aside), strata, random), np.flatnonzero(aside))
+        Subsample(interleaved(np.flatnonzero(~aside), strata, random), np.flatnonzero(aside))
         for aside in (np.isin(owner, cut) for cut in cuts)
     ]
 
@@ -268,8 +270,8 @@ def parts_of(y: AnyArray, task: str, seed: int, groups: AnyArray | None = None) 
 def _tell(session: Session, trial: Trial) -> None:
     """Say what is being tried while it is."""
     words = "{name}: {rows} rows, validation error {error:.4g}, {seconds:.2g} s"
-    told = {"rows": trial.rows, "error": trial.error, "seconds": trial.seconds}
-    session.passing(say(words, name=trial.label, **told))
+    parameters = {"rows": trial.rows, "error": trial.error, "seconds": trial.seconds}
+    session.passing(say(words, name=trial.label, **parameters))
 
 
 def leader_of(trial: Trial) -> Rival:

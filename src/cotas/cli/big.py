@@ -16,8 +16,8 @@ from cotas.arrays import AnyArray
 from cotas.cli.command import UsageError
 from cotas.cli.data import TooBig
 from cotas.cli.models import DEFAULTS, build, check_suits
-from cotas.cli.options import Columns
-from cotas.cli.outcome import model_lines, proofs, shape, show_classes, told
+from cotas.cli.options import ColumnOptions
+from cotas.cli.outcome import model_lines, proofs, shape, show_classes, summary_lines
 from cotas.cli.session import Session, watching, writing
 from cotas.cli.training import (
     FEWEST_TO_SPLIT,
@@ -41,7 +41,7 @@ from cotas.preparation.streamed import learn, rows_to_learn_from
 from cotas.preparation.targets import read_as_classes, tell_task
 from cotas.report.figures import alarms_of
 from cotas.running import thread_count
-from cotas.scale.decoding import Reading, decoded_bytes, kind_of
+from cotas.scale.decoding import DecodingOptions, decoded_bytes, kind_of
 from cotas.scale.pages import Pages, open_as
 from cotas.source import Block, NotInBlocksError
 from cotas.words import say
@@ -62,7 +62,7 @@ def open_prepared(
     split."""
     kinds = {kind_of(file) for file in files}
     prepared = None if kinds == {"libsvm"} else preparation
-    reading = Reading(target, preparation=prepared, **how)
+    reading = DecodingOptions(target, preparation=prepared, **how)
     return open_as(files, reading, seed, progress=bar, fewest=FEWEST_PAGES)
 
 
@@ -71,7 +71,7 @@ def text_of(options: Any) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted((name, value) for name, value in options.reading().items() if value))
 
 
-def refuse_what_needs_memory(settings: Settings, columns: Columns) -> None:
+def refuse_what_needs_memory(settings: Settings, columns: ColumnOptions) -> None:
     """Raise for wishes that pages do not serve, or nothing does."""
     check_share(settings.hold_out)
     wishes = {
@@ -134,7 +134,7 @@ def fit_from_pages(
     big: TooBig,
     target: str | None,
     settings: Settings,
-    columns: Columns,
+    columns: ColumnOptions,
 ) -> Any:
     """Prepare, train, measure and say what is proved, a few pages being in memory at a time."""
     session.remark(big.words())
@@ -186,8 +186,10 @@ def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) ->
     parts: list[tuple[Any, ...]] = []
     for block in pages.blocks():
         scores = model.decision_function(block.X) if hasattr(model, "classes_") else None
-        told = model.predict_proba(block.X) if hasattr(model, "predict_proba") else None
-        parts.append((np.asarray(block.y), np.asarray(model.predict(block.X)), scores, told))
+        summary_lines = model.predict_proba(block.X) if hasattr(model, "predict_proba") else None
+        parts.append(
+            (np.asarray(block.y), np.asarray(model.predict(block.X)), scores, summary_lines)
+        )
         if sum(len(part[0]) for part in parts) >= MOST_MEASURED:
             break
     truth, predictions = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
@@ -195,15 +197,19 @@ def _quality(model: Any, pages: Pages, trained: AnyArray, settings: Settings) ->
         given = (truth.astype(np.float64), predictions, np.asarray(trained, dtype=np.float64))
         return quality_of_numbers(*given, settings.confidence)
     scores = np.concatenate([part[2] for part in parts])
-    told = None if parts[0][3] is None else np.concatenate([part[3] for part in parts])
+    summary_lines = None if parts[0][3] is None else np.concatenate([part[3] for part in parts])
     labels = np.asarray(trained).astype(model.classes_.dtype)
     return quality_of_classes(
-        truth, predictions, scores, model.classes_, labels, settings.confidence, told
+        truth, predictions, scores, model.classes_, labels, settings.confidence, summary_lines
     )
 
 
 def _learned(
-    session: Session, files: list[Path], target: str | None, settings: Settings, columns: Columns
+    session: Session,
+    files: list[Path],
+    target: str | None,
+    settings: Settings,
+    columns: ColumnOptions,
 ) -> Learned:
     """Learn in one pass how to prepare the columns, and write the pages in one if there are none.
 
@@ -223,7 +229,7 @@ def _learned(
     how: dict[str, Any] = {"drop": tuple(drop), "without_target": columns.rows_without_target}
     # What the rows set aside say about the model is proved only if they had no part in it.
     share = settings.hold_out
-    reading = Reading(target, text=text, **how)
+    reading = DecodingOptions(target, text=text, **how)
     keep, seconds = columns.keep or [], columns.unix_seconds or []
     preparation = Preparation(keep=keep, unix_seconds=seconds, strict=columns.strict_columns)
     size = sum(decoded_bytes(file, kind_of(file)) for file in files)
@@ -248,7 +254,7 @@ def _learned(
     return Learned(pages, preparation, target, drawn.target(target), some)
 
 
-def _refuse_of_matrices(target: str | None, columns: Columns, source: str) -> None:
+def _refuse_of_matrices(target: str | None, columns: ColumnOptions, source: str) -> None:
     """Raise for options about columns with names, or about text, where rows are of numbers."""
     wishes = {
         "target": target,
@@ -269,7 +275,7 @@ def _save(
     settings: Settings,
     remarks: list[Remark],
     out: Path,
-    columns: Columns,
+    columns: ColumnOptions,
 ) -> None:
     recipe = Recipe(
         learned.preparation,
@@ -295,7 +301,7 @@ def _report(session: Session, name: str, found: PagedFit, settings: Settings) ->
     errors, learned = dict(found.errors(settings.task)), found.learned
     columns = pages.n_features if learned.some_rows is None else learned.some_rows.width
     session.say(
-        *told(
+        *summary_lines(
             f"{name}: {shape(pages.n_rows, columns, learned.target)}",
             model_lines(settings.model or DEFAULTS[settings.task], model),
             found.seconds,

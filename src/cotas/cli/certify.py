@@ -15,7 +15,7 @@ from cotas.certificates.certificate import MEAN
 from cotas.cli.big import open_prepared, text_of
 from cotas.cli.command import ProofFailedError, UsageError
 from cotas.cli.data import open_table
-from cotas.cli.options import NO_WISHES, Columns, Data, Target, TextOptions, refuse
+from cotas.cli.options import NO_WISHES, ColumnOptions, Data, Target, TextOptions, refuse
 from cotas.cli.outcome import short_of, whole_in_lines
 from cotas.cli.predict import Model
 from cotas.cli.saved import Saved, open_model
@@ -67,7 +67,7 @@ def certify(
         found = _from_pages(saved, data, text)
         _show(session, found, tol, saved.estimator)
         return
-    table = open_table(data, target, Columns(**vars(text)), **_as_it_was_read(saved, data))
+    table = open_table(data, target, ColumnOptions(**vars(text)), **_as_it_was_read(saved, data))
     table = table.in_words()  # models of others know no codes
     rows = _training_rows(saved, table)
     y = labels_or_numbers(table, saved.task)[rows]

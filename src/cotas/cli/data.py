@@ -5,26 +5,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cotas.cli.command import UsageError
-from cotas.cli.options import Columns, TextOptions, writable
+from cotas.cli.options import ColumnOptions, TextOptions, writable
 from cotas.cli.session import writing
 from cotas.datasets import HOUSE_COLUMNS, houses
 from cotas.files.atomic import replacing
-from cotas.files.compression import memory_of_the_machine
+from cotas.files.compression import physical_memory
 from cotas.files.frames import polars
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError
 from cotas.files.table import Table
-from cotas.files.tables import as_told, read_coded
+from cotas.files.tables import read_coded, reading_options
 from cotas.preparation.targets import tell_task
 from cotas.words import say
-
-if TYPE_CHECKING:
-    pass
 
 
 def drawable(picture: Path | None, data: str) -> None:
@@ -59,14 +56,14 @@ BUILTIN = {
 
 
 def open_table(
-    name: str, target: str | None, columns: Columns | None = None, **options: Any
+    name: str, target: str | None, columns: ColumnOptions | None = None, **options: Any
 ) -> Table:
     """Open the table of a file or a built-in one, with its target and without what is to be
     dropped.
 
     Words that repeat in a file are coded.
     """
-    columns = columns or Columns()
+    columns = columns or ColumnOptions()
     if columns.rows_without_target not in ("drop", "error"):
         raise UsageError(
             "--rows-without-target is drop or error, not {rows_without_target!r}.",
@@ -86,7 +83,7 @@ def open_table(
     else:
         # What is dropped is not looked at, so it may hold anything.
         text = [*(columns.category or []), *drop, *options.pop("categories", [])]
-        wishes, limits = as_told(columns.reading() | {"categories": text})
+        wishes, limits = reading_options(columns.reading() | {"categories": text})
         table = read_coded(name, wishes, limits, **options)
         for option in ("category", "keep", "unix_seconds"):
             table.refuse_names(option.replace("_", "-"), getattr(columns, option))
@@ -184,7 +181,7 @@ def free_memory() -> int | None:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if "MemAvailable" in line)
     except (OSError, StopIteration, ValueError):
-        return memory_of_the_machine()
+        return physical_memory()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from cotas.cli.data import open_table, refuse_unsuited, too_big
 from cotas.cli.models import task_of
 from cotas.cli.options import (
     NO_WISHES,
-    Columns,
+    ColumnOptions,
     Data,
     FitOptions,
     Target,
@@ -31,7 +31,7 @@ def fit(
     data: Data,
     target: Target = None,
     wanted: FitOptions = AS_USUAL,
-    columns: Columns = NO_WISHES,
+    columns: ColumnOptions = NO_WISHES,
 ) -> None:
     """Train a model on a table, and say what is proved about it.
 

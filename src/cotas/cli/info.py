@@ -31,7 +31,7 @@ from cotas.cli.data import BUILTIN
 from cotas.cli.models import CLASSIFIERS, NAMES, REGRESSORS, build
 from cotas.cli.options import Seed, refuse
 from cotas.cli.session import Session
-from cotas.files.compression import memory_of_the_machine
+from cotas.files.compression import physical_memory
 from cotas.files.models import versions
 from cotas.loops.compiled import kept_in
 from cotas.running import cpu_count
@@ -74,7 +74,7 @@ def info(session: Session) -> None:
         "versions": versions() | {name: _version(name) for name in UNDERNEATH},
         "system": _system(),
         "cores": cpu_count(),
-        "memory": memory_of_the_machine(),
+        "memory": physical_memory(),
         "BLAS": _blas(),
         "GPU": _cards(),
         "packages": packages,
@@ -163,8 +163,8 @@ def _blas() -> dict[str, Any]:
     import scipy.linalg  # noqa: F401  brings its own
 
     built: Any = np.show_config("dicts")
-    told = ("internal_api", "version", "architecture", "threading_layer", "num_threads")
-    pools = [{key: pool[key] for key in told if pool.get(key)} for pool in threadpool_info()]
+    shown_keys = ("internal_api", "version", "architecture", "threading_layer", "num_threads")
+    pools = [{key: pool[key] for key in shown_keys if pool.get(key)} for pool in threadpool_info()]
     return {"numpy": built["Build Dependencies"]["blas"]["name"], "pools": pools}
 
 

@@ -157,8 +157,8 @@ TIMES, _PART = "*", re.compile(r"\s*([^*()+]+)\*\s*([\w-]+)\s*\(([^()]*)\)\s*")
 def blend_as_typed(parts: Iterable[tuple[str, Mapping[str, Any], float]]) -> str:
     """Return what `--model` takes for a blend of these models with these weights."""
     words = (
-        f"{weight!r}{TIMES}{name}({', '.join(f'{key}={value}' for key, value in told.items())})"
-        for name, told, weight in parts
+        f"{weight!r}{TIMES}{name}({', '.join(f'{key}={value}' for key, value in given.items())})"
+        for name, given, weight in parts
     )
     return " + ".join(words)
 
@@ -184,5 +184,5 @@ def blend_of(typed: str, y: AnyArray, seed: int) -> Any:
     from cotas.selection.blend import Blend
 
     parts = blend_in_parts(typed)
-    pairs = [(label(name, told), build(name, y, seed, told)[0]) for name, told, _ in parts]
+    pairs = [(label(name, given), build(name, y, seed, given)[0]) for name, given, _ in parts]
     return Blend(pairs, np.array([weight for _, _, weight in parts]))

@@ -130,7 +130,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True)
-class Columns(TextOptions):
+class ColumnOptions(TextOptions):
     """Options of which columns and rows of a table are used, and as what."""
 
     drop: Annotated[
@@ -159,7 +159,7 @@ class Columns(TextOptions):
     ] = False
 
 
-NO_WISHES = Columns()
+NO_WISHES = ColumnOptions()
 
 
 ModelName = Annotated[

@@ -227,7 +227,7 @@ def summary(record: FitRecord) -> list[str]:
         best = f"{record.choice.over} = {short(record.choice.best_value)}"
         model.append((say("chosen"), f"{best}; {record.choice.ranking}"))
     errors = {name: each for name, each in record.errors().items() if each is not None}
-    return told(
+    return summary_lines(
         f"{Path(table.source).name}: {shape(table.n_rows, table.n_columns, table.target)}",
         model,
         record.seconds,
@@ -238,7 +238,7 @@ def summary(record: FitRecord) -> list[str]:
     )
 
 
-def told(
+def summary_lines(
     data: str,
     model: list[tuple[str, str]],
     seconds: float,

@@ -18,7 +18,7 @@ from cotas.arrays import AnyArray, BoolArray
 from cotas.cli.command import UsageError
 from cotas.cli.data import builtin, refuse_reading
 from cotas.cli.options import MOST, NO_WISHES, Data, TextOptions, refuse, writable
-from cotas.cli.saved import PredictionTally, Saved, open_model
+from cotas.cli.saved import PredictionCounts, Saved, open_model
 from cotas.cli.session import STANDARD_OUTPUT, Session, writing
 from cotas.files.atomic import replacing
 from cotas.files.cells import MONEY
@@ -26,7 +26,7 @@ from cotas.files.csv_dialect import Wishes
 from cotas.files.frames import polars, polars_errors
 from cotas.files.names import some
 from cotas.files.problems import DataFileError
-from cotas.files.table import AsGiven, Block, Table, is_there
+from cotas.files.table import AsGiven, Table, TextBlock, is_there
 from cotas.files.tables import batches
 from cotas.preparation.columns import numbers_of
 from cotas.preparation.given import as_frame
@@ -92,18 +92,18 @@ def predict(
             "learns them on folds of the training rows.",
             model=model,
         )
-    tally = PredictionTally(saved)
+    counts = PredictionCounts(saved)
     parts = _parts(session, saved, data, rows, text)
-    answers = (predicted(saved, table, tally, only) for table in parts)
+    answers = (predicted(saved, table, counts, only) for table in parts)
     if session.json and out is None:
         rows_of = [row for answer in answers for row in answer.frame.to_dicts()]
-        session.document({"predictions": rows_of, **tally.to_dict()})
+        session.document({"predictions": rows_of, **counts.to_dict()})
         return
     write(answers, out, safe_csv)
     if out is not None:
-        session.say(say("{rows} rows predicted: {out}", rows=tally.rows, out=out))
-    session.note(*tally.notes())
-    session.document({"out": str(out), **tally.to_dict()})
+        session.say(say("{rows} rows predicted: {out}", rows=counts.rows, out=out))
+    session.note(*counts.notes())
+    session.document({"out": str(out), **counts.to_dict()})
 
 
 def _parts(
@@ -164,29 +164,29 @@ def _never_read(preparation: Preparation, kept: Sequence[str]) -> Iterator[str]:
             )
 
 
-def predicted(saved: Saved, table: Table, tally: PredictionTally, only: bool) -> Answers:
+def predicted(saved: Saved, table: Table, counts: PredictionCounts, only: bool) -> Answers:
     """Return the cells of the table as they came, and the columns of the predictions."""
     pl = polars()
-    X, model = tally.prepared(saved, _as_numbers(saved, table)), saved.estimator
+    X, model = counts.prepared(saved, _as_numbers(saved, table)), saved.estimator
     found: dict[str, Any] = {}
     labels = np.asarray(model.predict(X))
     found["prediction"] = labels
-    tally.classifies = saved.task == "classification"
-    if tally.classifies:
+    counts.classifies = saved.task == "classification"
+    if counts.classifies:
         _add(found, "score", _scores(model, X), saved)
         if saved.tells_probabilities:
             _add(found, "probability", saved.probabilities_of(X), saved)
         if hasattr(model, "certified_predict") and model._knows_regions():
             found["certified"] = model.certified_predict(X)[1]
-            tally.certifies = True
-            tally.certified += int(found["certified"].sum())
+            counts.certifies = True
+            counts.certified += int(found["certified"].sum())
     there = _with_target(saved, table)
-    tally.see(X, there)
+    counts.see(X, there)
     if there is not None and there.any():
         truth = _truth(saved, table)
-        tally.not_compared |= truth is None
+        counts.not_compared |= truth is None
         if truth is not None:
-            tally.judge(labels[there], truth)
+            counts.judge(labels[there], truth)
     if only or not table.has_names:
         return Answers(None, pl.DataFrame(found), table.source)
     given = table.given or AsGiven(table.features)
@@ -279,7 +279,7 @@ class Answers:
             raise DataFileError(words, self.source, first=first.source, odd=odd)
         return own.select(names)
 
-    def own_lines(self, block: Block, names: list[str]) -> list[bytes] | None:
+    def own_lines(self, block: TextBlock, names: list[str]) -> list[bytes] | None:
         """Return the rows of a text table as they are written, if they are as those of the
         block."""
         if self.given is None or self.given.block is None or self.frame.columns != names:

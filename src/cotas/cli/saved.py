@@ -24,7 +24,7 @@ from cotas.preparation.recipe import Recipe
 from cotas.words import say
 
 
-class PredictionTally:
+class PredictionCounts:
     """Counts taken while the rows went by."""
 
     def __init__(self, saved: Saved) -> None:
@@ -57,7 +57,7 @@ class PredictionTally:
             "test_rows": 0 if self.not_compared else self.judged,
             "odd_cells": self.odd,
             "rows_trained_on": None if self.trained is None else self.trained.count,
-            "rows_trained_on_told": self.trained is not None and self.trained.told,
+            "rows_trained_on_told": self.trained is not None and self.trained.is_known,
         }
 
     @property
@@ -97,7 +97,7 @@ class PredictionTally:
             words = "The target of this table holds what is no finite number: no error is measured."
             lines.append(f"{say('Note')}: {say(words)}")
         elif self.error is not None:
-            lines.append(self._told_error())
+            lines.append(self._known_error())
         count = None if self.trained is None else self.trained.count
         if count:
             words = (
@@ -105,7 +105,7 @@ class PredictionTally:
                 "ones."
             )
             lines.append(say(words, count=count, rows=self.rows))
-        if self.trained is not None and not self.trained.told:
+        if self.trained is not None and not self.trained.is_known:
             words = (
                 "Whether these rows were trained on cannot be told of sparse rows in several "
                 "batches: hold all in memory (--rows {rows})."
@@ -113,7 +113,7 @@ class PredictionTally:
             lines.append(say(words, rows=self.rows))
         return lines
 
-    def _told_error(self) -> str:
+    def _known_error(self) -> str:
         if self.judged == self.rows:
             words = (
                 "The table has the target: wrong predictions {error:.4g}."
@@ -249,14 +249,14 @@ class TrainedOn:
         return Fingerprint.of(X[taken], taken).rows == self._data.rows
 
     @property
-    def told(self) -> bool:
+    def is_known(self) -> bool:
         """Tell whether it can be told how many there are."""
         return not self._sparse or self._batches < 2 or self._count not in self._sizes
 
     @property
     def count(self) -> int | None:
         """Count how many there are; None if these are other rows, or it cannot be told."""
-        if self._count not in self._sizes or not self.told:
+        if self._count not in self._sizes or not self.is_known:
             return None
         if not self._sparse:
             whole = self._count == self._n_rows

@@ -25,7 +25,7 @@ from cotas.certificates.presentation import OPTIMIZATION
 from cotas.cli import UNEXPECTED
 from cotas.cli.command import UsageError, code_of
 from cotas.cli.models import DEFAULTS, TIMES, blend_of, build, sensible, task_of
-from cotas.cli.options import Columns, FitOptions
+from cotas.cli.options import ColumnOptions, FitOptions
 from cotas.cli.session import Session, watching
 from cotas.files.frames import coded
 from cotas.files.models import versions
@@ -69,7 +69,7 @@ class Settings(FitOptions):
         return bool(self.given.keys() - {"max_time"}) or self.select is not None
 
 
-def preparation_of(table: Table, columns: Columns) -> Preparation:
+def preparation_of(table: Table, columns: ColumnOptions) -> Preparation:
     """Tell how the columns of this table are to be prepared."""
     if not table.has_names:
         return Preparation()
@@ -99,7 +99,7 @@ class SplitTable:
         return self.table.take(rows), self.y[rows]
 
 
-def split_and_told(
+def split_and_announce(
     session: Session, table: Table, y: AnyArray, settings: Settings
 ) -> tuple[SplitTable, list[Remark]]:
     """Set rows aside, and say what is to be known of the columns: left out, odd, sorted."""
@@ -185,7 +185,7 @@ class Trained:
 
 def train(session: Session, table: Table, y: AnyArray, settings: Settings) -> FitRecord:
     """Split, look at the data, train, and measure on the rows that were set aside."""
-    rows, seen = split_and_told(session, table, y, settings)
+    rows, seen = split_and_announce(session, table, y, settings)
     remarks = gathered(seen)
     name = settings.model or DEFAULTS[settings.task]
     y_train = rows.y[rows.train]
@@ -336,8 +336,8 @@ def sample_of(
     scores = estimator.decision_function(X) if hasattr(estimator, "decision_function") else None
     if is_classifier(model):
         error = float(np.mean(predictions != truth))
-        told = model.probabilities_of(X) if model.tells_probabilities else None
-        return Sample(which, truth, predictions, scores, error, probabilities=told)
+        probabilities = model.probabilities_of(X) if model.tells_probabilities else None
+        return Sample(which, truth, predictions, scores, error, probabilities=probabilities)
     residual = predictions - truth
     spread = float(np.sum((truth - truth.mean()) ** 2))
     r2 = 1.0 - float(residual @ residual) / spread if spread > 0 else None
@@ -394,8 +394,8 @@ def _quality(
         return quality_of_numbers(sample.truth, sample.predictions, trained, confidence, groups)
     classes = np.asarray(record.model.estimator_.classes_)
     answers = (sample.truth, sample.predictions, sample.scores)
-    told = sample.probabilities
-    return quality_of_classes(*answers, classes, trained, confidence, told, groups)
+    probabilities = sample.probabilities
+    return quality_of_classes(*answers, classes, trained, confidence, probabilities, groups)
 
 
 def rival_of(rows: SplitTable, one: Trained, sample: Sample) -> Rival:

@@ -20,16 +20,16 @@ FEW_COLUMNS = 64
 # Blocks of columns that one program adds up: each makes a rounding. More, where the parts would
 # take more than so many numbers.
 MOST_BLOCKS, MOST_NUMBERS = 64, 1 << 27
-MACHINES = 16  # columns of a product made at a time, unless it is one
+COLUMNS_AT_ONCE = 16  # columns of a product made at a time, unless it is one
 # So many programs keep the multiprocessors busy; with fewer rows the columns are shared out.
-ENOUGH_PROGRAMS = 1024
+FEWEST_PROGRAMS = 1024
 # Directions of less curvature than this part of the diagonal count as flat.
 FLAT = {torch.float32: 1e-6, torch.float64: 1e-12}
 
 
 @triton.jit
 def radial_program(
-    U, HU, V, HV, W, OUT, n, m, span, machines,
+    U, HU, V, HV, W, OUT, n, m, span, n_columns,
     D: tl.constexpr, M: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr,
     PRECISION: tl.constexpr, TYPE: tl.constexpr,
 ):  # fmt: skip
@@ -63,19 +63,19 @@ def radial_program(
             total += tl.sum(k * w[None, :], axis=1)
         else:
             w = tl.load(
-                W + columns[:, None] * machines + which[None, :],
-                mask=there[:, None] & (which < machines)[None, :],
+                W + columns[:, None] * n_columns + which[None, :],
+                mask=there[:, None] & (which < n_columns)[None, :],
                 other=0.0,
             )
             total = tl.dot(k, w, total, input_precision="ieee", out_dtype=TYPE)
-    out = OUT + (part.to(tl.int64) * n + rows) * machines
+    out = OUT + (part.to(tl.int64) * n + rows) * n_columns
     if M == 1:
         tl.store(out, total, mask=inside)
     else:
         tl.store(
             out[:, None] + which[None, :],
             total,
-            mask=inside[:, None] & (which < machines)[None, :],
+            mask=inside[:, None] & (which < n_columns)[None, :],
         )
 
 
@@ -88,28 +88,30 @@ def radial_product(U: Any, hu: Any, V: Any, hv: Any, W: Any) -> Any:
     made of three of the short numbers that tensor cores multiply, which is as good. Each entry is
     a sum over blocks of columns, some of them by each program (see `roundings`).
     """
-    n, m, machines = len(U), len(V), W.shape[1]
-    if machines > MACHINES:
-        parts = [W[:, c : c + MACHINES].contiguous() for c in range(0, machines, MACHINES)]
+    n, m, n_columns = len(U), len(V), W.shape[1]
+    if n_columns > COLUMNS_AT_ONCE:
+        parts = [
+            W[:, c : c + COLUMNS_AT_ONCE].contiguous() for c in range(0, n_columns, COLUMNS_AT_ONCE)
+        ]
         return torch.cat([radial_product(U, hu, V, hv, part) for part in parts], dim=1)
     BM, BN, BD, warps, stages = shape_of(U.shape[1], U.dtype)
-    span, splits = _shares(n, m, machines, BM, BN)
-    out = torch.empty((splits, n, machines), dtype=U.dtype, device=U.device)
+    span, splits = _shares(n, m, n_columns, BM, BN)
+    out = torch.empty((splits, n, n_columns), dtype=U.dtype, device=U.device)
     type_of = tl.float32 if U.dtype == torch.float32 else tl.float64
     radial_program[(triton.cdiv(n, BM), splits)](
-        U, hu, V, hv, W.contiguous(), out, n, m, span, machines,
-        D=U.shape[1], M=1 if machines == 1 else MACHINES, BM=BM, BN=BN, BD=BD,
+        U, hu, V, hv, W.contiguous(), out, n, m, span, n_columns,
+        D=U.shape[1], M=1 if n_columns == 1 else COLUMNS_AT_ONCE, BM=BM, BN=BN, BD=BD,
         PRECISION="tf32x3" if U.dtype == torch.float32 else "ieee", TYPE=type_of,
         num_warps=warps, num_stages=stages,
     )  # fmt: skip
     return out[0] if splits == 1 else out.sum(dim=0)
 
 
-def _shares(n: int, m: int, machines: int, BM: int, BN: int) -> tuple[int, int]:
+def _shares(n: int, m: int, n_columns: int, BM: int, BN: int) -> tuple[int, int]:
     """Choose how many columns each program adds up, and in how many parts they come."""
     blocks = max(1, -(-m // BN))
-    few = -(-ENOUGH_PROGRAMS // -(-n // BM))
-    accurate = min(-(-blocks // MOST_BLOCKS), max(1, MOST_NUMBERS // (n * machines)))
+    few = -(-FEWEST_PROGRAMS // -(-n // BM))
+    accurate = min(-(-blocks // MOST_BLOCKS), max(1, MOST_NUMBERS // (n * n_columns)))
     each = -(-blocks // min(blocks, max(1, few, accurate)))
     return each * BN, -(-blocks // each)
 
@@ -120,11 +122,11 @@ def shape_of(columns: int, dtype: Any) -> tuple[int, int, int, int, int]:
     return BM, BN, min(BD, columns), warps, stages
 
 
-def roundings(n: int, m: int, machines: int, columns: int, dtype: Any) -> int:
+def roundings(n: int, m: int, n_columns: int, columns: int, dtype: Any) -> int:
     """Count the additions that one term of a sum of `radial_product` can go through, and its
     product."""
     BM, BN, *_ = shape_of(columns, dtype)
-    made = {min(machines, MACHINES), machines % MACHINES or MACHINES}
+    made = {min(n_columns, COLUMNS_AT_ONCE), n_columns % COLUMNS_AT_ONCE or COLUMNS_AT_ONCE}
     shares = [_shares(n, m, count, BM, BN) for count in made]
     return 1 + BN + max(span // BN + splits for span, splits in shares)
 
@@ -164,15 +166,15 @@ def pairs_program(
     low, high, f = tl.load(LOW + at).to(TYPE), tl.load(HIGH + at).to(TYPE), tl.load(F + at).to(TYPE)
     a = begin
     diagonal = tl.load(K + k * (Q + 1))
-    step, going, enough = 0, 1, 0.0
+    step, going, tolerance = 0, 1, 0.0
     while going > 0:
         up = tl.where(a < high, f, float("inf"))
         down = tl.where(a > low, f, float("-inf"))
         fi, i, ai, hi, kii, top = tl.reduce((up, k, a, high, diagonal, down), 0, first_and_last)
         violation = top - fi
         if step == 0:
-            enough = tl.maximum(part * violation, least).to(tl.float32)
-        if (violation > enough) & (step < most):
+            tolerance = tl.maximum(part * violation, least).to(tl.float32)
+        if (violation > tolerance) & (step < most):
             ki = tl.load(K + i.to(tl.int64) * Q + k)
             size = kii + diagonal
             curve = tl.maximum(size - 2 * ki, FLAT * size)
@@ -204,7 +206,7 @@ def singles_program(
     low, high, f = tl.load(LOW + at).to(TYPE), tl.load(HIGH + at).to(TYPE), tl.load(F + at).to(TYPE)
     a = begin
     diagonal = tl.maximum(tl.load(K + k * (Q + 1)), 1e-30)
-    step, going, enough = 0, 1, 0.0
+    step, going, tolerance = 0, 1, 0.0
     while going > 0:
         moves = ((f < 0) & (a < high)) | ((f > 0) & (a > low))
         slope = tl.where(moves, f, 0.0)
@@ -213,8 +215,8 @@ def singles_program(
         )
         violation = 2 * tl.max(tl.abs(slope), axis=0)
         if step == 0:
-            enough = tl.maximum(part * violation, least).to(tl.float32)
-        if (violation > enough) & (step < most):
+            tolerance = tl.maximum(part * violation, least).to(tl.float32)
+        if (violation > tolerance) & (step < most):
             ki = tl.load(K + i.to(tl.int64) * Q + k)
             kii = tl.maximum(tl.sum(tl.where(k == i, ki, 0.0), axis=0), 1e-30)
             new = tl.minimum(tl.maximum(ai - fi / kii, li), hi)
@@ -247,10 +249,10 @@ def climb(
     others are (machines, n) in double precision. A machine ends when its violation is below `part`
     of what it was at first, or below `least`, or after `most` steps.
     """
-    machines, q = W.shape
+    n_columns, q = W.shape
     change = torch.empty(W.shape, dtype=torch.float64, device=a.device)
     program = pairs_program if free_bias else singles_program
-    program[(machines,)](
+    program[(n_columns,)](
         K, W, a, low, high, F, change, a.shape[1], part, least, most, FLAT=FLAT[K.dtype], Q=q,
         TYPE=tl.float32 if K.dtype == torch.float32 else tl.float64,
         num_warps=min(16, max(4, q // 256)),

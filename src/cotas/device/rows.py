@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from cotas.arrays import Matrix
-from cotas.device.sides import Side, converted, joined, product, see
+from cotas.device.sides import DeviceSide, converted, joined, product, see
 
 PIECE = 1 << 28  # bytes of X in double precision that travel at a time
 ROOM = 0.4  # the part of the free memory of a device that X may take
@@ -32,7 +32,7 @@ class DeviceRows:
         self.centre = mean_of(X, self.device) if centre is None else centre
         first = self._sent(X[:1])
         size = self.n * bytes_of(first) // max(1, first.size)
-        self.whole: Side | None = None
+        self.whole: DeviceSide | None = None
         if size <= (free_memory(self.device) if room is None else room):
             self.whole = joined([self._sent(X[piece]) for piece in self.pieces()])
 
@@ -42,12 +42,12 @@ class DeviceRows:
         for start in range(0, max(1, self.n), step):
             yield slice(start, min(start + step, self.n))
 
-    def _sent(self, rows: Any) -> Side:
+    def _sent(self, rows: Any) -> DeviceSide:
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
         given = torch.as_tensor(np.require(rows, requirements=["C", "W"]), device=self.device)
         return converted(see(self.spec, given.double(), self.centre), self.dtype)
 
-    def take(self, which: Any) -> Side:
+    def take(self, which: Any) -> DeviceSide:
         """Return the rows with these numbers, in the shape of `which`, a tensor on the device."""
         if self.whole is not None:
             return self.whole.take(which)
@@ -62,7 +62,7 @@ class DeviceRows:
         found.X, found.n, found.whole = self.X[:0], len(which), self.whole.take(which)
         return found
 
-    def times(self, right: Side, W: Any) -> Any:
+    def times(self, right: DeviceSide, W: Any) -> Any:
         """Compute Σⱼ k(xᵢ, zⱼ) w[j, c] for all the rows i."""
         if self.whole is not None:
             return product(self.spec, self.whole, right, W)
@@ -85,7 +85,7 @@ def mean_of(X: Matrix, device: Any) -> Any:
     return total / max(1, X.shape[0])
 
 
-def bytes_of(side: Side) -> int:
+def bytes_of(side: DeviceSide) -> int:
     """Return the memory that a side takes."""
     inner = sum(bytes_of(part) for part in side.parts)
     rows = 0 if side.parts else side.rows.nbytes

@@ -1,8 +1,8 @@
 """Kernels from their plain data, on the tensors of PyTorch: rows as they see them, and blocks.
 
 A kernel is what `Kernel.spec()` says, a tuple such as ("rbf", γ, σ). What depends on the rows of
-one side alone is computed once, a `Side`; `block` compares two sides, and `product` multiplies such
-a block by some columns without keeping it.
+one side alone is computed once, a `DeviceSide`; `block` compares two sides, and `product`
+multiplies such a block by some columns without keeping it.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ BLOCK_ENTRIES = 1 << 26  # kernel values that are kept at a time, where no progr
 CHUNK = 64  # products that are added up in any order, in double precision
 
 
-class Side(NamedTuple):
+class DeviceSide(NamedTuple):
     """Rows as a kernel sees them, a number for each of them, and the sides of its parts."""
 
     rows: Any
     note: Any = None  # half the squared length, or the root of k(x, x)
     parts: tuple[Any, ...] = ()
 
-    def take(self, which: Any) -> Side:
+    def take(self, which: Any) -> DeviceSide:
         """Return some of the rows."""
         note = None if self.note is None else self.note[which]
-        return Side(self.rows[which], note, tuple(part.take(which) for part in self.parts))
+        return DeviceSide(self.rows[which], note, tuple(part.take(which) for part in self.parts))
 
-    def shaped(self, shape: Any) -> Side:
+    def shaped(self, shape: Any) -> DeviceSide:
         """Return the rows in another shape, such as (machines, rows)."""
         note = None if self.note is None else self.note.reshape(shape)
         rows = self.rows.reshape(*shape, self.rows.shape[-1])
-        return Side(rows, note, tuple(part.shaped(shape) for part in self.parts))
+        return DeviceSide(rows, note, tuple(part.shaped(shape) for part in self.parts))
 
     @property
     def size(self) -> int:
@@ -54,35 +54,35 @@ def is_known(spec: Any) -> bool:
     return True
 
 
-def see(spec: Any, X: Any, centre: Any) -> Side:
+def see(spec: Any, X: Any, centre: Any) -> DeviceSide:
     """Return the rows of X, in double precision, as the kernel sees them from the centre."""
     match spec:
         case ("linear",):
-            return Side(X)
+            return DeviceSide(X)
         case ("constant", _):
-            return Side(X[:, :0])
+            return DeviceSide(X[:, :0])
         case ("rbf", g, sigma):
             return _radial((X - centre) * (math.sqrt(2.0 * g) / sigma))
         case ("gaussian", W):
             return _radial((X - centre) @ torch.as_tensor(W, device=X.device, dtype=X.dtype).T)
         case ("columns", k, j):
             inner = see(k, X[:, list(j)].contiguous(), centre[list(j)])
-            return Side(inner.rows, None, (inner,))
+            return DeviceSide(inner.rows, None, (inner,))
         case ("normalized", k):
             inner = see(k, levelled(X) if k == ("linear",) else X, centre)
             length = diagonal(k, inner).sqrt()
-            return Side(inner.rows, torch.where(length > 0, length, 1.0), (inner,))
+            return DeviceSide(inner.rows, torch.where(length > 0, length, 1.0), (inner,))
         case ("power" | "exp", k, *_):
             inner = see(k, X, centre)
-            return Side(inner.rows, None, (inner,))
+            return DeviceSide(inner.rows, None, (inner,))
         case (_, *kernels):
             parts = tuple(see(k, X, centre) for k in kernels)
-            return Side(parts[0].rows, None, parts)
+            return DeviceSide(parts[0].rows, None, parts)
     raise ParameterError("kernel", f"{spec!r} is no kernel.")
 
 
-def _radial(u: Any) -> Side:
-    return Side(u, 0.5 * (u * u).sum(dim=1))
+def _radial(u: Any) -> DeviceSide:
+    return DeviceSide(u, 0.5 * (u * u).sum(dim=1))
 
 
 def levelled(X: Any) -> Any:
@@ -92,17 +92,17 @@ def levelled(X: Any) -> Any:
     return torch.ldexp(X, -torch.frexp(X.abs().amax(dim=1, keepdim=True)).exponent)
 
 
-def converted(side: Side, dtype: Any) -> Side:
+def converted(side: DeviceSide, dtype: Any) -> DeviceSide:
     """Return the same in another precision, the rows of an RBF padded with zeros for the fused
     program."""
     note = None if side.note is None else side.note.to(dtype)
     if side.parts:
         parts = tuple(converted(part, dtype) for part in side.parts)
-        return Side(parts[0].rows, note, parts)
+        return DeviceSide(parts[0].rows, note, parts)
     rows, d = side.rows.to(dtype), side.rows.shape[1]
     if note is not None and rows.device.type == "cuda" and (more := padded(d) - d):
         rows = torch.nn.functional.pad(rows, (0, more))
-    return Side(rows.contiguous(), note)
+    return DeviceSide(rows.contiguous(), note)
 
 
 def padded(columns: int) -> int:
@@ -113,7 +113,7 @@ def padded(columns: int) -> int:
     return max(16, 1 << max(0, columns - 1).bit_length())
 
 
-def joined(sides: list[Side]) -> Side:
+def joined(sides: list[DeviceSide]) -> DeviceSide:
     """Return one side of several, one after the other."""
     first = sides[0]
     if len(sides) == 1:
@@ -121,10 +121,10 @@ def joined(sides: list[Side]) -> Side:
     parts = tuple(joined([side.parts[k] for side in sides]) for k in range(len(first.parts)))
     rows = parts[0].rows if parts else torch.cat([side.rows for side in sides])
     note = None if first.note is None else torch.cat([side.note for side in sides])
-    return Side(rows, note, parts)
+    return DeviceSide(rows, note, parts)
 
 
-def diagonal(spec: Any, side: Side) -> Any:
+def diagonal(spec: Any, side: DeviceSide) -> Any:
     """Compute k(x, x) of each row."""
     match spec:
         case ("linear",):
@@ -148,7 +148,7 @@ def diagonal(spec: Any, side: Side) -> Any:
     raise ParameterError("kernel", f"{spec!r} is no kernel.")
 
 
-def block(spec: Any, left: Side, right: Side) -> Any:
+def block(spec: Any, left: DeviceSide, right: DeviceSide) -> Any:
     """Compute k of each row on the left with each on the right, a new tensor."""
     match spec:
         case ("linear",):
@@ -191,12 +191,12 @@ def _power(base: Any, p: int) -> Any:
     return square.mul_(base) if p % 2 else square
 
 
-def is_fused(spec: Any, side: Side) -> bool:
+def is_fused(spec: Any, side: DeviceSide) -> bool:
     """Tell whether a program of ours makes the product without the block."""
     return spec[0] in ("rbf", "gaussian") and side.rows.device.type == "cuda"
 
 
-def product(spec: Any, left: Side, right: Side, W: Any) -> Any:
+def product(spec: Any, left: DeviceSide, right: DeviceSide, W: Any) -> Any:
     """Compute Σⱼ k(xᵢ, zⱼ) w[j, c] of each row i on the left and each column c of W."""
     if is_fused(spec, left):
         from cotas.device.fused import radial_product

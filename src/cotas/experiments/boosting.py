@@ -25,7 +25,7 @@ from cotas.experiments.samples import (
     two_gaussians,
 )
 from cotas.experiments.sheet import below, beside, scatter, sides, signed, span_of
-from cotas.plots.style import COLOURS, GREY, legend, look, tint
+from cotas.plots.style import COLOURS, GREY, legend, line_style, tint
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def draw_costs(result: Costs, *axes: Any) -> None:
     )
     for ax, (values, name, what) in zip(axes, panels, strict=True):
         for k, y in enumerate((-1, 1)):
-            ax.plot(result.F, values[y], label=signed(y), **look(k))
+            ax.plot(result.F, values[y], label=signed(y), **line_style(k))
         ax.axhline(0, color=GREY, linewidth=0.8)
         ax.set(xlabel="F(x)", ylabel=name, title=what)
     legend(axes[0], loc="upper center")

@@ -16,7 +16,7 @@ from cotas.datasets import houses
 from cotas.experiments.figure import draws, panels
 from cotas.experiments.samples import spaced
 from cotas.experiments.sheet import below, over, span_of
-from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, look, tint
+from cotas.plots.style import COLOURS, GREY, INK, PALE, legend, line_style, tint
 from cotas.regression.least_squares import LeastSquares
 from cotas.words import say
 
@@ -47,7 +47,7 @@ class Walk:
     """One descent: J minus its minimum, and the parameters (θ₀, θ₁, …), at each iteration."""
 
     name: str
-    excess: FloatArray
+    suboptimality: FloatArray
     theta: FloatArray
 
 
@@ -163,7 +163,9 @@ def soonest(seed: int = 0, epochs: int = 2) -> tuple[float, float]:
         for step in np.arange(0.05, limit, 0.05)
     }
     kinds["stochastic"] = {"solver": "stochastic", "step": 0.1, **shared}
-    left = [float(w.excess[-1] / w.excess[0]) for w in _walks(rows, price, kinds).walks]
+    left = [
+        float(w.suboptimality[-1] / w.suboptimality[0]) for w in _walks(rows, price, kinds).walks
+    ]
     return left[-1], min(left[:-1])
 
 
@@ -216,8 +218,8 @@ def _walks(
     for name, kind in kinds.items():
         past = quietly(LeastSquares(start=(first[1:], first[0]), **kind), rows, y).history_
         theta = np.vstack([first, np.column_stack([past["intercept"], past["theta"]])])
-        excess = objective(rows, y, theta) - objective(rows, y, best)
-        walks.append(Walk(name, np.maximum(excess, 0.0), theta))
+        suboptimality = objective(rows, y, theta) - objective(rows, y, best)
+        walks.append(Walk(name, np.maximum(suboptimality, 0.0), theta))
     return Walks(tuple(walks), rows, y, best)
 
 
@@ -328,7 +330,7 @@ def draw_normalization(result: Normalization, *axes: Any) -> None:
         many = result.iterations[k]
         steps = say("step" if many == 1 else "steps")
         label = f"{names[k]}:\n{spaced(many)} {steps}"
-        last.semilogy(result.steps, np.maximum(share, 1e-8), label=label, **look(k))
+        last.semilogy(result.steps, np.maximum(share, 1e-8), label=label, **line_style(k))
     last.set_xscale("symlog", linthresh=1)
     last.set_xticks([0, 1, 1e2, 1e4, 1e6])
     last.axhline(1e-4, color=INK, linewidth=1.0, linestyle=":")
@@ -369,7 +371,7 @@ def draw_batches(result: Walks, *axes: Any) -> None:
     _draw_levels(axes[0], result)
     for k, walk in enumerate(result.walks):
         name = say(walk.name)
-        axes[1].semilogy(np.maximum(walk.excess, 1e-3), label=name, **look(k))
+        axes[1].semilogy(np.maximum(walk.suboptimality, 1e-3), label=name, **line_style(k))
     axes[0].set_title(say("θ after each epoch"))
     axes[1].set(xlabel=say("epoch"), title="J(θ) − J*")
     axes[1].plot([], [], "x", color=INK, markersize=10, markeredgewidth=2.5, label=say("minimum"))
@@ -384,7 +386,7 @@ def _draw_levels(ax: Axes, walks: Walks) -> None:
     levels = least + float(J.max() - least) * np.geomspace(1e-4, 1, 14)
     ax.contour(x1, x2, J, levels=levels, colors=PALE, linewidths=0.9)
     for k, walk in enumerate(walks.walks):
-        ax.plot(*walk.theta.T, **look(k, points=True), markersize=4, linewidth=1.3)
+        ax.plot(*walk.theta.T, **line_style(k, points=True), markersize=4, linewidth=1.3)
     ax.plot(*walks.best, "x", color=INK, markersize=10, markeredgewidth=2.5)
     ax.set(xlabel="θ₀", ylabel="θ₁")
     ax.grid(False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
 from cotas.experiments.figure import draws
-from cotas.experiments.margins import Margins, draw_series, fit_margin
+from cotas.experiments.margins import MarginExperiment, draw_series, fit_margin
 from cotas.experiments.samples import (
     LabelledSample,
     noisy_plane,
@@ -20,7 +20,7 @@ from cotas.experiments.samples import (
 )
 from cotas.experiments.sheet import beside, over, span_of
 from cotas.linear.svm import LinearSVM
-from cotas.plots.style import COLOURS, INK, PALE, legend, look, tint
+from cotas.plots.style import COLOURS, INK, PALE, legend, line_style, tint
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ class Surface:
     best: FloatArray
 
 
-def series(shown: int = 0, seed: int = 0, n: int = 60) -> Margins:
+def series(shown: int = 0, seed: int = 0, n: int = 60) -> MarginExperiment:
     """Train the machines for λ = 0.1, 100 and 1000 on `two_groups`, closer together and none
     astray."""
     data = two_groups(seed, n, gap=8.0, stray=False)
-    return Margins(data, tuple(fit_margin(data, lam) for lam in LAMS), shown)
+    return MarginExperiment(data, tuple(fit_margin(data, lam) for lam in LAMS), shown)
 
 
 # λ = 0.1, 100 and 1000.
@@ -186,8 +186,8 @@ def surface(seed: int = 0, n: int = 60, iterations: int = 1000) -> Surface:
 
 def hinge_objective(data: LabelledSample, lam: float, theta: FloatArray) -> FloatArray:
     """Compute J(θ) without bias, for each row of `theta`."""
-    agreement = data.y[:, None] * (data.X @ theta.T)
-    loss = np.maximum(0, 1 - agreement).mean(axis=0)
+    margins = data.y[:, None] * (data.X @ theta.T)
+    loss = np.maximum(0, 1 - margins).mean(axis=0)
     return np.asarray(loss + lam / 2 * (theta**2).sum(axis=1))
 
 
@@ -206,9 +206,9 @@ def draw_balance(result: Balance, ax: Axes) -> None:
     """Draw how the loss falls, the penalty grows, and their sum is least at the solution."""
     total = result.loss + result.penalty
     loss = say("mean hinge loss")
-    ax.plot(result.scale, result.loss, label=loss, **look(0))
-    ax.plot(result.scale, result.penalty, label="(λ/2)‖θ‖²", **look(1))
-    ax.plot(result.scale, total, label=say("J, their sum"), **look(2))
+    ax.plot(result.scale, result.loss, label=loss, **line_style(0))
+    ax.plot(result.scale, result.penalty, label="(λ/2)‖θ‖²", **line_style(1))
+    ax.plot(result.scale, total, label=say("J, their sum"), **line_style(2))
     best = int(np.argmin(total))
     ax.plot(result.scale[best], total[best], "o", color=COLOURS[2], markersize=9)
     t, margin = float(result.scale[best]), result.margin
@@ -230,8 +230,8 @@ def draw_losses(result: Losses, ax: Axes) -> None:
     """Draw training and test loss against c."""
     training, test = say("training"), say("test")
     whole = {"clip_on": False}  # the frame cuts no mark in two
-    ax.semilogx(result.c, result.training, label=training, **whole, **look(0, points=True))
-    ax.semilogx(result.c, result.test, label=test, **whole, **look(3, points=True))
+    ax.semilogx(result.c, result.training, label=training, **whole, **line_style(0, points=True))
+    ax.semilogx(result.c, result.test, label=test, **whole, **line_style(3, points=True))
     _mark(ax, result.best, f"c* = {result.best:.2g}")
     ax.set(xlabel="c = 1/(λn)", ylabel=say("mean hinge loss"))
     ax.set_ylim(bottom=0)
@@ -244,12 +244,14 @@ def draw_regimes(result: Losses, ax: Axes) -> None:
     low, high = float(result.c[0]), float(result.c[-1])
     ax.axvspan(low, result.best, color=tint(COLOURS[5], 0.16), linewidth=0)
     ax.axvspan(result.best, high, color=tint(COLOURS[3], 0.16), linewidth=0)
-    ax.semilogx(result.c, result.test, label=say("test"), clip_on=False, **look(3, points=True))
+    ax.semilogx(
+        result.c, result.test, label=say("test"), clip_on=False, **line_style(3, points=True)
+    )
     many, middle = len(result.validation), result.validation.mean(axis=0)
     error = np.array([standard_error(column) for column in result.validation.T])
     name = say("validation:\nmean ± standard error\nof {many} splits,\n75 to 25%", many=many)
     ax.fill_between(result.c, middle - error, middle + error, color=tint(COLOURS[2], 0.4), zorder=1)
-    ax.semilogx(result.c, middle, label=name, **look(2))
+    ax.semilogx(result.c, middle, label=name, **line_style(2))
     _mark(ax, result.best, f"c* = {result.best:.2g}")
     where = ax.get_xaxis_transform()
     ax.plot(result.each, 0.03 + 0.04 * earlier(result.each), "o", color=COLOURS[2],
@@ -274,11 +276,11 @@ def draw_regimes(result: Losses, ax: Axes) -> None:
 @draws("004-slope", "Gradient descent with one parameter", slope)
 def draw_slope(result: DescentCurve, ax: Axes) -> None:
     """Draw J of one parameter, the tangent at the start, and the steps down."""
-    ax.plot(result.theta, result.objective, label="J(θ)", **look(0))
+    ax.plot(result.theta, result.objective, label="J(θ)", **line_style(0))
     start, value = result.walked[0], result.walked_objective[0]
     near = np.array([start - 1.5, start + 0.5])
     tangent = say("slope ∂J/∂θ at the start")
-    ax.plot(near, value + result.slope * (near - start), label=tangent, **look(1))
+    ax.plot(near, value + result.slope * (near - start), label=tangent, **line_style(1))
     walked: dict[str, Any] = {
         "color": COLOURS[3],
         "marker": "o",

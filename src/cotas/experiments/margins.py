@@ -44,7 +44,7 @@ class Projection:
     point: FloatArray
     foot: FloatArray
     distance: float
-    agreement: float
+    signed_distance: float
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class SeparatingLine:
 
 
 @dataclass(frozen=True)
-class Margins:
+class MarginExperiment:
     """Support vector machines on the same data, one of which is shown, and other separators."""
 
     data: LabelledSample
@@ -119,10 +119,10 @@ def projection(seed: int = 0) -> Projection:
     along = np.array([theta[1], -theta[0]]) / length
     on_the_line = -theta0 * theta / length**2 + rng.uniform(-1, 1) * along
     point = on_the_line + rng.uniform(1.2, 2.0) * theta / length
-    agreement = float(theta @ point + theta0) / length
-    foot = point - agreement * theta / length
+    signed_distance = float(theta @ point + theta0) / length
+    foot = point - signed_distance * theta / length
     return Projection(
-        theta, theta0, point, foot, float(np.linalg.norm(point - foot)), float(agreement)
+        theta, theta0, point, foot, float(np.linalg.norm(point - foot)), float(signed_distance)
     )
 
 
@@ -132,7 +132,7 @@ def fit_margin(data: LabelledSample, lam: float, kind: str = "soft") -> FittedMa
     X, y = data
     model: Any = LinearSVM(lam=lam, margin=kind, tol=TOL).fit(X, y)
     theta, theta0 = model.coef_[0], float(model.intercept_[0])
-    agreement = y * (X @ theta + theta0)
+    signed_distance = y * (X @ theta + theta0)
     between = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
     length = float(np.linalg.norm(theta))
     cosine = theta @ between / (length * np.linalg.norm(between))
@@ -141,29 +141,29 @@ def fit_margin(data: LabelledSample, lam: float, kind: str = "soft") -> FittedMa
         theta=theta,
         theta0=theta0,
         margin=1 / length,
-        inside=int((agreement < 1 - 1e-3).sum()),
-        wrong=int((agreement <= 0).sum()),
+        inside=int((signed_distance < 1 - 1e-3).sum()),
+        wrong=int((signed_distance <= 0).sum()),
         support=int(np.ravel(model.n_support_)[0]),
-        mean_loss=float(np.maximum(0, 1 - agreement).mean()),
+        mean_loss=float(np.maximum(0, 1 - signed_distance).mean()),
         turned=float(np.degrees(np.arccos(np.clip(cosine, -1, 1)))),
         gap=model.certificate_.relative_gap,
         model=model,
     )
 
 
-def violations(seed: int = 0, n: int = 60) -> Margins:
+def violations(seed: int = 0, n: int = 60) -> MarginExperiment:
     """Make Figure 3.4: two clouds that overlap, λ = 0.05 (chosen), violations marked."""
     data = overlapping_groups(seed, n)
-    return Margins(data, (fit_margin(data, 0.05),))
+    return MarginExperiment(data, (fit_margin(data, 0.05),))
 
 
-def small_and_large(seed: int = 0, n: int = 40) -> Margins:
+def small_and_large(seed: int = 0, n: int = 40) -> MarginExperiment:
     """Make Figure 3.5: λ = 0.1 and λ = 300 (chosen) on `two_groups`."""
     data = two_groups(seed, n)
-    return Margins(data, tuple(fit_margin(data, lam) for lam in SMALL_AND_LARGE))
+    return MarginExperiment(data, tuple(fit_margin(data, lam) for lam in SMALL_AND_LARGE))
 
 
-def widest(seed: int = 0, n: int = 40, others: int = 3) -> Margins:
+def widest(seed: int = 0, n: int = 40, others: int = 3) -> MarginExperiment:
     """Make Figure 3.6: the hard margin on `two_groups` without a stray example.
 
     Beside it what the perceptron finds in so many random orders (chosen): all separate, and none
@@ -171,7 +171,7 @@ def widest(seed: int = 0, n: int = 40, others: int = 3) -> Margins:
     """
     data = two_groups(seed, n, stray=False)
     found = tuple(_perceptron(data, seed + k) for k in range(others))
-    return Margins(data, (fit_margin(data, 1.0, "hard"),), others=found)
+    return MarginExperiment(data, (fit_margin(data, 1.0, "hard"),), others=found)
 
 
 def _perceptron(data: LabelledSample, seed: int) -> SeparatingLine:
@@ -221,7 +221,7 @@ def draw_projection(result: Projection, ax: Axes) -> None:
     ax.annotate(r"$\hat\theta$", tuple(away + 0.8 * theta), (-16, 2), textcoords="offset points",
                 size=15)  # fmt: skip
     measured = say("measured: {distance:.3f}", distance=result.distance)
-    facts = f"{measured}\ny(θ·x + θ₀)/‖θ‖ = {result.agreement:.3f}\n"
+    facts = f"{measured}\ny(θ·x + θ₀)/‖θ‖ = {result.signed_distance:.3f}\n"
     ax.set_aspect("equal")
     beside(ax, title=facts)
 
@@ -229,7 +229,7 @@ def draw_projection(result: Projection, ax: Axes) -> None:
 @draws("000-3.4", "Margins and boundary: ringed examples have a hinge loss", violations)
 @draws("000-3.5", "A small λ avoids violations, a large one accepts them", small_and_large)
 @panels(lambda result: len(result.fits), sharey=True)
-def draw_margins(result: Margins, *axes: Any) -> None:
+def draw_margins(result: MarginExperiment, *axes: Any) -> None:
     """Draw one panel for each λ: boundary, margins, and the violations ringed."""
     many = len(result.fits)
     for ax, fit in zip(axes, result.fits, strict=True):
@@ -248,9 +248,9 @@ def draw_margins(result: Margins, *axes: Any) -> None:
 def _draw_margin(ax: Axes, data: LabelledSample, fit: FittedMargin) -> None:
     _plane(ax, data, fit)
     scatter(ax, data)
-    agreement = data.y * (data.X @ fit.theta + fit.theta0)
-    ring(ax, data.X[agreement < 1 - 1e-3], "inside", say("margin violated"))
-    ring(ax, data.X[np.abs(agreement - 1) <= 1e-3], "on", say("on the margin"))
+    signed_distance = data.y * (data.X @ fit.theta + fit.theta0)
+    ring(ax, data.X[signed_distance < 1 - 1e-3], "inside", say("margin violated"))
+    ring(ax, data.X[np.abs(signed_distance - 1) <= 1e-3], "on", say("on the margin"))
 
 
 def _plane(ax: Axes, data: LabelledSample, fit: FittedMargin) -> None:
@@ -271,7 +271,7 @@ def _facts(fit: FittedMargin, data: LabelledSample) -> list[str]:
 
 
 @draws("000-3.6", "The linear separator with the largest margin", widest)
-def draw_widest(result: Margins, ax: Axes) -> None:
+def draw_widest(result: MarginExperiment, ax: Axes) -> None:
     """Draw the separator with the largest margin, and others that the perceptron found."""
     data, fit = result.data, result.fit
     _draw_margin(ax, data, fit)
@@ -284,7 +284,7 @@ def draw_widest(result: Margins, ax: Axes) -> None:
     beside(ax, title=facts)
 
 
-def draw_series(result: Margins, ax: Axes) -> None:
+def draw_series(result: MarginExperiment, ax: Axes) -> None:
     """Draw one of several λ; examples without influence are pale, other boundaries are thin
     lines."""
     data, fit = result.data, result.fit
@@ -304,10 +304,10 @@ def draw_series(result: Margins, ax: Axes) -> None:
     beside(ax, title="\n".join(facts) + "\n")
 
 
-def _line(ax: Axes, theta: FloatArray, theta0: float, **look: Any) -> None:
-    """Return the line θ·x + θ₀ = 0, within the limits of the axes."""
+def _line(ax: Axes, theta: FloatArray, theta0: float, **line_style: Any) -> None:
+    """Draw the line θ·x + θ₀ = 0, within the limits of the axes."""
     foot = -theta0 * theta / (theta @ theta)
     along = np.array([-theta[1], theta[0]])
     limits = ax.axis()
-    ax.axline(tuple(foot), tuple(foot + along), **look)
+    ax.axline(tuple(foot), tuple(foot + along), **line_style)
     ax.axis(limits)

@@ -17,7 +17,7 @@ from cotas.experiments.figure import draws
 from cotas.experiments.samples import Split, balanced_cube
 from cotas.fitting.parameters import check_positive
 from cotas.linear.svm import LinearSVM
-from cotas.plots.style import COLOURS, INK, legend, look
+from cotas.plots.style import COLOURS, INK, legend, line_style
 from cotas.refusals import ParameterError
 from cotas.words import say
 
@@ -127,8 +127,8 @@ def draw_memory(result: Memory, ax: Axes) -> None:
     """Draw both errors of the memorizer against ε, and those of a linear classifier as a level."""
     training = say("training error")
     validation = say("validation error")
-    ax.semilogx(result.eps, result.training, label=training, **look(0, points=True))
-    ax.semilogx(result.eps, result.validation, label=validation, **look(3, points=True))
+    ax.semilogx(result.eps, result.training, label=training, **line_style(0, points=True))
+    ax.semilogx(result.eps, result.validation, label=validation, **line_style(3, points=True))
     ax.axhline(0.5, color=INK, linewidth=0.8, linestyle=":")
     ax.annotate("½", (result.eps[0], 0.5), (0, 5), textcoords="offset points")
     ax.axhline(

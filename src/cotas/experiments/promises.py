@@ -32,7 +32,7 @@ from cotas.linear.passive_aggressive import PassiveAggressive
 from cotas.linear.pegasos import Pegasos
 from cotas.linear.perceptron import AveragedPerceptron, Perceptron
 from cotas.linear.svm import LinearSVM
-from cotas.plots.style import COLOURS, INK, MARKERS, legend, look, tint
+from cotas.plots.style import COLOURS, INK, MARKERS, legend, line_style, tint
 from cotas.regression.ls_boost import LSBoost
 from cotas.regression.ridge import Ridge
 from cotas.regression.stagewise import ForwardStagewise, RegularizedForwardStagewise
@@ -69,7 +69,7 @@ class Descents:
     descend."""
 
     epochs: FloatArray
-    excess: dict[str, FloatArray]
+    suboptimality: dict[str, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,8 @@ def _last_and_mean(seed: int, n: int, epochs: int) -> Accuracies:
     for model in models.values():
         quietly(model, *training)
         scores.append([model.score(*training), model.score(*new)])
-    told = np.array(scores).T
-    return Accuracies(tuple(models), told[:1], told[1:], np.zeros((1, 0)))
+    accuracies = np.array(scores).T
+    return Accuracies(tuple(models), accuracies[:1], accuracies[1:], np.zeros((1, 0)))
 
 
 def subgradient(seed: int = 0, n: int = 200, lam: float = 0.05) -> Descents:
@@ -303,9 +303,14 @@ def draw_mistakes(result: Mistakes, ax: Axes) -> None:
 @draws("002-smo", "SMO and kernelized PEGASOS: how far J is above its minimum", kernelized)
 def draw_descents(result: Descents, ax: Axes) -> None:
     """Draw the excess over the minimum against the epochs."""
-    for k, (name, excess) in enumerate(result.excess.items()):
+    for k, (name, suboptimality) in enumerate(result.suboptimality.items()):
         label = say(KINDS.get(name, name))
-        ax.loglog(result.epochs, np.maximum(excess, 1e-9), label=label, **look(k, points=True))
+        ax.loglog(
+            result.epochs,
+            np.maximum(suboptimality, 1e-9),
+            label=label,
+            **line_style(k, points=True),
+        )
     ax.set(xlabel=say("epochs"), ylabel="(J − J*)/J*")
     ax.set_ylim(bottom=max(1e-8, ax.get_ylim()[0]))
     legend(ax, loc="best")
@@ -318,7 +323,7 @@ def draw_risks(result: Risks, ax: Axes) -> None:
     for values, label, k in series:
         error = np.array([standard_error(column) for column in values.T])
         ax.errorbar(result.lams, values.mean(axis=0), error, label=label, capsize=3,
-                    **look(k, points=True))  # fmt: skip
+                    **line_style(k, points=True))  # fmt: skip
     best = float(result.lams[result.new.mean(axis=0).argmin()])
     ax.axvline(best, color=INK, linestyle=":", linewidth=1.2)
     ax.annotate(say("best λ = {best:.2g}", best=best), (best, 0.0), (6, 8),
@@ -339,8 +344,8 @@ def draw_bounds(result: MeasuredBound, ax: Axes) -> None:
     across, scale = result.scales
     k = np.arange(1, len(result.allowed) + 1)
     allowed = say("allowed by the theorem")
-    ax.plot(k, _visible(result.allowed, scale), label=allowed, **look(3))
-    ax.plot(k, _visible(result.measured, scale), label=say(result.found), **look(0))
+    ax.plot(k, _visible(result.allowed, scale), label=allowed, **line_style(3))
+    ax.plot(k, _visible(result.measured, scale), label=say(result.found), **line_style(0))
     ax.fill_between(k, result.allowed, max(1.0, 1.05 * float(result.allowed.max())),
                     color=tint(COLOURS[3], 0.1), linewidth=0)  # fmt: skip
     ax.set(xscale=across, yscale=scale, xlabel=say(result.steps), ylabel=say(result.terms))
@@ -361,7 +366,7 @@ def draw_rounds(result: RoundCosts, ax: Axes) -> None:
     for k, (name, losses) in enumerate(result.losses.items()):
         rounds = np.arange(1, len(losses) + 1)
         wide: dict[str, Any] = {"linewidth": 5, "alpha": 0.5} if k == 0 else {}
-        ax.plot(rounds, losses, label=say(KINDS.get(name, name)), **look(k), **wide)
+        ax.plot(rounds, losses, label=say(KINDS.get(name, name)), **line_style(k), **wide)
     ax.set(xlabel=say("round"), ylabel="H(F)", ylim=(0, 1), xscale="log")
     legend(ax, loc="lower left")
 

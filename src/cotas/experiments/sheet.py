@@ -106,24 +106,29 @@ def scatter(
     for k, label in enumerate((-1, 1)):
         here = data.y == label
         faint = here & pale if pale is not None else np.zeros(len(here), dtype=bool)
-        look: dict[str, Any] = {
+        line_style: dict[str, Any] = {
             "marker": MARKERS[k],
             "s": size,
             "edgecolors": "white",
             "linewidths": 0.4,
         }
-        look = {"zorder": 2, **look, **options}
+        line_style = {"zorder": 2, **line_style, **options}
         sharp, thinned = data.X[here & ~faint], data.X[faint]
-        ax.scatter(sharp[:, 0], sharp[:, 1], c=COLOURS[k], label=signed(label), **look)
+        ax.scatter(sharp[:, 0], sharp[:, 1], c=COLOURS[k], label=signed(label), **line_style)
         if faint.any():
-            ax.scatter(thinned[:, 0], thinned[:, 1], color=tint(COLOURS[k], 0.45), **look)
+            ax.scatter(thinned[:, 0], thinned[:, 1], color=tint(COLOURS[k], 0.45), **line_style)
 
 
 def ring(ax: Axes, X: FloatArray, kind: str, label: str, size: float = 110.0) -> None:
     """Draw rings around examples, if there are any."""
     if len(X):
-        look: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "s": size, "zorder": 3}
-        ax.scatter(X[:, 0], X[:, 1], label=label, **look, **RINGS[kind])
+        line_style: dict[str, Any] = {
+            "facecolors": "none",
+            "edgecolors": INK,
+            "s": size,
+            "zorder": 3,
+        }
+        ax.scatter(X[:, 0], X[:, 1], label=label, **line_style, **RINGS[kind])
 
 
 def sides(
@@ -170,8 +175,8 @@ def span_of(X: FloatArray, room: float = 0.08) -> tuple[float, float, float, flo
 
 def arrow(ax: Axes, start: FloatArray, end: FloatArray, **options: Any) -> None:
     """Draw an arrow between two points of the plane."""
-    look = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", xy=tuple(end), xytext=tuple(start), arrowprops={**look, **options})
+    line_style = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", xy=tuple(end), xytext=tuple(start), arrowprops={**line_style, **options})
 
 
 def apart(values: FloatArray, distance: float) -> FloatArray:

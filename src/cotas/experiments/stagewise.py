@@ -12,7 +12,7 @@ from cotas.arrays import FloatArray
 from cotas.experiments.figure import draws, panels
 from cotas.experiments.samples import Regression, informative_covariates
 from cotas.experiments.sheet import apart, beside
-from cotas.plots.style import GREY, INK, PALE, look
+from cotas.plots.style import GREY, INK, PALE, line_style
 from cotas.regression.lasso import Lasso
 from cotas.regression.lasso_path import lasso_path
 from cotas.regression.least_squares import LeastSquares
@@ -57,7 +57,7 @@ class StagewiseTrial:
     goal_loss: float
 
     @property
-    def excess(self) -> FloatArray:
+    def suboptimality(self) -> FloatArray:
         """Compute how much of L_n(0) − L_n(goal) is still to be gained, at every iteration."""
         return np.asarray((self.losses - self.goal_loss) / (self.losses[0] - self.goal_loss))
 
@@ -183,7 +183,7 @@ def draw_bars(result: StagewiseTrial, ax: Axes) -> None:
     tops, bottoms = np.zeros(len(place)), np.zeros(len(place))
     for rank, j in enumerate(named):
         floor = np.where(bars[:, j] >= 0, tops, bottoms)
-        _bar(ax, place, bars[:, j], floor, _look(rank)["color"], f"β{_below(j + 1)}")
+        _bar(ax, place, bars[:, j], floor, _style(rank)["color"], f"β{_below(j + 1)}")
         tops, bottoms = tops + np.maximum(bars[:, j], 0), bottoms + np.minimum(bars[:, j], 0)
     rest = np.setdiff1d(np.arange(bars.shape[1]), named)
     for sign, floor in ((1, tops), (-1, bottoms)):
@@ -191,7 +191,7 @@ def draw_bars(result: StagewiseTrial, ax: Axes) -> None:
         label = say("the other {many}", many=len(rest)) if sign == 1 else None
         _bar(ax, place, sign * small, floor, PALE, label)
     for k, x in enumerate(place):
-        left = _share(100 * result.excess[shown[k]]) if k < len(shown) else "0"
+        left = _share(100 * result.suboptimality[shown[k]]) if k < len(shown) else "0"
         top = float(np.maximum(bars[k], 0).sum())
         ax.annotate(left, (x, top), (0, 3), textcoords="offset points", ha="center",
                     fontsize=10)  # fmt: skip
@@ -243,7 +243,7 @@ def _draw_one(result: StagewiseTrial, ax: Axes, note: str, targets: bool) -> Non
     """Draw a run with what is left of it in the title, and a note on its optimum."""
     _draw_coefficients(ax, result, targets)
     ax.set(xlabel=say("iteration"), ylabel="β")
-    left, norm = _percent(100 * result.excess[-1]), result.lengths[-1]
+    left, norm = _percent(100 * result.suboptimality[-1]), result.lengths[-1]
     ax.set_title(
         say("‖β‖₁ = {norm:.4g} at the end, {left} of L(β) − L* left", norm=norm, left=left)
     )
@@ -257,7 +257,7 @@ def draw_runs(result: Runs, *axes: Any) -> None:
     """Draw several runs side by side, with the same optimum."""
     for ax, run in zip(axes, result.runs, strict=True):
         _draw_coefficients(ax, run, targets=True, labels=ax is axes[-1])
-        norm, left = run.lengths[-1], _percent(100 * run.excess[-1])
+        norm, left = run.lengths[-1], _percent(100 * run.suboptimality[-1])
         many = len(run.lengths) - 1
         ax.set_xlabel(say("iteration"))
         counted = say("{many} iterations", many=many)
@@ -291,7 +291,7 @@ def _draw_coefficients(ax: Axes, run: StagewiseTrial, targets: bool, labels: boo
         _label_ends(ax, end, run.coefficients[-1], named, run.goal)
         return
     for rank, j in enumerate(named):
-        ax.plot(1.03 * end, run.goal[j], "o", color=_look(rank)["color"], markersize=8, zorder=4,
+        ax.plot(1.03 * end, run.goal[j], "o", color=_style(rank)["color"], markersize=8, zorder=4,
                 markeredgecolor="white", clip_on=False)  # fmt: skip
     rest = np.setdiff1d(np.arange(len(run.goal)), named)
     ax.plot(np.full(len(rest), 1.03 * end), run.goal[rest], "o", color=GREY, markersize=4)
@@ -305,7 +305,7 @@ def _lines(ax: Axes, x: FloatArray, coefficients: FloatArray, goal: FloatArray) 
     for j in np.setdiff1d(np.arange(len(goal)), named):
         ax.plot(x, coefficients[:, j], color=GREY, linewidth=0.8, alpha=0.6)
     for rank, j in reversed(list(enumerate(named))):
-        ax.plot(x, coefficients[:, j], **_look(rank))
+        ax.plot(x, coefficients[:, j], **_style(rank))
     ax.axhline(0, color=INK, linewidth=0.6)
     return named
 
@@ -325,7 +325,7 @@ def _label_ends(
     for rank, (j, y) in enumerate(zip(named, spread, strict=True)):
         text = f"β{_below(j + 1)}" + ("" if goal is None else f" → {goal[j]:.0f}".replace("-", "−"))
         ax.annotate(text, (x, values[j]), (1.04, y), textcoords=ax.get_yaxis_transform(),
-                    color=_look(rank)["color"], va="center", annotation_clip=False,
+                    color=_style(rank)["color"], va="center", annotation_clip=False,
                     arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.8})  # fmt: skip
 
 
@@ -342,9 +342,9 @@ def _named(values: FloatArray) -> list[int]:
     return [int(j) for j in order if size[j] >= NAMED * size.max() and size[j] > 0]
 
 
-def _look(rank: int) -> dict[str, Any]:
+def _style(rank: int) -> dict[str, Any]:
     """Return the colour and line of a rank; yellow, which no projector shows, is left out."""
-    return look(rank if rank < YELLOW else rank + 1)
+    return line_style(rank if rank < YELLOW else rank + 1)
 
 
 def _percent(share: float) -> str:

@@ -72,10 +72,10 @@ class ThreeModels(ExponentialBooster):
         if self.n_first is not None:
             check_scalar(self.n_first, "n_first", Integral, min_val=1)
 
-    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
-        n_first = max(1, len(machine.y) // 3) if self.n_first is None else int(self.n_first)
+    def _rounds(self, weak: PreparedLearner, run: BoostingRun, each: Each) -> Iterator[Round]:
+        n_first = max(1, len(run.y) // 3) if self.n_first is None else int(self.n_first)
         random = check_random_state(self.random_state)
-        return three_models(weak.learner, machine.y, machine.s, machine.F, n_first, random)
+        return three_models(weak.learner, run.y, run.s, run.F, n_first, random)
 
     def _claims(self, weak: PreparedLearner, examples: Examples) -> dict[str, Any]:
         return {"discrete": True}

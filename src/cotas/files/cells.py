@@ -104,7 +104,7 @@ def numbers_of_words(words: Series, comma: bool) -> Series:
     return plain_numbers(words, comma).cast(polars().Float64, strict=False)
 
 
-class Reading(NamedTuple):
+class ColumnReading(NamedTuple):
     """A reading: how a column of words is to be read: as numbers with a comma or a point, or as
     words."""
 
@@ -114,7 +114,7 @@ class Reading(NamedTuple):
 
 def tell_readings(
     columns: Iterable[Any], comma: bool, commas: Collection[str] = ()
-) -> dict[str, Reading]:
+) -> dict[str, ColumnReading]:
     """Tell by name how columns of words are read: as numbers, if most of their different words are;
     else words.
 
@@ -152,17 +152,17 @@ def tell_readings(
         bare = numbers_of_words(cells[where], bool(sign))
         numbers += counted(bare.is_not_null(), where)
     return {
-        name: Reading(bool(2 * numbers[j] > lengths[j]), bool(commas_there[j]))
+        name: ColumnReading(bool(2 * numbers[j] > lengths[j]), bool(commas_there[j]))
         for j, name in enumerate(some)
     }
 
 
-def with_commas(readings: Mapping[str, Reading]) -> tuple[str, ...]:
+def with_commas(readings: Mapping[str, ColumnReading]) -> tuple[str, ...]:
     """Return the columns of numbers that are written with a decimal comma."""
     return tuple(name for name, how in readings.items() if how.numbers and how.comma)
 
 
-def in_plain_numbers(frame: DataFrame, readings: Mapping[str, Reading]) -> DataFrame:
+def in_plain_numbers(frame: DataFrame, readings: Mapping[str, ColumnReading]) -> DataFrame:
     """Find cells that are numbers, in columns that mostly hold numbers, as programs write them."""
     # All are asked at once, so that thousands of columns of plain numbers cost no pattern each.
     points = [name for name, reading in readings.items() if reading.numbers and not reading.comma]
@@ -319,7 +319,7 @@ def _with_odd_cells(
 ) -> tuple[Series, list[Remark]]:
     name, count, there = column.name, int(odd.sum()), len(column) - column.null_count()
     some = shown_cells(column, odd)
-    if few_enough(count, there):
+    if are_exceptions(count, there):
         return numbers, [Remark("cells", name, cells_in_words(column, odd, say("numbers")))]
     if numbers.n_unique() <= FEW_WORDS or column.filter(odd).n_unique() > FEW_WORDS:
         words = "Column {name!r} holds numbers and words ({some}): taken as categories."
@@ -346,7 +346,7 @@ def _with_odd_cells(
     raise DataFileError(in_one([found, advice]), source)
 
 
-def few_enough(count: int, there: int) -> bool:
+def are_exceptions(count: int, there: int) -> bool:
     """Tell whether so many odd cells are slips of the pen: one in a hundred, or a single one."""
     return count <= FEW_CELLS * there or (count == 1 and there >= 10)
 

@@ -52,7 +52,7 @@ class Limits:
     @property
     def text(self) -> int:
         """Limit the bytes of a text that must be held in memory whole."""
-        most = memory_of_the_machine() if self.memory is None else self.memory
+        most = physical_memory() if self.memory is None else self.memory
         return self.decompressed if most is None else min(self.decompressed, most)
 
     def read(self, stream: IO[bytes], source: str) -> bytes:
@@ -84,7 +84,7 @@ class Limits:
 
     def check_memory(self, needed: int, source: str) -> None:
         """Refuse what would take more bytes."""
-        most = memory_of_the_machine() if self.memory is None else self.memory
+        most = physical_memory() if self.memory is None else self.memory
         if most is not None and needed > most:
             raise DataFileError(
                 "it would take about {needed:,} bytes of memory, more than {most:,}. "
@@ -109,7 +109,7 @@ class Limits:
 USUAL = Limits()
 
 
-def memory_of_the_machine() -> int | None:
+def physical_memory() -> int | None:
     """Return the bytes of memory, where the system tells."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -16,7 +16,7 @@ import numpy as np
 
 from cotas.arrays import IntArray
 from cotas.files.cells import (
-    Reading,
+    ColumnReading,
     are_codes,
     in_plain_numbers,
     tell_readings,
@@ -52,7 +52,7 @@ from cotas.files.csv_dialect import (
 from cotas.files.frames import coded, first_line, polars, polars_errors
 from cotas.files.names import names_among
 from cotas.files.problems import DataFileError, Remark, remark
-from cotas.files.table import AsGiven, Block, Table, table_of
+from cotas.files.table import AsGiven, Table, TextBlock, table_of
 from cotas.words import say
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def csv_batches(
     stream = _narrow(stream, wishes, source)
     dialect: Dialect | None = None
     untidy = Untidy()
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ColumnReading] = {}
     before = 0
     for block, is_last in with_the_last(blocks_of_lines(stream, source, quote=b'"')):
         first = dialect is None
@@ -154,13 +154,13 @@ def csv_batches(
         _refuse_short_rows(frame, text, dialect, source)
         limits.check_shape(min(rows, frame.height), frame.width, source)
         frame = _without_blank_lines(frame, text)
-        given = AsGiven(frame, Block(text, dialect, skip))
+        given = AsGiven(frame, TextBlock(text, dialect, skip))
         frame = without_missing(frame, frame.columns, wishes.gone)
         frame, said = without_totals(frame, before) if is_last else (frame, [])
         before += frame.height
         if not readings:
-            told = frame.drop(wishes.words, strict=False)
-            readings = tell_readings(told, dialect.decimal_comma, wishes.decimal_commas)
+            remaining = frame.drop(wishes.words, strict=False)
+            readings = tell_readings(remaining, dialect.decimal_comma, wishes.decimal_commas)
         frame = _cast(in_plain_numbers(frame, readings), types or {}, source)
         commas = with_commas(readings)
         for start in range(0, frame.height, rows):
@@ -376,8 +376,8 @@ def without_totals(frame: DataFrame, before: int = 0) -> tuple[DataFrame, list[R
     last = frame.row(-1) if before + frame.height > 2 else ()
     filled = [(j, cell) for j, cell in enumerate(last) if cell not in (None, "")]
     j, word = filled[0] if 0 < len(filled) < len(last) else (0, None)
-    told = isinstance(word, str) and word.strip().rstrip(":").casefold() in TOTALS
-    if not told or (frame[:, j] == word).sum() > 1:
+    remaining = isinstance(word, str) and word.strip().rstrip(":").casefold() in TOTALS
+    if not remaining or (frame[:, j] == word).sum() > 1:
         return frame, []
     words = "Row {row} is left out: it begins with {word!r}, like the sum of those above it."
     said = remark(words, "total", row=before + frame.height, word=str(word).strip())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from cotas.files.cells import cells_in_words, few_enough
+from cotas.files.cells import are_exceptions, cells_in_words
 from cotas.files.frames import different_words, for_each_word, is_category, polars
 from cotas.files.problems import Remark
 from cotas.words import say
@@ -61,10 +61,10 @@ def tell_form(words: Any) -> str | None:
         return None
     some = words.head(SOME_CELLS)
     if 2 * _misses(some, "time") < len(some):
-        return "time" if few_enough(_misses(words, "time"), len(words)) else None
+        return "time" if are_exceptions(_misses(words, "time"), len(words)) else None
     wrong = {form: _misses(words, form) for form in ("dmy", "mdy")}
     form = min(wrong, key=lambda each: wrong[each])
-    if not few_enough(wrong[form], len(words)):
+    if not are_exceptions(wrong[form], len(words)):
         return None
     first = _with_numbers(different_words(words)).str.extract(_MOMENT, 1)
     if first.str.len_chars().drop_nulls().eq(4).all():

@@ -121,7 +121,7 @@ class Flag(Field):
 
 
 @dataclass(frozen=True)
-class Whole(Field):
+class IntegerField(Field):
     """A whole number; `letter` is the length that it tells."""
 
     low: int = -LARGEST
@@ -232,7 +232,7 @@ class Optional(Field):
 
 
 @dataclass(frozen=True)
-class Array(Field):
+class ArrayField(Field):
     """An array of numbers: its sides, its type, and the limits of its entries.
 
     `low` and `high` include the limit, `below` excludes it; each may be a letter. Entries are
@@ -335,7 +335,7 @@ class RowsField(Field):
 
 
 @dataclass(frozen=True)
-class Either(Field):
+class UnionField(Field):
     """The first of several fields that fits."""
 
     fields: tuple[Field, ...]
@@ -359,7 +359,7 @@ class Either(Field):
 
 
 @dataclass(frozen=True)
-class Each(Field):
+class ListField(Field):
     """A list or a tuple of the same; vectors are kept together in one array."""
 
     of: Field
@@ -372,14 +372,14 @@ class Each(Field):
         places = [
             (item, scope.inside(False, where), f"{where}[{i}]") for i, item in enumerate(value)
         ]
-        if not isinstance(self.of, Array):
+        if not isinstance(self.of, ArrayField):
             return [self.of.write(item, out, inside, place) for item, inside, place in places]
         for place in places:
             self.of.check(*place)
         return out.vectors(value, self.of.types)
 
     def read(self, stored: Any, source: Any, scope: Scope, where: str) -> Any:
-        vectors = isinstance(self.of, Array)
+        vectors = isinstance(self.of, ArrayField)
         require(isinstance(stored, dict if vectors else list), where, "is no list")
         items = source.vectors(stored) if vectors else stored
         self._count(items, scope, where)
@@ -398,7 +398,7 @@ class Each(Field):
 
 
 @dataclass(frozen=True)
-class Together(Field):
+class TupleField(Field):
     """A tuple of so many things, each of its own kind."""
 
     fields: tuple[Field, ...]
@@ -466,14 +466,14 @@ def location_of(cls: type[Any]) -> str:
 # What an annotation stands for; records and families add the names of their classes.
 KNOWN: dict[str, Field] = {
     "bool": Flag(),
-    "int": Whole(),
+    "int": IntegerField(),
     "float": Number(),
     "unbounded": Number(finite=False),
     "Mapping[str, unbounded]": Mapped(Number(finite=False)),
     "str": Text(),
     "Any": Plain(),
     "Spoken[str]": Sentence(),
-    "Spoken[tuple[str, ...]]": Each(Sentence(), tuple),
+    "Spoken[tuple[str, ...]]": ListField(Sentence(), tuple),
 }
 RECORDS: dict[str, Record] = {}  # by location
 _SEVERAL = re.compile(r"(tuple|list)\[(\w+)(?:, \.\.\.)?\]")
@@ -491,7 +491,7 @@ class Known(Field):
         if self.name.endswith(" | None"):
             return Known(self.name.removesuffix(" | None")).of.or_none()
         if several := _SEVERAL.fullmatch(self.name):
-            return Each(Known(several[2]).of, tuple if several[1] == "tuple" else list)
+            return ListField(Known(several[2]).of, tuple if several[1] == "tuple" else list)
         return KNOWN[self.name]
 
     def write(self, value: Any, out: Any, scope: Scope, where: str) -> Any:
@@ -536,8 +536,8 @@ class Record(Field):
         """Return all fields: those that are given, and those that the annotations of the class
         tell."""
         given = {each.attribute or name for name, each in self.given.items()}
-        told = _annotations(self.cls).items()
-        rest = {name: self._meant(name, said) for name, said in told if name not in given}
+        annotated = _annotations(self.cls).items()
+        rest = {name: self._meant(name, said) for name, said in annotated if name not in given}
         return {**self.given, **rest}  # in this order: a limit may be the length of one before
 
     def _meant(self, name: str, annotation: str) -> Field:

@@ -316,7 +316,7 @@ def rows_of_text(text: bytes, quote: str = '"') -> list[bytes]:
 
 
 @dataclass
-class Block:
+class TextBlock:
     """A piece of a text table in UTF-8 that ends where a row ends."""
 
     text: bytes
@@ -359,7 +359,7 @@ class AsGiven:
     """
 
     cells: Any
-    block: Block | None = None
+    block: TextBlock | None = None
     start: int = 0
 
     def span(self, start: int, rows: int) -> AsGiven:

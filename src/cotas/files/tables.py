@@ -297,7 +297,7 @@ def _columnar(place: Place, kind: str, source: str, limits: Limits) -> DataFrame
     return frame
 
 
-def as_told(given: Mapping[str, Any]) -> tuple[Wishes, Limits]:
+def reading_options(given: Mapping[str, Any]) -> tuple[Wishes, Limits]:
     """Read how a table is written and what it may take, from arguments that `read_table` has
     too."""
     sizes = {"max_bytes": "decompressed", "max_columns": "columns", "max_memory": "memory"}
@@ -337,7 +337,7 @@ def batches(
     ------
     Table
     """
-    wishes, limits = as_told(given)
+    wishes, limits = reading_options(given)
     several: list[str | Path] = [*files_of(path)]
     for file in several or [path]:
         yield from _batches(file, rows, types, wishes, format, n_features, zero_based, limits)

@@ -120,7 +120,7 @@ class Certified:
         """Return one for each class or target, about the parameters as they are now."""
         raise NotImplementedError
 
-    def _machine_scores(self, X: MatrixLike) -> FloatArray:
+    def _binary_scores(self, X: MatrixLike) -> FloatArray:
         """Return what the model computes of each row, one column for each certificate or class."""
         raise NotImplementedError
 

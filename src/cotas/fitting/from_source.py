@@ -134,7 +134,7 @@ def label_totals(block: Block) -> LabelTotals:
 
 
 @dataclass(frozen=True)
-class Classes:
+class SourceClasses:
     """The classes of a source, their weights besides those of the rows, and Σ of all weights."""
 
     labels: AnyArray
@@ -153,12 +153,12 @@ class Classes:
         return self.labels[1:] if len(self.labels) == 2 else self.labels
 
 
-def read_classes(source: Source, class_weight: Any, each: Each = map) -> Classes:
-    """Return one pass over the blocks: which classes there are, and what they weigh."""
+def read_classes(source: Source, class_weight: Any, each: Each = map) -> SourceClasses:
+    """Read in one pass over the blocks which classes there are, and what they weigh."""
     return classes_of(source.map_reduce(count_labels, each), class_weight)
 
 
-def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
+def classes_of(whole_y: LabelTotals, class_weight: Any) -> SourceClasses:
     """Return the classes that these labels make, each of which must have a weight."""
     totals, labels = whole_y.found, whole_y.labels()
     if len(labels) < 2:
@@ -177,7 +177,7 @@ def classes_of(whole_y: LabelTotals, class_weight: Any) -> Classes:
             "them a weight above zero.",
         )
     refuse_extreme_weights(min(1.0, float(whole.sum())), "The weight of all rows")
-    return Classes(labels, factors, float(whole.sum()))
+    return SourceClasses(labels, factors, float(whole.sum()))
 
 
 def _class_factors(class_weight: Any, labels: AnyArray, rows: AnyArray) -> FloatArray | None:

@@ -222,14 +222,14 @@ class Path:
         y: ArrayLike | None,
         X_val: MatrixLike,
         y_val: ArrayLike | None,
-        enough: Any,
+        fewest_errors: Any,
         room: float = SAME,
     ) -> ValidationBound:
         assert self.classes is not None
         y, y_val = np.asarray(y).ravel(), np.asarray(y_val).ravel()
         data: tuple[Any, AnyArray, Any, AnyArray] = (X, y, X_val, y_val)
         singles = [list(certificate.singles) for certificate in self.certificates]
-        last = (self.classes, self.pieces, enough, room)
+        last = (self.classes, self.pieces, fewest_errors, room)
         return bound_validation_error(singles, *data, *last)
 
     # ---- in words --------------------------------------------------------------------------------
@@ -271,11 +271,11 @@ class Path:
         lines = [say(on_the_grid, error=best, lam=self.best_lam)]
         bound = self.validation_bound
         if bound is not None and bound.vacuous:
-            nothing = (
+            vacuous_text = (
                 "The bound for all λ in {span} is vacuous: it is 0. More values of λ, or a smaller "
                 "tol, make it sharper."
             )
-            lines.append(say(nothing, span=_span(bound)))
+            lines.append(say(vacuous_text, span=_span(bound)))
         elif bound is not None:
             lines.append(proved_between(bound))
         return [f"  {line}" for line in lines]

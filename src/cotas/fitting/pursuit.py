@@ -249,7 +249,9 @@ class Pursuit(Generic[P]):
             if due or (self.monitor.callbacks and self._report is None):
                 # What is proved for callbacks alone changes nothing: they watch the same fit.
                 certificate = self._prove(iterate, keep=due)
-        asked = bool(self.monitor.callbacks) and self.monitor.tell(self._told(iterate, certificate))
+        asked = bool(self.monitor.callbacks) and self.monitor.tell(
+            self._report_of(iterate, certificate)
+        )
         known = believed if certificate is None else certificate.relative_gap
         if self._check is not None and believed != np.inf:  # that solver shows what it knows
             self.monitor.show(**({} if known is None else {"gap": known}))
@@ -260,7 +262,7 @@ class Pursuit(Generic[P]):
             return Reason(Stop.CALLBACK if asked else Stop.ROUNDING)
         return reason
 
-    def _told(self, iterate: Iterate, certificate: Certificate | None) -> Any:
+    def _report_of(self, iterate: Iterate, certificate: Certificate | None) -> Any:
         if self._report is not None:
             return self._report(iterate)
         assert certificate is not None
@@ -317,7 +319,7 @@ def follow_epochs(
     model: Any,
     epochs: Iterable[Any],
     most: int,
-    machines: int,
+    n_problems: int,
     began: float,
     ends: Callable[[Any], Reason | None],
     reached: Callable[[], tuple[FloatArray, FloatArray]],
@@ -346,7 +348,7 @@ def follow_epochs(
         ended = pursuit.follow(map(Iterate, epochs), ends=see, report=report)
     model.n_iter_ = len(done)
     mistakes = np.array([epoch.mistakes for epoch in done], np.int64)
-    model.mistakes_per_epoch_ = mistakes.reshape(len(done), machines)
+    model.mistakes_per_epoch_ = mistakes.reshape(len(done), n_problems)
     return ended.reason, done
 
 
@@ -366,7 +368,7 @@ def finished(finish: Callable[[bool], Any], reason: Reason) -> Reason:
     return reason
 
 
-def end_of_turn(
+def end_of_share(
     began: float, max_time: float | None, part: int, parts: int, threads: int = 1
 ) -> float | None:
     """Return the seconds since `began` at which a part that begins now has to end.
@@ -377,8 +379,8 @@ def end_of_turn(
     if max_time is None:
         return None
     spent = time.perf_counter() - began
-    turns = math.ceil((parts - part) / threads)
-    return spent + max(0.0, max_time - spent) / turns
+    shares = math.ceil((parts - part) / threads)
+    return spent + max(0.0, max_time - spent) / shares
 
 
 def foremost_of(reasons: Sequence[Reason]) -> Reason:
@@ -403,32 +405,34 @@ def at_floor(certificate: Certificate) -> bool:
 
 
 class Patience:
-    """A count of the looks since a score was better than all before, at `best_look`."""
+    """A count of the checks since a score was better than all before, at `best_check`."""
 
-    def __init__(self, looks: int) -> None:
-        self.looks, self.best = looks, -np.inf
-        self.look = self.best_look = self.stale = 0
+    def __init__(self, patience: int) -> None:
+        self.patience, self.best = patience, -np.inf
+        self.check = self.best_check = self.stale = 0
 
     def lost(self, score: float) -> bool:
-        """Tell whether so many looks, this one included, have brought nothing."""
-        self.look += 1
+        """Tell whether so many checks, this one included, have brought nothing."""
+        self.check += 1
         if score > self.best:
-            self.best, self.best_look = score, self.look
-        self.stale = self.look - self.best_look
-        return self.stale >= self.looks
+            self.best, self.best_check = score, self.check
+        self.stale = self.check - self.best_check
+        return self.stale >= self.patience
 
 
 class Idle:
-    """A count of the looks since a gap was last lowered by a tenth."""
+    """A count of the checks since a gap was last lowered by a tenth."""
 
     def __init__(self) -> None:
-        self.best, self.looks = math.inf, 0
+        self.best, self.stalled_checks = math.inf, 0
 
     def see(self, gap: float) -> int:
-        """Tell how many looks, this one included, have brought nothing."""
+        """Tell how many checks, this one included, have brought nothing."""
         better = gap < BETTER * self.best
-        self.best, self.looks = (gap, 0) if better else (self.best, self.looks + 1)
-        return self.looks
+        self.best, self.stalled_checks = (
+            (gap, 0) if better else (self.best, self.stalled_checks + 1)
+        )
+        return self.stalled_checks
 
 
 class Floor:

@@ -83,7 +83,7 @@ def measure(
 
 
 def separation_or(fit: ForeignFit, reason: str) -> list[Certificate]:
-    """Tell whether each class is separated from the rest; where it is not, nothing is proved."""
+    """Certify that each class is separated from the rest; where it is not, nothing is proved."""
     witnesses = [
         SeparationWitness(theta, theta0, label, float(fit.model.fit_intercept))
         for label, theta, theta0 in classes_against_the_rest(fit.model)

@@ -184,4 +184,4 @@ def _checked(
 ) -> Certificate:
     point = KernelRegressionPoint(problem, kernel, beta, bias, fit.weights)
     with blocks_in_threads(None) as each:
-        return point.survey(fit.X, fit.y, each=each)[0]
+        return point.full_check(fit.X, fit.y, each=each)[0]

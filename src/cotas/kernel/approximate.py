@@ -16,7 +16,7 @@ from cotas.fitting.pursuit import Ended
 from cotas.kernel.feature_map import FeatureMap
 from cotas.kernel.gaussian import RBF
 from cotas.kernel.interface import Kernel
-from cotas.kernel.training import BinaryProblem, KernelSetting, Machine, named
+from cotas.kernel.training import BinaryProblem, KernelModel, KernelSetting, named
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
 from cotas.refusals import ParameterError
@@ -91,14 +91,14 @@ class FeatureCheck:
         self.rows, self.signs, self.weights = part[used], problem.signs[used], problem.weights[used]
         self.own = Z if len(self.rows) == len(Z) else Z[self.rows]
 
-    def solve(self, part: int, parts: int) -> Ended[Machine]:
+    def solve(self, part: int, parts: int) -> Ended[KernelModel]:
         """Find the best θ of Newton's method for one of the problems, and what is proved about
         it."""
         start = Iterate(np.zeros(self.Z.shape[1]), np.zeros(len(self.rows)), 1.0)
         pursuit = self.setting.pursuit(self.problem, part, parts)
         return pursuit.follow(self._iterates(), self, start=start)
 
-    def __call__(self, iterate: Iterate) -> Machine:
+    def __call__(self, iterate: Iterate) -> KernelModel:
         theta, model = iterate.model, self.setting.model
         theta0 = 0.0
         if model.fit_intercept:
@@ -110,7 +110,7 @@ class FeatureCheck:
         name = named(self.problem.negative, self.problem.positive)
         witness = FeaturePoint(self.features, point, REMARKS[str(model.approximate)], name)
         certificate = witness.check_features(self.Z, self.setting.examples.y)
-        return Machine(theta, theta0, certificate)
+        return KernelModel(theta, theta0, certificate)
 
     def _iterates(self) -> Iterator[Iterate]:
         bias = float(self.setting.model.fit_intercept)

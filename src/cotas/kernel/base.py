@@ -36,14 +36,14 @@ class Group(NamedTuple):
     """Support vectors that lie together, the machines they have a part in, their coefficients."""
 
     vectors: slice
-    machines: IntArray
+    models: IntArray
     coef: FloatArray  # one column for each of those machines
 
 
 def expand(
     blocks: Blocks,
     groups: Sequence[Group],
-    n_machines: int,
+    n_models: int,
     A: Matrix,
     each: Each = map,
 ) -> FloatArray:
@@ -53,18 +53,18 @@ def expand(
     In double precision whatever the data are: what is certified about scores relies on it.
     Memory: a copy of the support vectors, and a block of `BLOCK` × `BLOCK` for each thread.
     """
-    out = np.zeros((A.shape[0], n_machines))
+    out = np.zeros((A.shape[0], n_models))
 
     def evaluate(span: slice) -> None:
         left = blocks.left(A[span])
         for group in groups:
-            scores = np.zeros((span.stop - span.start, len(group.machines)))
+            scores = np.zeros((span.stop - span.start, len(group.models)))
             begin, end = group.vectors.start, group.vectors.stop
             for start in range(begin, end, BLOCK):
                 stop = min(start + BLOCK, end)
                 coef = group.coef[start - begin : stop - begin]
                 scores += blocks.block(left, slice(start, stop)) @ coef
-            out[span, group.machines] += scores
+            out[span, group.models] += scores
 
     spans = [slice(s, min(s + BLOCK, A.shape[0])) for s in range(0, A.shape[0], BLOCK)]
     for _ in each(evaluate, spans):
@@ -163,7 +163,7 @@ class KernelExpansion(Certified, BaseEstimator):
             warnings.warn(said, RuntimeWarning, stacklevel=outside())
             return None
 
-    def _machine_scores(self, X: MatrixLike) -> FloatArray:
+    def _binary_scores(self, X: MatrixLike) -> FloatArray:
         return self._scores(self._rows(X))
 
     def _foreign_rows(self, X: Matrix) -> bool:
@@ -226,7 +226,7 @@ class KernelClassifier(Deciding, KernelExpansion):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        return self._decided(self._machine_scores(X))
+        return self._decided(self._binary_scores(X))
 
     def predict(self, X: MatrixLike) -> AnyArray:
         """Predict the class of each row; a row exactly on the boundary belongs to the first class

@@ -127,7 +127,7 @@ def feature_map(kernel: Kernel, X: MatrixLike, *, n_components: int | None = Non
 
 
 def _with_fixed_signs(vectors: AnyArray) -> AnyArray:
-    """Return the sign of an eigenvector is nobody's choice: its largest entry is made positive."""
+    """Make the largest entry of each eigenvector positive: its sign is nobody's choice."""
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.sign(np.take_along_axis(vectors, largest[None], axis=0))
     return np.asarray(vectors * signs)

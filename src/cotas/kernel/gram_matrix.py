@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray
+from cotas.certificates.passes import EPS
 from cotas.certificates.positivity import Definiteness, definiteness
-from cotas.certificates.sweep import EPS
 from cotas.kernel.interface import Kernel
 from cotas.kernel.products import as_rows
 from cotas.refusals import ParameterTypeError

@@ -8,7 +8,7 @@ import numpy as np
 
 from cotas.arrays import Each, FloatArray, IntArray
 from cotas.certificates import Certificate, KernelDualPoint
-from cotas.certificates.kernel import KernelSurvey
+from cotas.certificates.kernel import KernelChecker
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_parameters, penalty_of
 from cotas.kernel.online import OnlineKernelClassifier
@@ -131,9 +131,9 @@ stop_, stop_reason_, mistakes_per_epoch_, updates_per_epoch_
             )
             for c in range(len(beta))
         ]
-        survey = KernelSurvey(points, examples.X, examples.y, None, each)
-        found = [survey.conclude(c) for c in range(len(points))]
-        self._regions = survey.regions
+        checker = KernelChecker(points, examples.X, examples.y, None, each)
+        found = [checker.conclude(c) for c in range(len(points))]
+        self._regions = checker.regions
         return found
 
     def _proved(self, examples: Examples, used: IntArray, run: KernelRun, epoch: int) -> bool:

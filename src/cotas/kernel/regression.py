@@ -16,7 +16,7 @@ from cotas.certificates.kernel_regression import (
     KernelRegression,
     KernelRegressionPoint,
 )
-from cotas.certificates.sweep import sketches_of
+from cotas.certificates.passes import sketches_of
 from cotas.fitting.data import Observations, read_observations
 from cotas.fitting.parameters import check_not_negative, penalty_of
 from cotas.fitting.pursuit import Pursuit
@@ -24,7 +24,7 @@ from cotas.kernel.base import KernelExpansion
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
-from cotas.kernel.training import Machine, helped, part_of
+from cotas.kernel.training import KernelModel, helped, part_of
 from cotas.running import Monitor, blocks_in_threads
 from cotas.solvers.bias import best_bias_of_numbers
 from cotas.solvers.iterate import Iterate, KernelIterates
@@ -91,7 +91,9 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
             blocks = KernelBlocks(kernel, part, room // 2)
             task = KernelTask(problem, seen.y[used], shares, blocks, room - blocks.copied, each)
             check = RegressionCheck(kernel, seen, used, task, self._bias)
-            pursuit = Pursuit[Machine](self.tol, self.max_iter, self.max_time, monitor, began=began)
+            pursuit = Pursuit[KernelModel](
+                self.tol, self.max_iter, self.max_time, monitor, began=began
+            )
             ended = pursuit.follow(helped(self._run(task), check), check, start=check.start())
         found, self.kernel_ = ended.proved, kernel
         support = np.flatnonzero(found.coef)
@@ -107,7 +109,7 @@ class KernelRegressor(KernelExpansion, RegressorMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         """
-        return np.asarray(self._machine_scores(X)[:, 0])
+        return np.asarray(self._binary_scores(X)[:, 0])
 
     @abstractmethod
     def _problem(self) -> KernelRegression:
@@ -136,14 +138,14 @@ class RegressionCheck:
         """Return all coefficients zero."""
         return Iterate(np.zeros(len(self.used)), -self.task.y, 1.0)
 
-    def __call__(self, iterate: Iterate) -> Machine:
+    def __call__(self, iterate: Iterate) -> KernelModel:
         problem, beta = self.task.problem, np.zeros(self.seen.n_rows)
         beta[self.used] = iterate.model
         theta0 = self.bias(self.task, iterate.dual) if problem.free_bias else 0.0
         point = KernelRegressionPoint(problem, self.kernel, beta, theta0, self.seen.weights)
-        found = point.survey(self.seen.X, self.seen.y, self.sketch, self.task.each)
+        found = point.full_check(self.seen.X, self.seen.y, self.sketch, self.task.each)
         certificate, self.scores = found[0], found[1][self.used]
-        return Machine(beta, theta0, certificate)
+        return KernelModel(beta, theta0, certificate)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -26,8 +26,8 @@ from cotas.kernel.choice import as_kernel, is_precomputed, refuse_indefinite
 from cotas.kernel.interface import Kernel
 from cotas.kernel.training import (
     BinaryProblem,
+    KernelModel,
     KernelSetting,
-    Machine,
     Outcome,
     binary_problems,
     facts_of,
@@ -340,8 +340,8 @@ class KernelSVM(KernelClassifier):
             return low, high
         k = len(self.classes_)
         fewest, most = np.zeros((len(low), k)), np.zeros((len(low), k))
-        for machine, (first, second) in enumerate(combinations(range(k), 2)):
-            surely_second, surely_first = low[:, machine] > 0, high[:, machine] <= 0
+        for pair, (first, second) in enumerate(combinations(range(k), 2)):
+            surely_second, surely_first = low[:, pair] > 0, high[:, pair] <= 0
             fewest[:, second] += surely_second
             fewest[:, first] += surely_first
             most[:, second] += ~surely_first
@@ -356,7 +356,7 @@ class KernelSVM(KernelClassifier):
 
     def _conclude(
         self, examples: Examples, kernel: Kernel, problems: list[BinaryProblem], features: Any,
-        machines: list[Machine], iterations: int, reason: Reason,
+        models: list[KernelModel], iterations: int, reason: Reason,
     ) -> Self:  # fmt: skip
         """Keep the machines, as support vectors or as θ of their features."""
         self.classes_, self.kernel_, self.features_ = examples.classes, kernel, features
@@ -364,13 +364,15 @@ class KernelSVM(KernelClassifier):
         lams = [problem.lam for problem in problems]
         self.lam_ = lams[0] if len({*lams}) == 1 else np.array(lams)
         self._votes, self.n_iter_ = problems[0].rows is not None, iterations
-        self._certificates = [machine.certificate for machine in machines]
-        self._regions = [machine.region for machine in machines]
-        coefs, theta0 = [m.coef for m in machines], np.array([m.intercept for m in machines])
+        self._certificates = [model.certificate for model in models]
+        self._regions = [model.region for model in models]
+        coefs, theta0 = [m.coef for m in models], np.array([m.intercept for m in models])
         if features is None:
             self._keep_machines(examples, [problem.rows for problem in problems], coefs, theta0)
         else:
             self.coef_, self.intercept_ = np.array(coefs), theta0
+            for name in ("support_", "support_vectors_", "n_support_", "dual_coef_", "_n_rows"):
+                self.__dict__.pop(name, None)  # of an earlier fit without features
         return self._conclude_fit(reason, "Raise max_iter, max_time or tol.")
 
     def _groups(self) -> list[Group]:
@@ -379,7 +381,7 @@ class KernelSVM(KernelClassifier):
         groups = []
         for begin, end in pairwise(edges):
             coef = self.dual_coef_[:, begin:end]
-            machines = np.flatnonzero(coef.any(axis=1))
+            models = np.flatnonzero(coef.any(axis=1))
             if begin < end:
-                groups.append(Group(slice(begin, end), machines, coef[machines].T.copy()))
+                groups.append(Group(slice(begin, end), models, coef[models].T.copy()))
         return groups

@@ -14,11 +14,11 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
 from cotas.certificates import Certificate, KernelDualPoint, KernelRegion, PairPoint, presentation
 from cotas.certificates.device import Maker, computed_by
-from cotas.certificates.kernel import survey_together
-from cotas.certificates.sweep import Facts, class_sketches
+from cotas.certificates.kernel import check_together
+from cotas.certificates.passes import Facts, class_sketches
 from cotas.device.find import device_for, in_short
 from cotas.fitting.data import Examples
-from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
+from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_share, worst_of
 from cotas.kernel.blocks import KernelBlocks
 from cotas.kernel.choice import is_precomputed
 from cotas.kernel.interface import Kernel
@@ -33,11 +33,11 @@ from cotas.running import (
     thread_count,
 )
 from cotas.solvers.bias import best_bias
-from cotas.solvers.iterate import AHEAD, Iterate, KernelIterates, Look
+from cotas.solvers.iterate import AHEAD, Checkpoint, Iterate, KernelIterates
 from cotas.solvers.kernel_dual import SignedDual
 from cotas.solvers.smo import OneWorkingSet, ascend, smo
 from cotas.solvers.smo_simple import smo_simple
-from cotas.solvers.working_set import Move, Watch
+from cotas.solvers.working_set import Move, MoveRecorder
 from cotas.stops import Reason, Stop
 from cotas.words import say
 
@@ -145,12 +145,12 @@ def starts_of(
     model: KernelSVM, examples: Examples, problems: list[BinaryProblem]
 ) -> list[FloatArray | None]:
     """Return the multipliers of the last fit, if it was on so many rows and on these classes."""
-    nothing: list[FloatArray | None] = [None] * len(problems)
+    no_scores: list[FloatArray | None] = [None] * len(problems)
     if not (model.warm_start and hasattr(model, "dual_coef_")):
-        return nothing
+        return no_scores
     same = model._n_rows == examples.n_rows and len(model.dual_coef_) == len(problems)
     if not (same and np.array_equal(model.classes_, examples.classes)):
-        return nothing
+        return no_scores
     found: list[FloatArray | None] = []
     for coef, problem in zip(model.dual_coef_, problems, strict=True):
         a = np.zeros(examples.n_rows)
@@ -178,7 +178,7 @@ def maker_for(model: KernelSVM, kernel: Kernel, n: int) -> Maker | None:
 
 
 @dataclass(frozen=True)
-class Machine:
+class KernelModel:
     """A kernel machine for two classes or for numbers, with its certificate.
 
     `coef` holds βᵢ = yᵢαᵢ/λ of each row that takes part, or θ of the features.
@@ -195,17 +195,17 @@ class Machine:
         point: KernelDualPoint | PairPoint,
         certificate: Certificate,
         region: KernelRegion | None,
-    ) -> Machine:
+    ) -> KernelModel:
         """Return what a point is about, proved."""
         own = point.point if isinstance(point, PairPoint) else point
         return cls(own.coef, own.intercept, certificate, region)
 
 
 # The machines of a fit, the iterations of the longest run, and why it ended.
-Outcome: TypeAlias = tuple[list[Machine], int, Reason]
+Outcome: TypeAlias = tuple[list[KernelModel], int, Reason]
 
 
-def outcome(ended: list[Ended[Machine]]) -> Outcome:
+def outcome(ended: list[Ended[KernelModel]]) -> Outcome:
     """Return what came of the problems of a fit."""
     return [one.proved for one in ended], max(one.iterations for one in ended), worst_of(ended)
 
@@ -225,10 +225,10 @@ class KernelSetting:
 
     def pursuit(
         self, problem: BinaryProblem, part: int, parts: int, threads: int = 1
-    ) -> Pursuit[Machine]:
+    ) -> Pursuit[KernelModel]:
         """Return what follows the solver of one of the problems, of which `threads` go side by
         side."""
-        until = end_of_turn(self.began, self.model.max_time, part, parts, threads)
+        until = end_of_share(self.began, self.model.max_time, part, parts, threads)
         limits = (self.model.tol, self.model.max_iter, until)
         return Pursuit(*limits, self.monitor, began=self.began, label=problem.label)
 
@@ -271,7 +271,7 @@ class KernelCheck:
         known."""
         model, problem, tol = self.setting.model, self.problem, float(self.setting.model.tol)
         moves = None if self.setting.moves is None else self.setting.moves[part]
-        dual, watch = problem.dual(self.free_bias), None if moves is None else Watch(moves)
+        dual, watch = problem.dual(self.free_bias), None if moves is None else MoveRecorder(moves)
         if K is not None:
             own = K if problem.rows is None else K[problem.rows][:, problem.rows]
             return ascend(OneWorkingSet(own, dual, watch, start), tol)
@@ -282,12 +282,12 @@ class KernelCheck:
         left, shrinking = room - blocks.copied, bool(model.shrinking)
         return smo(blocks, dual, tol, left, self.each, start, shrinking, watch)
 
-    def __call__(self, iterate: Iterate) -> Machine:
+    def __call__(self, iterate: Iterate) -> KernelModel:
         problem, y, point = self.problem, self.setting.examples.y, self.point(iterate)
         with computed_by(self.setting.maker):
-            found = point.survey(self.X, y, self.setting.facts[problem.positive], self.each)
+            found = point.full_check(self.X, y, self.setting.facts[problem.positive], self.each)
         certificate, self.scores, region = found
-        return Machine.of(point, certificate, region)
+        return KernelModel.of(point, certificate, region)
 
     def point(self, iterate: Iterate) -> KernelDualPoint | PairPoint:
         """Return the multipliers with the best bias, to be proved."""
@@ -317,18 +317,20 @@ class KernelCheck:
 
 def begun_together(
     checks: Sequence[KernelCheck], runs: Sequence[KernelIterates]
-) -> list[tuple[Iterate, Machine]]:
+) -> list[tuple[Iterate, KernelModel]]:
     """Return each problem of a small table as soon as its solver believes in it, all proved
     together."""
     setting = checks[0].setting
-    look = Look(min(AHEAD, int(setting.model.max_iter)), float(setting.model.tol))
+    checkpoint = Checkpoint(min(AHEAD, int(setting.model.max_iter)), float(setting.model.tol))
     with np.errstate(all="ignore"):
-        begun = [look.first(run) or check.start() for check, run in zip(checks, runs, strict=True)]
+        begun = [
+            checkpoint.first(run) or check.start() for check, run in zip(checks, runs, strict=True)
+        ]
         points = [check.point(iterate) for check, iterate in zip(checks, begun, strict=True)]
         facts = Facts([setting.facts[check.problem.positive].sketches[0] for check in checks])
-        found = survey_together(points, setting.examples.X, setting.examples.y, facts)
-    machines = [Machine.of(p, *proved) for p, proved in zip(points, found, strict=True)]
-    return list(zip(begun, machines, strict=True))
+        found = check_together(points, setting.examples.X, setting.examples.y, facts)
+    models = [KernelModel.of(p, *proved) for p, proved in zip(points, found, strict=True)]
+    return list(zip(begun, models, strict=True))
 
 
 # ---- one after the other, or side by side --------------------------------------------------------
@@ -338,7 +340,7 @@ def solve_all(
     setting: KernelSetting,
     problems: list[BinaryProblem],
     starts: list[FloatArray | None],
-) -> list[Ended[Machine]]:
+) -> list[Ended[KernelModel]]:
     """Solve each problem in all the threads, or many small ones side by side."""
     if setting.maker is not None:
         return solve_on_device(setting, setting.maker.device, problems, starts)
@@ -346,14 +348,14 @@ def solve_all(
     monitor, parts = setting.monitor, range(len(problems))
     largest = max(len(problem.signs) for problem in problems)
     K = whole_gram(setting, len(problems), room)
-    begun: list[tuple[Iterate, Machine]] = []
+    begun: list[tuple[Iterate, KernelModel]] = []
 
     def prepared(part: int, threads: int, each: Each) -> tuple[KernelCheck, KernelIterates]:
         # Problems that are solved side by side share the cache out.
         check = KernelCheck(setting, problems[part], each)
         return check, check.iterates(starts[part], room // threads, K, part)
 
-    def solve(part: int, threads: int, each: Each) -> Ended[Machine]:
+    def solve(part: int, threads: int, each: Each) -> Ended[KernelModel]:
         """Follow the solver and keep its best model, by what is proved of it."""
         check, run = started[part] if started else prepared(part, threads, each)
         pursuit = setting.pursuit(problems[part], part, len(parts), threads)
@@ -399,10 +401,10 @@ def solve_on_device(
     device: Any,
     problems: list[BinaryProblem],
     starts: list[FloatArray | None],
-) -> list[Ended[Machine]]:
+) -> list[Ended[KernelModel]]:
     """Solve all the problems together on a device: what one asks for advances them all."""
     from cotas.device.rows import DeviceRows
-    from cotas.solvers.block_ascent import Ascent, Box, OneMachine, single
+    from cotas.solvers.block_ascent import BlockAscent, Box, OneProblem, single
     from cotas.solvers.sample_start import after_samples
 
     model, X, tol = setting.model, setting.examples.X, float(setting.model.tol)
@@ -411,7 +413,7 @@ def solve_on_device(
         duals = [
             on_all_rows(problem, X.shape[0], bool(model.fit_intercept)) for problem in problems
         ]
-        ascent = Ascent(rows, Box.of(duals, device), bool(model.shrinking))
+        ascent = BlockAscent(rows, Box.of(duals, device), bool(model.shrinking))
         if started := any(start is not None for start in starts):
             ascent.begin_at(
                 [spread(a, p, X.shape[0]) for a, p in zip(starts, problems, strict=True)]
@@ -420,9 +422,9 @@ def solve_on_device(
         raise RuntimeError(f"The device could not begin: {in_short(error)}") from error
     with blocks_in_threads(model.n_jobs) as each:
 
-        def solve(part: int, problem: BinaryProblem) -> Ended[Machine]:
+        def solve(part: int, problem: BinaryProblem) -> Ended[KernelModel]:
             check = KernelCheck(setting, problem, each)
-            run = ascend(OneMachine(ascent, part, problem.rows, tol), tol)
+            run = ascend(OneProblem(ascent, part, problem.rows, tol), tol)
             pursuit = setting.pursuit(problem, part, len(problems))
             if part == 0 and not started:
                 run = after_samples(ascent, run, deadline(pursuit.began, pursuit.max_time))

@@ -9,11 +9,11 @@ from typing import Any
 from cotas import plots
 from cotas.lab import tables
 from cotas.lab.charts import Chart, Curve, coefficients
-from cotas.lab.looks import stack
 from cotas.lab.proof import capital, card, table
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
 from cotas.lab.tables import Data
+from cotas.lab.theme import stack
 from cotas.lab.worker import LabTask
 from cotas.plots.paths import LONGEST_LEGEND, spread
 from cotas.plots.proofs import ITEMS
@@ -105,8 +105,8 @@ class Boosting(Room):
         return self.kept((self.values["numbers"], id(self.loaded), str(call)), fit)
 
     def picture(self) -> Any:
-        self.path = Chart(self.looks, "‖β‖₁", say("coefficient (unit columns)"), name="path")
-        self.theorem = Chart(self.looks, say("iteration"), "", log=(True, True), name="theorem")
+        self.path = Chart(self.theme, "‖β‖₁", say("coefficient (unit columns)"), name="path")
+        self.theorem = Chart(self.theme, say("iteration"), "", log=(True, True), name="theorem")
         return stack(self.path.pane(), self.theorem.pane())
 
     def show(self, answer: BoostingAnswer) -> None:

@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike
 from cotas import plots
 from cotas.certificates.presentation import percent
 from cotas.lab import classifiers
-from cotas.lab.looks import WRAPPED, columns, frame, legend, plane, stack, wide
 from cotas.lab.plane import Plane, plane_of
 from cotas.lab.points import DATA, SAMPLES, Points, PointsField, from_csv
 from cotas.lab.proof import card
 from cotas.lab.room import SET, Room
 from cotas.lab.state import Menu, Refused, Slider
 from cotas.lab.tables import NOT_FINITE
+from cotas.lab.theme import WRAPPED, columns, frame, legend, plane, stack, wide
 from cotas.lab.worker import LabTask
 from cotas.report.markup import pairs
 from cotas.source import MatrixLike
@@ -143,17 +143,17 @@ class Boundary(Room):
 
     def picture(self) -> Any:
         """Return the plane with its points."""
-        looks, ink = self.looks, self.looks.ink
+        theme, ink = self.theme, self.theme.ink
         self.source = columns("x", "y", "label", "colour", "mark", name="points")
         self.new, self.rings = columns("x", "y", "colour"), columns("x", "y", name="rings")
         self.areas, self.doubtful = columns("xs", "ys", "colour"), columns("xs", "ys")
         self.line, self.margins = columns("xs", "ys", name="line"), columns("xs", "ys")
-        self.figure = plot = plane(looks, 1.2, tools="pan,wheel_zoom,reset",
+        self.figure = plot = plane(theme, 1.2, tools="pan,wheel_zoom,reset",
                                    output_backend="canvas", toolbar_location="above")  # fmt: skip
         plot.multi_polygons("xs", "ys", source=self.areas, fill_color="colour", line_color=None)
         plot.multi_polygons(
             "xs", "ys", source=self.doubtful, fill_alpha=0.0, line_color=None,
-            hatch_pattern="/", hatch_color=looks.soft, hatch_alpha=0.6, hatch_scale=7,
+            hatch_pattern="/", hatch_color=theme.soft, hatch_alpha=0.6, hatch_scale=7,
         )  # fmt: skip
         plot.multi_line("xs", "ys", source=self.line, color=ink, line_width=2.4)
         plot.multi_line("xs", "ys", source=self.margins, color=ink, line_dash="dashed",
@@ -163,7 +163,7 @@ class Boundary(Room):
                      line_width=1.3)  # fmt: skip
         dots = plot.scatter(
             "x", "y", source=self.source, size=9, marker="mark", fill_color="colour",
-            line_color=looks.paper, line_width=0.8, nonselection_alpha=1.0,
+            line_color=theme.paper, line_width=0.8, nonselection_alpha=1.0,
             nonselection_fill_alpha=1.0, selection_line_color=ink, selection_line_width=2.5,
         )  # fmt: skip
         self.draw_tool = PointDrawTool(renderers=[dots], add=True, drag=True)
@@ -212,11 +212,11 @@ class Boundary(Room):
         return x, y
 
     def show(self, answer: BoundaryAnswer) -> None:
-        looks, plane = self.looks, answer.plane
+        theme, plane = self.theme, answer.plane
         self.areas.data = {
             "xs": plane.areas["xs"],
             "ys": plane.areas["ys"],
-            "colour": [looks.mixed(self._colour(k), 0.2) for k in plane.areas["owner"]],
+            "colour": [theme.mixed(self._colour(k), 0.2) for k in plane.areas["owner"]],
         }
         self.line.data, self.margins.data = dict(plane.boundary), dict(plane.margins)
         self.doubtful.data = dict(plane.doubtful)
@@ -228,7 +228,7 @@ class Boundary(Room):
 
     def _keys(self, answer: BoundaryAnswer) -> list[tuple[str, str]]:
         """Return what the picture shows, class by class and line by line."""
-        key, plane = self.looks.key, answer.plane
+        key, plane = self.theme.key, answer.plane
         found = [(key("point", k), f"y = {name}") for k, name in enumerate(self._classes)]
         lines = (
             ("ink", "decision boundary", True),
@@ -243,7 +243,7 @@ class Boundary(Room):
         """Return the colour of a class among those of the fit, which may be fewer than there
         were."""
         label = self.answer.model.classes_[code]
-        return self.looks.colour(int(np.searchsorted(self._classes, label)))
+        return self.theme.colour(int(np.searchsorted(self._classes, label)))
 
     # ---- points ----------------------------------------------------------------------------------
 
@@ -257,7 +257,7 @@ class Boundary(Room):
         self.new.data = {
             "x": points.X_new[:, 0].tolist(),
             "y": points.X_new[:, 1].tolist(),
-            "colour": self.looks.marks(np.searchsorted(self._classes, points.y_new))["colour"],
+            "colour": self.theme.marks(np.searchsorted(self._classes, points.y_new))["colour"],
         }
         frame(self.figure, X)
         self.figure.xaxis.axis_label, self.figure.yaxis.axis_label = map(_short, points.axes)
@@ -270,7 +270,7 @@ class Boundary(Room):
         """Put points on the page, each with the colour and the marker of its class."""
         self._filling = True
         try:
-            marks = self.looks.marks(np.searchsorted(self._classes, points.y))
+            marks = self.theme.marks(np.searchsorted(self._classes, points.y))
             self.source.data = {**data, **marks}
         finally:
             self._filling = False

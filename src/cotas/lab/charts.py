@@ -12,7 +12,7 @@ from bokeh.models import FixedTicker, LogTicker, Span, Ticker
 from bokeh.plotting import figure
 
 from cotas.arrays import FloatArray
-from cotas.lab.looks import Looks, columns, legend, stack, wide
+from cotas.lab.theme import Theme, columns, legend, stack, wide
 from cotas.report.markup import text
 
 # An axis on a telephone has room for so many numbers.
@@ -46,7 +46,7 @@ class Chart:
 
     def __init__(
         self,
-        looks: Looks,
+        theme: Theme,
         x: str,
         y: str,
         *,
@@ -55,7 +55,7 @@ class Chart:
         aspect: float = 1.8,
         name: str = "",
     ) -> None:
-        self.looks, self.log, self.title = looks, log, title
+        self.theme, self.log, self.title = theme, log, title
         kinds = ["log" if each else "linear" for each in log]
         self.figure = figure(
             x_axis_label=x, x_axis_type=kinds[0], y_axis_type=kinds[1], tools="",
@@ -69,11 +69,11 @@ class Chart:
         )
         self.figure.scatter(
             "x", "y", source=self.dots, color="colour", marker="mark", size=7,
-            line_color=looks.paper,
+            line_color=theme.paper,
         )  # fmt: skip
-        self.mark = Span(dimension="height", line_color=looks.ink, line_width=1.4, visible=False)
+        self.mark = Span(dimension="height", line_color=theme.ink, line_width=1.4, visible=False)
         self.figure.add_layout(self.mark)
-        looks.dress(self.figure)
+        theme.dress(self.figure)
         self.figure.min_border_left = 50
         self.caption, self.keys = wide(), wide()
         self.call(y)
@@ -99,11 +99,11 @@ class Chart:
         at, called : where the upright line stands, if anywhere, and what the legend calls it
         others : more of the legend: small drawings with their words
         """
-        shown, looks = [(curve, *self._visible(curve)) for curve in curves], self.looks
+        shown, theme = [(curve, *self._visible(curve)) for curve in curves], self.theme
         self.lines.data = {
             "xs": [x for _, x, _ in shown],
             "ys": [y for _, _, y in shown],
-            "colour": [looks.colour(curve.number) for curve, _, _ in shown],
+            "colour": [theme.colour(curve.number) for curve, _, _ in shown],
             "dash": [DASHES[curve.dash] for curve, _, _ in shown],
         }
         if self.log[0]:
@@ -111,7 +111,7 @@ class Chart:
         if self.log[1]:
             self.figure.yaxis.ticker = _ticker([v for _, _, y in shown for v in y])
         points = [
-            (a, b, looks.colour(curve.number), looks.marker(curve.number))
+            (a, b, theme.colour(curve.number), theme.marker(curve.number))
             for curve, x, y in shown
             if curve.dots
             for a, b in zip(x, y, strict=True)
@@ -122,11 +122,11 @@ class Chart:
         if at is not None:
             self.mark.location = at
         keys = [
-            (looks.key(curve.dash, curve.number), curve.name)
+            (theme.key(curve.dash, curve.number), curve.name)
             for curve, _, _ in shown
             if curve.name not in ("", self.y)
         ]
-        mark = [(looks.key("upright"), called)] if called and at is not None else []
+        mark = [(theme.key("upright"), called)] if called and at is not None else []
         self.keys.object = legend([*keys, *mark, *others])
 
     def _visible(self, curve: Curve) -> tuple[list[float], list[float]]:

@@ -17,10 +17,10 @@ from cotas.arrays import FloatArray
 from cotas.exceptions import DivergedError
 from cotas.experiments.descent import objective
 from cotas.lab.charts import Chart, Curve
-from cotas.lab.looks import columns, legend, plane, stack, wide
 from cotas.lab.proof import card, page
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider
+from cotas.lab.theme import columns, legend, plane, stack, wide
 from cotas.lab.worker import LabTask
 from cotas.report.markup import pairs, text
 from cotas.tracing import DescentStep, Trace
@@ -169,32 +169,32 @@ class Descent(Room):
     # ---- what is shown ---------------------------------------------------------------------------
 
     def picture(self) -> Any:
-        looks = self.looks
+        theme = self.theme
         self.levels, self.walk = columns("xs", "ys"), columns("x", "y", name="walk")
         self.first, self.goal = columns("x", "y", name="first"), columns("x", "y")
-        self.figure = plot = plane(looks, 1.35, x_axis_label="θ₀", y_axis_label="θ₁")
-        plot.multi_line("xs", "ys", source=self.levels, line_color=looks.soft, line_alpha=0.7,
+        self.figure = plot = plane(theme, 1.35, x_axis_label="θ₀", y_axis_label="θ₁")
+        plot.multi_line("xs", "ys", source=self.levels, line_color=theme.soft, line_alpha=0.7,
                         line_width=1.3)  # fmt: skip
-        plot.line("x", "y", source=self.walk, color=looks.colour(3), line_width=1.8)
-        plot.scatter("x", "y", source=self.walk, color=looks.colour(3), size=4.5)
-        plot.scatter("x", "y", source=self.goal, marker="star", size=20, color=looks.colour(2),
-                     line_color=looks.ink)  # fmt: skip
-        dot = plot.scatter("x", "y", source=self.first, size=17, color=looks.colour(0),
-                           line_color=looks.ink, line_width=2, nonselection_alpha=1.0)  # fmt: skip
+        plot.line("x", "y", source=self.walk, color=theme.colour(3), line_width=1.8)
+        plot.scatter("x", "y", source=self.walk, color=theme.colour(3), size=4.5)
+        plot.scatter("x", "y", source=self.goal, marker="star", size=20, color=theme.colour(2),
+                     line_color=theme.ink)  # fmt: skip
+        dot = plot.scatter("x", "y", source=self.first, size=17, color=theme.colour(0),
+                           line_color=theme.ink, line_width=2, nonselection_alpha=1.0)  # fmt: skip
         tool = PointDrawTool(renderers=[dot], add=False, drag=True)
         plot.add_tools(tool)
         plot.toolbar.active_drag = tool
         self.first.on_change("data", self._dragged)
         self._filling = False
         keys = legend([
-            (looks.key("point", 0), say("start: drag it")),
-            (looks.key("solid", 3), say("the steps")),
+            (theme.key("point", 0), say("start: drag it")),
+            (theme.key("solid", 3), say("the steps")),
             # A star, in the colour of the minimum.
-            (looks.key("point", 7).replace(looks.colour(7), looks.colour(2)),
+            (theme.key("point", 7).replace(theme.colour(7), theme.colour(2)),
              say("least J, in closed form")),
-            (looks.key("soft"), say("lines of equal J")),
+            (theme.key("soft"), say("lines of equal J")),
         ])  # fmt: skip
-        self.course = Chart(looks, say("iteration"), say("J − best that is possible"),
+        self.course = Chart(theme, say("iteration"), say("J − best that is possible"),
                             log=(False, True), aspect=2.6, name="course")  # fmt: skip
         return stack(plot, wide(keys), self.course.pane())
 

@@ -12,12 +12,12 @@ import panel as pn
 from cotas.certificates.presentation import percent
 from cotas.lab import apart, foreign, tables
 from cotas.lab.charts import Chart, Curve
-from cotas.lab.foreign import Judged, ModelField
-from cotas.lab.looks import prose, stack, wide
+from cotas.lab.foreign import CertifiedFit, ModelField
 from cotas.lab.proof import card, ends_of, table
 from cotas.lab.room import SET, Room
 from cotas.lab.state import Menu, Refused
 from cotas.lab.tables import Data
+from cotas.lab.theme import prose, stack, wide
 from cotas.lab.worker import LabTask
 from cotas.plots.style import drawing
 from cotas.report.certificates import has_gap
@@ -25,7 +25,7 @@ from cotas.report.markup import pairs, text
 from cotas.words import lang as speaking
 from cotas.words import say
 
-NOTHING = "There is nothing to vary here: this model has no iterations, or no duality gap."
+NOT_ITERATIVE = "There is nothing to vary here: this model has no iterations, or no duality gap."
 ENDED = "The process in which the library computed was ended, perhaps for want of memory."
 EXAMPLES = (
     'SVC(kernel="linear", C=1)',
@@ -46,12 +46,12 @@ class DoneAnswer:
 
     written: str
     data: Data
-    judged: Judged
+    judged: CertifiedFit
     over: str
-    refits: list[tuple[float, Judged]]
+    refits: list[tuple[float, CertifiedFit]]
 
     @property
-    def usable(self) -> list[tuple[float, Judged]]:
+    def usable(self) -> list[tuple[float, CertifiedFit]]:
         """Return those of which a gap is proved."""
         return [(value, j) for value, j in self.refits if has_gap(j.certificate)]
 
@@ -162,7 +162,7 @@ class Done(Room):
     def picture(self) -> Any:
         # The browser keeps the label of an axis that changes while it draws the page at first.
         over, _ = foreign.varied(foreign.parse(self.values["written"]))
-        self.chart = Chart(self.looks, over, say("relative gap proved"), log=(True, True),
+        self.chart = Chart(self.theme, over, say("relative gap proved"), log=(True, True),
                            aspect=1.5, name="refits")  # fmt: skip
         self.table = wide()
         return stack(self.chart.pane(), self.table)
@@ -172,7 +172,9 @@ class Done(Room):
         values, gaps = answer.gaps()
         self.chart.draw([Curve("", values, gaps, dots=True)] if gaps else [])
         self.chart.figure.visible = bool(gaps)
-        self.table.object = _refits(answer) if gaps else f'<p class="soft">{text(say(NOTHING))}</p>'
+        self.table.object = (
+            _refits(answer) if gaps else f'<p class="soft">{text(say(NOT_ITERATIVE))}</p>'
+        )
         judged, said = answer.judged, say("scikit-learn says")
         found = {said: judged.warned or say("nothing: no warning")}
         iterations = getattr(judged.model, "n_iter_", None)

@@ -32,7 +32,7 @@ SECONDS, SECONDS_OF_REFITS = 5.0, 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class CertifiedFit:
     """A fitted model, what its own library said, and what is proved of it."""
 
     model: Any
@@ -84,7 +84,7 @@ def suits(model: Any, data: Data) -> None:
         raise Refused("This model predicts numbers, and the target is a class; choose other data.")
 
 
-def judge(model: Any, data: Data) -> Judged:
+def judge(model: Any, data: Data) -> CertifiedFit:
     """Fit the model as its library does, and prove what can be proved of it.
 
     It takes as long as it takes, and catches the warnings of all threads: call it `apart`.
@@ -94,7 +94,7 @@ def judge(model: Any, data: Data) -> Judged:
         model.fit(data.X, data.y)
     said = [str(w.message).split("\n")[0] for w in caught if "sklearn" in w.filename]
     certificate = cotas.certify(model, data.X, data.y, max_time=SECONDS)
-    return Judged(model, said[0] if said else "", certificate)
+    return CertifiedFit(model, said[0] if said else "", certificate)
 
 
 def varied(model: Any) -> tuple[str, list[float]]:
@@ -108,13 +108,13 @@ def varied(model: Any) -> tuple[str, list[float]]:
     return "", []
 
 
-def refits(task: LabTask, model: Any, data: Data) -> Iterator[list[tuple[float, Judged]]]:
+def refits(task: LabTask, model: Any, data: Data) -> Iterator[list[tuple[float, CertifiedFit]]]:
     """Yield the same model with more and more iterations, or a smaller tol, as long as time allows.
 
     Gives after each fit all there are.
     """
     over, values = varied(model)
-    end, found = time.perf_counter() + SECONDS_OF_REFITS, list[tuple[float, Judged]]()
+    end, found = time.perf_counter() + SECONDS_OF_REFITS, list[tuple[float, CertifiedFit]]()
     for value in values:
         left = end - time.perf_counter()
         if left <= 0:

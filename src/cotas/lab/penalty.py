@@ -14,12 +14,12 @@ from cotas import plots
 from cotas.experiments import samples
 from cotas.lab import tables
 from cotas.lab.charts import Chart, Curve, coefficients
-from cotas.lab.looks import stack
 from cotas.lab.points import Points
 from cotas.lab.proof import capital, card, table
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
 from cotas.lab.tables import Data
+from cotas.lab.theme import stack
 from cotas.lab.worker import LabTask
 from cotas.plots.paths import spread
 from cotas.report.markup import pairs, text
@@ -148,20 +148,20 @@ class Penalty(Room):
     # ---- what is shown ---------------------------------------------------------------------------
 
     def picture(self) -> Any:
-        looks, c = self.looks, "c = 1/(λn)"
-        self.losses = Chart(looks, c, "", log=(True, False), name="losses")
+        theme, c = self.theme, "c = 1/(λn)"
+        self.losses = Chart(theme, c, "", log=(True, False), name="losses")
         self.under, self.over = (
-            BoxAnnotation(fill_color=looks.colour(k), fill_alpha=0.08, line_color=None)
+            BoxAnnotation(fill_color=theme.colour(k), fill_alpha=0.08, line_color=None)
             for k in range(2)
         )
         for box in (self.under, self.over):
             self.losses.figure.add_layout(box)
         self.widths = Chart(
-            looks, c, say("width of the margin, 2/‖θ‖"), log=(True, True), name="widths"
+            theme, c, say("width of the margin, 2/‖θ‖"), log=(True, True), name="widths"
         )
         names = ("‖β‖₁", say("coefficient (unit columns)"))
-        self.first = Chart(looks, *names, title=say("The Lasso"), name="lasso")
-        self.second = Chart(looks, *names, name="other")
+        self.first = Chart(theme, *names, title=say("The Lasso"), name="lasso")
+        self.second = Chart(theme, *names, name="other")
         self.second.figure.x_range = self.first.figure.x_range
         self.second.figure.y_range = self.first.figure.y_range
         self.of_loss = stack(self.losses.pane(), self.widths.pane())
@@ -190,7 +190,7 @@ class Penalty(Room):
             ],
             float(c[index]),
             f"λ = {choice.values[index]:g}",
-            [(self.looks.key("area", k), say(REGIMES[regime])) for k, regime in enumerate(
+            [(self.theme.key("area", k), say(REGIMES[regime])) for k, regime in enumerate(
                 ("under", "over"))],
         )  # fmt: skip
         order = [int(np.argmin(np.abs(path.lams - lam))) for lam in choice.values]

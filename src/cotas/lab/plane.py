@@ -45,12 +45,12 @@ def plane_of(model: Any, points: Points, certified: bool) -> Plane:
         leads = leads_of(model, grid, codes_of(model, grid, classes), len(classes))
     fields = [lead.reshape(shape) for lead in leads]
     ringed = rows_to_ring(model, points.X, points.y, classes, has_margins(model))
-    doubtful, sure = _doubtful(model, grid, points, x1, x2) if certified else (nothing(), None)
+    doubtful, sure = _doubtful(model, grid, points, x1, x2) if certified else (no_lines(), None)
     with_margins = scores is not None and has_margins(model)
     return Plane(
         _areas(x1, x2, fields),
         _lines(x1, x2, fields[:1] if scores is not None else fields, [0.0]),
-        _lines(x1, x2, fields[:1], [-1.0, 1.0]) if with_margins else nothing(),
+        _lines(x1, x2, fields[:1], [-1.0, 1.0]) if with_margins else no_lines(),
         doubtful,
         ringed[0] if ringed is not None else np.arange(0),
         ringed[1] if ringed is not None else "",
@@ -76,11 +76,11 @@ def _doubtful(
 ) -> tuple[dict[str, list[Any]], BoolArray | None]:
     """Tell where the exact optimum may decide otherwise, if anything is known of it."""
     if not hasattr(model, "certified_predict"):
-        return nothing(), None
+        return no_lines(), None
     sure = model.certified_predict(grid)[1]
     rows = model.certified_predict(points.X)[1]
     if not sure.any():
-        return nothing(), rows
+        return no_lines(), rows
     mask = np.where(sure, -1.0, 1.0).reshape(RESOLUTION, RESOLUTION)
     found = _areas(x1, x2, [mask])
     return {"xs": found["xs"], "ys": found["ys"]}, rows
@@ -116,6 +116,6 @@ def _lines(
     return {"xs": xs, "ys": ys}
 
 
-def nothing() -> dict[str, list[Any]]:
+def no_lines() -> dict[str, list[Any]]:
     """Return no line and no area."""
     return {"xs": [], "ys": []}

@@ -113,11 +113,11 @@ def ends_of(certificate: Certificate) -> tuple[str, str]:
 
 def _of_the_part(certificate: Certificate, reports: Sequence[Any]) -> list[Certificate]:
     """Return what was told of this part of the model alone, or of a model that has no parts."""
-    told = [report for report in reports if hasattr(report, "certificate")]
-    if len({str(report.label) for report in told}) > 1:
+    certified = [report for report in reports if hasattr(report, "certificate")]
+    if len({str(report.label) for report in certified}) > 1:
         name = english(certificate.label)
-        told = [report for report in told if name == _called(report.label)]
-    return [report.certificate for report in told]
+        certified = [report for report in certified if name == _called(report.label)]
+    return [report.certificate for report in certified]
 
 
 def _called(label: object) -> str:

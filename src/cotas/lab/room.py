@@ -12,8 +12,8 @@ import numpy as np
 import panel as pn
 
 from cotas.exceptions import NotSeparableError
-from cotas.lab.looks import CARD, CONTROLS, FLOOR, WIDGET, WRAPPED, Looks, prose, stack, wide
 from cotas.lab.state import Menu, Refused, Setting, Slider, read_link, write_link
+from cotas.lab.theme import CARD, CONTROLS, FLOOR, WIDGET, WRAPPED, Theme, prose, stack, wide
 from cotas.lab.worker import LabTask, Worker
 from cotas.report.markup import text
 from cotas.words import lang as speaking
@@ -60,7 +60,7 @@ class Room(pn.viewable.Viewer):
         self, *, lang: str = "en", dark: bool = False, link: Mapping[str, str] | None = None
     ) -> None:
         super().__init__()
-        self.lang, self.looks = lang, Looks(dark)
+        self.lang, self.theme = lang, Theme(dark)
         self.values, problems = read_link(self.FIELDS, link or {})
         document = pn.state.curdoc
         served = document is not None and document.session_context is not None
@@ -195,7 +195,7 @@ class Room(pn.viewable.Viewer):
             made = pn.widgets.Select(options=options, css_classes=broad, **common)
         else:
             made = pn.widgets.DiscreteSlider(
-                options=list(field.grid), formatter="%g", bar_color=self.looks.accent, **common
+                options=list(field.grid), formatter="%g", bar_color=self.theme.accent, **common
             )
         made.param.watch(lambda event: self.set(field.name, event.new), "value")
         self.widgets[field.name] = made
@@ -312,7 +312,7 @@ class Room(pn.viewable.Viewer):
     def _write_link(self) -> None:
         if self._location is None:
             return
-        theme = "dark" if self.looks.dark else "light"
+        theme = "dark" if self.theme.dark else "light"
         words = [f"lang={self.lang}", f"theme={theme}", write_link(self.FIELDS, self.values)]
         with self.held():
             self._location.search = "?" + "&".join(filter(None, words))

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cotas.lab import ROOMS
 from cotas.lab import __getattr__ as kind_of
-from cotas.lab.looks import PAGE, TEMPLATE
+from cotas.lab.theme import PAGE, TEMPLATE
 from cotas.lab.worker import end_all
 from cotas.report.markup import text
 from cotas.words import LANGUAGES, say
@@ -93,8 +93,8 @@ def _page(name: str) -> Callable[[], Any]:
 
     def page() -> Any:
         query = _query()
-        lang = _turn(query, "lang", LANGUAGES) or "en"
-        theme = _turn(query, "theme", ("light", "dark"))
+        lang = _choice(query, "lang", LANGUAGES) or "en"
+        theme = _choice(query, "theme", ("light", "dark"))
         turned = {"lang": lang, **({"theme": theme} if theme else {})}
         with speaking(lang):
             if name:
@@ -156,7 +156,7 @@ def _query() -> dict[str, str]:
     }
 
 
-def _turn(query: dict[str, str], name: str, known: tuple[str, ...]) -> str | None:
+def _choice(query: dict[str, str], name: str, known: tuple[str, ...]) -> str | None:
     """Take a setting of the page out of the query; what is unknown is as if it were not there."""
     word = query.pop(name, None)
     return word if word in known else None

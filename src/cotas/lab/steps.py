@@ -13,12 +13,12 @@ import panel as pn
 import cotas
 from cotas import plots
 from cotas.lab.charts import Chart, Curve
-from cotas.lab.looks import columns, frame, legend, plane, stack, wide
-from cotas.lab.plane import Plane, lines_between, nothing, plane_of
+from cotas.lab.plane import Plane, lines_between, no_lines, plane_of
 from cotas.lab.points import DATA, SAMPLES, Points
 from cotas.lab.proof import capital, card, page
 from cotas.lab.room import Room
 from cotas.lab.state import Call, Menu, Slider, decades
+from cotas.lab.theme import columns, frame, legend, plane, stack, wide
 from cotas.lab.worker import LabTask
 from cotas.report.markup import pairs, text
 from cotas.tracing import KernelStep, OnlineStep, PairStep, Return, RoundStep, Step
@@ -167,7 +167,7 @@ class Steps(Room):
             now, then = (
                 None if s is None else plane_of(s.model, run.points, False) for s in (step, before)
             )
-            stump = nothing()
+            stump = no_lines()
             if isinstance(step, RoundStep):
                 stump = lines_between(step.learner.predict, run.points)
             return StepsAnswer(run, step, now, then, stump)
@@ -177,23 +177,23 @@ class Steps(Room):
     # ---- what is shown ---------------------------------------------------------------------------
 
     def picture(self) -> Any:
-        looks = self.looks
+        theme = self.theme
         self.source = columns("x", "y", "colour", "mark", "size", name="points")
         self.now, self.areas = columns("x", "y", name="now"), columns("xs", "ys", "colour")
         self.line, self.was, self.weak = (
             columns("xs", "ys", name=name) for name in ("line", "was", "weak")
         )
-        self.figure = plot = plane(looks, 1.5, x_axis_label="x₁", y_axis_label="x₂")
+        self.figure = plot = plane(theme, 1.5, x_axis_label="x₁", y_axis_label="x₂")
         plot.multi_polygons("xs", "ys", source=self.areas, fill_color="colour", line_color=None)
-        plot.multi_line("xs", "ys", source=self.was, color=looks.soft, line_dash="dashed",
+        plot.multi_line("xs", "ys", source=self.was, color=theme.soft, line_dash="dashed",
                         line_width=1.6)  # fmt: skip
-        plot.multi_line("xs", "ys", source=self.weak, color=looks.colour(4), line_width=3,
+        plot.multi_line("xs", "ys", source=self.weak, color=theme.colour(4), line_width=3,
                         line_dash="dotdash")  # fmt: skip
-        plot.multi_line("xs", "ys", source=self.line, color=looks.ink, line_width=2.4)
+        plot.multi_line("xs", "ys", source=self.line, color=theme.ink, line_width=2.4)
         plot.scatter("x", "y", source=self.now, size=22, fill_color=None, line_width=3,
-                     line_color=looks.colour(3))  # fmt: skip
+                     line_color=theme.colour(3))  # fmt: skip
         plot.scatter("x", "y", source=self.source, size="size", marker="mark",
-                     fill_color="colour", line_color=looks.paper, line_width=0.8)  # fmt: skip
+                     fill_color="colour", line_color=theme.paper, line_width=0.8)  # fmt: skip
         self.keys, self.page = wide(), wide(margin=(8, 0))
         self.player = self.button(say("Play"), self.play, color="primary")
         buttons = pn.Row(
@@ -202,27 +202,27 @@ class Steps(Room):
             self.player,
             margin=(4, 0),
         )
-        self.course = Chart(looks, say("Step"), say("mistakes"), aspect=3.0, name="course")
+        self.course = Chart(theme, say("Step"), say("mistakes"), aspect=3.0, name="course")
         return stack(plot, self.keys, buttons, self.page, self.course.pane())
 
     def show(self, answer: StepsAnswer) -> None:
-        run, step, looks, plane = answer.run, answer.step, self.looks, answer.plane
+        run, step, theme, plane = answer.run, answer.step, self.theme, answer.plane
         self._fit_slider(len(run.steps))
         X, y = run.points.X, run.points.y
         self.source.data = {
             "x": X[:, 0].tolist(),
             "y": X[:, 1].tolist(),
-            **looks.marks(np.searchsorted(run.points.classes, y)),
+            **theme.marks(np.searchsorted(run.points.classes, y)),
             "size": _sizes(step, len(X)),
         }
         frame(self.figure, X)
         rows = X[_rows(step)]
         self.now.data = {"x": rows[:, 0].tolist(), "y": rows[:, 1].tolist()}
-        self.line.data = dict(plane.boundary) if plane else nothing()
-        self.was.data = dict(answer.before.boundary) if answer.before else nothing()
+        self.line.data = dict(plane.boundary) if plane else no_lines()
+        self.was.data = dict(answer.before.boundary) if answer.before else no_lines()
         self.weak.data = dict(answer.stump)
-        areas = plane.areas if plane else {**nothing(), "owner": []}
-        colours = [looks.mixed(looks.colour(k), 0.16) for k in areas["owner"]]
+        areas = plane.areas if plane else {**no_lines(), "owner": []}
+        colours = [theme.mixed(theme.colour(k), 0.16) for k in areas["owner"]]
         self.areas.data = {"xs": areas["xs"], "ys": areas["ys"], "colour": colours}
         self.keys.object = legend(self._keys(answer))
         self.page.object = page(run.trace, step.lines if step else ())
@@ -237,13 +237,13 @@ class Steps(Room):
             slider.param.update(options=list(range(last + 1)), value=self.values["at"])
 
     def _keys(self, answer: StepsAnswer) -> list[tuple[str, str]]:
-        looks, classes = self.looks, answer.run.points.classes
-        found = [(looks.key("point", k), f"y = {name}") for k, name in enumerate(classes)]
-        found.append((looks.key("ink"), say("decision boundary")))
+        theme, classes = self.theme, answer.run.points.classes
+        found = [(theme.key("point", k), f"y = {name}") for k, name in enumerate(classes)]
+        found.append((theme.key("ink"), say("decision boundary")))
         if answer.before:
-            found.append((looks.key("dashed ink"), say("before this step")))
+            found.append((theme.key("dashed ink"), say("before this step")))
         if answer.stump["xs"]:
-            found.append((looks.key("dotdash", 4), say("the stump of this round")))
+            found.append((theme.key("dotdash", 4), say("the stump of this round")))
         return found
 
     def _show_course(self, answer: StepsAnswer) -> None:

@@ -20,7 +20,7 @@ SECONDS_BETWEEN_NEWS = 0.05
 _threads = ThreadPoolExecutor(max(2, cpu_count()), thread_name_prefix="cotas-lab")
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing where there is nothing to end."""
 
 
@@ -35,8 +35,8 @@ class LabTask:
     def __init__(self) -> None:
         self.reports: list[Any] = []
         self.news: Callable[[Any], None] | None = None
-        self._overtaken, self._told = threading.Event(), time.perf_counter()
-        self._lock, self._end = threading.Lock(), _nothing
+        self._overtaken, self._last_news = threading.Event(), time.perf_counter()
+        self._lock, self._end = threading.Lock(), _do_nothing
 
     @property
     def overtaken(self) -> bool:
@@ -60,7 +60,7 @@ class LabTask:
             yield
         finally:
             with self._lock:
-                self._end = _nothing
+                self._end = _do_nothing
 
     def watch(self, report: Any) -> bool:
         """Keep what a solver tells, pass it on at times, and say whether to stop."""
@@ -71,8 +71,8 @@ class LabTask:
     def pass_on(self, report: Any) -> None:
         """Show something on the page before the answer is there, unless that was just done."""
         now = time.perf_counter()
-        if self.news is not None and now - self._told > SECONDS_BETWEEN_NEWS:
-            self._told = now
+        if self.news is not None and now - self._last_news > SECONDS_BETWEEN_NEWS:
+            self._last_news = now
             self.news(report)
 
 

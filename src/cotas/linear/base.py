@@ -42,9 +42,9 @@ class LinearClassifier(Certified, DecidingInBlocks, BaseEstimator):
         """
         if comes_in_blocks(X):
             return self._of_source(X, "decision_function")  # type: ignore[no-any-return]
-        return self._decided(self._machine_scores(X))
+        return self._decided(self._binary_scores(X))
 
-    def _machine_scores(self, X: MatrixLike) -> FloatArray:
+    def _binary_scores(self, X: MatrixLike) -> FloatArray:
         X = rows_to_predict(self, X)
         return np.asarray(times(X, self.coef_.T) + self.intercept_)
 

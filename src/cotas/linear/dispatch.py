@@ -20,11 +20,11 @@ from cotas.certificates import (
 )
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparse_rows import rows_in
-from cotas.certificates.sweep import Facts, Sketch, class_sketches
+from cotas.certificates.passes import Facts, Sketch, class_sketches
 from cotas.design import as_design
 from cotas.design.blocks import times, times_transposed
 from cotas.fitting.data import Examples, Moved
-from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_share, worst_of
 from cotas.linear.hard_margin import widest_margin
 from cotas.losses import Hinge
 from cotas.problem import RegularizedRisk, relative_gap
@@ -32,7 +32,7 @@ from cotas.running import WORTH_A_TASK, Monitor, entries_of, rows_in_threads, th
 from cotas.solvers.bias import best_bias, best_smooth_bias
 from cotas.solvers.dual_coordinate_ascent import dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, interior_point
-from cotas.solvers.iterate import AHEAD, AT_EACH, Iterate, Look
+from cotas.solvers.iterate import AHEAD, AT_EACH, Checkpoint, Iterate
 from cotas.solvers.losses import SMOOTH
 from cotas.solvers.newton import newton
 from cotas.solvers.newton_round import is_small
@@ -84,7 +84,7 @@ def solve_all(
                     monitor.interrupt()
 
             def solve(c: int) -> Ended[Solution]:
-                until = end_of_turn(began, model.max_time, c, count, threads)
+                until = end_of_share(began, model.max_time, c, count, threads)
                 limits = (model.tol, model.max_iter, until, monitor)
                 if model.margin == "hard":
                     limits = (None, None, None, monitor)
@@ -103,7 +103,7 @@ def _parts(
     starts: list[Ending | None], each: Each, ahead: bool,
 ) -> list[AgainstTheRest]:  # fmt: skip
     """Return what is to be solved, for each class."""
-    look = Look(min(AHEAD, int(model.max_iter)), float(model.tol)) if ahead else AT_EACH
+    checkpoint = Checkpoint(min(AHEAD, int(model.max_iter)), float(model.tol)) if ahead else AT_EACH
     random, seeds = check_random_state(model.random_state), [0] * len(starts)
     if model.solver_ == "dual-coordinate-ascent":
         # One for each class, so that nothing depends on which one is solved first.
@@ -117,7 +117,7 @@ def _parts(
     sketches = class_sketches(X, examples.y, list(labels), each)
     given = (problem, model.solver_, shares, used, near, rows)
     return [
-        AgainstTheRest(examples, label, *given, sketch, start, each, look, model.tol, seed)
+        AgainstTheRest(examples, label, *given, sketch, start, each, checkpoint, model.tol, seed)
         for label, sketch, start, seed in zip(labels, sketches, starts, seeds, strict=True)
     ]
 
@@ -148,7 +148,7 @@ class Solution(NamedTuple):
     certificate: Certificate
 
 
-class Seen(NamedTuple):
+class SolverRows(NamedTuple):
     """Data as a solver sees them: the rows with a weight, y = ±1, sᵢ that sum to one, λ, and the
     bias."""
 
@@ -177,7 +177,7 @@ class AgainstTheRest(NamedTuple):
     sketch: Sketch
     end: Ending | None
     each: Each
-    look: Look
+    checkpoint: Checkpoint
     tol: float
     seed: int
 
@@ -206,7 +206,7 @@ class AgainstTheRest(NamedTuple):
         X, signs, shares = self.near.X, self.signs(), self.shares
         if self.used is not None:
             X, signs, shares = X[self.used], signs[self.used], shares[self.used]
-        seen = Seen(X, signs, shares, self.problem.lam, float(self.problem.free_bias))
+        seen = SolverRows(X, signs, shares, self.problem.lam, float(self.problem.free_bias))
         start = None if end is None else self._start(end)
         if start is not None and self.used is not None:
             start = start._replace(alpha=start.alpha[self.used])
@@ -214,21 +214,21 @@ class AgainstTheRest(NamedTuple):
             return map(self._iterate, self._found(seen, start))
         return self._smooth_newton(seen, start)
 
-    def _found(self, seen: Seen, start: Start | None) -> Iterator[PrimalDual]:
+    def _found(self, seen: SolverRows, start: Start | None) -> Iterator[PrimalDual]:
         if self.solver == "interior-point":
             return _interior_point(seen, start)
         if self.solver == "newton":
-            return to_the_last_digit(*seen, start, self.each, self.look, self.tol)
+            return to_the_last_digit(*seen, start, self.each, self.checkpoint, self.tol)
         given = (as_design(seen.X), *seen[1:], self.seed, start, self.each, self.tol)
         return (found for found, _ in dual_coordinate_ascent(*given))
 
-    def _smooth_newton(self, seen: Seen, known: Start | None) -> Iterator[Iterate]:
+    def _smooth_newton(self, seen: SolverRows, known: Start | None) -> Iterator[Iterate]:
         """Run Newton's method on the loss as it is; α are the slopes."""
         loss = SMOOTH[self.problem.loss.name]
         start = known and (known.theta, np.array([known.theta0 * seen.bias]))
         if is_small(*seen.X.shape):
             given = (as_design(seen.X), loss, *seen[1:])
-            points = newton_on_small_table(*given, start, self.look)
+            points = newton_on_small_table(*given, start, self.checkpoint)
         else:
             risk = RowRisk(seen.signs, seen.shares, loss)
             points = newton(seen.X, risk, seen.lam, bool(seen.bias), start)
@@ -333,7 +333,8 @@ def begun_together(parts: Sequence[AgainstTheRest]) -> list[Begun]:
     runs = [part.iterates() for part in parts]
     with np.errstate(all="ignore"):
         begun = [
-            part.look.first(run) or part.start() for part, run in zip(parts, runs, strict=True)
+            part.checkpoint.first(run) or part.start()
+            for part, run in zip(parts, runs, strict=True)
         ]
         return list(zip(runs, begun, prove_together(parts, begun), strict=True))
 
@@ -352,7 +353,7 @@ def _shown(
     return pursuit.follow(solved(), lambda iterate: iterate.model, start=last)
 
 
-def _interior_point(seen: Seen, start: Start | None) -> Iterator[PrimalDual]:
+def _interior_point(seen: SolverRows, start: Start | None) -> Iterator[PrimalDual]:
     """Go on from the start while that gets on, and from the middle of the box otherwise.
 
     A predictor and corrector that begin far from the central path can go in circles.

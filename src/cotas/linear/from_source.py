@@ -15,8 +15,8 @@ from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.blocks import Signs, Watched
 from cotas.certificates.softmax import SoftmaxPoint
 from cotas.fitting.from_source import (
-    Classes,
     Recoded,
+    SourceClasses,
     bound_to,
     draw_sample,
     note_columns,
@@ -24,7 +24,7 @@ from cotas.fitting.from_source import (
     shift_of,
 )
 from cotas.fitting.parameters import penalty_of
-from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_share, worst_of
 from cotas.problem import RegularizedRisk, SoftmaxRisk, relative_gap
 from cotas.rounds import Rounds
 from cotas.running import Monitor, blocks_in_threads
@@ -53,7 +53,7 @@ class BlockCheck:
     """The check of (θ, θ₀) and the rounds that make α."""
 
     source: Source
-    classes: Classes
+    classes: SourceClasses
     label: Any
     problem: RegularizedRisk
 
@@ -84,7 +84,7 @@ class SoftmaxCheck:
     """The check of a softmax regression, by its own probabilities."""
 
     source: Source
-    classes: Classes
+    classes: SourceClasses
     problem: SoftmaxRisk
 
     def __call__(self, iterate: Iterate) -> BlockSolution:
@@ -122,7 +122,7 @@ def fit_in_blocks(
         labels = [None] if together else classes.positives().tolist()
         ended = []
         for c, label in enumerate(labels):
-            until = end_of_turn(began, model.max_time, c, len(labels))
+            until = end_of_share(began, model.max_time, c, len(labels))
             limits = (model.tol, model.max_iter, until, monitor)
             pursuit: Pursuit[BlockSolution] = Pursuit(*limits, began=began, label=label)
             known = tuple(classes.labels.tolist()) if label is None else (label,)
@@ -138,7 +138,11 @@ def fit_in_blocks(
 
 
 def iterates_in_blocks(
-    source: Source, classes: Classes, labels: tuple[Any, ...], problem: Any, sample: Block | None
+    source: Source,
+    classes: SourceClasses,
+    labels: tuple[Any, ...],
+    problem: Any,
+    sample: Block | None,
 ) -> Iterator[Iterate]:
     """Run Newton's method for one label against the rest, or for several together.
 

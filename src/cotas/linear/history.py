@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.certificates.sweep import Facts, Sketch
+from cotas.certificates.passes import Facts, Sketch
 from cotas.fitting.data import Examples
 from cotas.solvers.run import Average, Run
 

@@ -14,11 +14,11 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate, DualPoint, SoftmaxPoint
 from cotas.certificates.core.sparse_rows import rows_in
-from cotas.certificates.sweep import Facts, class_sketches
+from cotas.certificates.passes import Facts, class_sketches
 from cotas.design.blocks import times_transposed
 from cotas.fitting.data import Examples, Moved, read_examples
 from cotas.fitting.parameters import check_parameters, check_share, penalty_of
-from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_share, worst_of
 from cotas.linear.base import RiskMinimizer
 from cotas.linear.from_source import IN_BLOCKS, fit_in_blocks, keep
 from cotas.losses import Logistic
@@ -40,7 +40,7 @@ class ClassSolution(NamedTuple):
     certificate: Certificate
 
 
-class Part(NamedTuple):
+class LogisticProblem(NamedTuple):
     """One class against the rest, or all at once by softmax: what is minimized, and its proof.
 
     `label` is None for all classes; `near` are the rows as the solver sees them.
@@ -220,7 +220,7 @@ class LogisticRegression(RiskMinimizer):
         """
         if comes_in_blocks(X):
             return self._of_source(X, "predict_proba")  # type: ignore[no-any-return]
-        z = self._machine_scores(X)
+        z = self._binary_scores(X)
         if self.multiclass_ == "softmax":
             return np.asarray(softmax(z, axis=1))
         if z.shape[1] == 1:
@@ -237,7 +237,7 @@ class LogisticRegression(RiskMinimizer):
         """
         if comes_in_blocks(X):
             return self._of_source(X, "predict_log_proba")  # type: ignore[no-any-return]
-        z = self._machine_scores(X)
+        z = self._binary_scores(X)
         if self.multiclass_ == "softmax":
             return np.asarray(log_softmax(z, axis=1))
         logs = np.asarray(log_expit(np.hstack([-z, z]) if z.shape[1] == 1 else z))
@@ -257,7 +257,7 @@ class LogisticRegression(RiskMinimizer):
             parts = self._parts(examples, each)
 
             def solve(c: int) -> Ended[ClassSolution]:
-                until = end_of_turn(began, self.max_time, c, len(parts), threads)
+                until = end_of_share(began, self.max_time, c, len(parts), threads)
                 limits = (self.tol, self.max_iter, until, monitor)
                 pursuit: Pursuit[ClassSolution] = Pursuit(
                     *limits, began=began, label=parts[c].label
@@ -267,17 +267,17 @@ class LogisticRegression(RiskMinimizer):
             threads = thread_count(self.n_jobs, len(parts), entries_of(examples.X))
             return monitor.for_each(solve, range(len(parts)), threads)
 
-    def _parts(self, examples: Examples, each: Each) -> list[Part]:
+    def _parts(self, examples: Examples, each: Each) -> list[LogisticProblem]:
         ratio, free, X = self._ratio(), bool(self.fit_intercept), examples.X
         labels = list(self.classes_[examples.positives()])
         sketches, rows = class_sketches(X, examples.y, labels, each), rows_in(X, free, each)
         given = (examples, Moved.near_zero(X, free))
         if self.multiclass_ == "softmax":
             together = SoftmaxRisk(self.lam_, free, ratio)
-            return [Part(*given, None, together, Facts(sketches, rows=rows), each)]
+            return [LogisticProblem(*given, None, together, Facts(sketches, rows=rows), each)]
         problem = RegularizedRisk(Logistic(), self.lam_, free, l1_ratio=ratio)
         return [
-            Part(*given, label, problem, Facts([sketch], rows=rows), each)
+            LogisticProblem(*given, label, problem, Facts([sketch], rows=rows), each)
             for label, sketch in zip(labels, sketches, strict=True)
         ]
 

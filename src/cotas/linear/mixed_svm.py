@@ -13,7 +13,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates.blocks import Signs
-from cotas.fitting.from_source import Classes, draw_sample
+from cotas.fitting.from_source import SourceClasses, draw_sample
 from cotas.linear.from_source import iterates_in_blocks
 from cotas.problem import RegularizedRisk
 from cotas.rounds import Rounds
@@ -112,25 +112,25 @@ class DualPoints:
     do for a proof, whatever the model: here those of the solver of `LinearSVM`.
     """
 
-    def __init__(self, source: Source, classes: Classes, problem: RegularizedRisk) -> None:
+    def __init__(self, source: Source, classes: SourceClasses, problem: RegularizedRisk) -> None:
         self.source, self.classes, self.problem = Timed(source), classes, problem
         self.labels = classes.positives().tolist()
         self.gaps = [np.inf] * len(self.labels)
         self.best = [Rounds.none(source.n_features)] * len(self.labels)
         self.done = 0  # so many classes
 
-    def improve(self, enough: float, passes: int, until: float) -> list[Rounds]:
-        """Improve to a relative gap of `enough`, or about so many passes over the blocks for each
-        class.
+    def improve(self, target_gap: float, passes: int, until: float) -> list[Rounds]:
+        """Improve to a relative gap of `target_gap`, or about so many passes over the blocks for
+        each class.
 
         At `until`, by `time.perf_counter`, it ends with what there is; each class has an equal
         share of the time. What is found before Ctrl-C is kept.
         """
         with suppress(TimeIsUp):
-            self._improve(enough, passes, until)
+            self._improve(target_gap, passes, until)
         return self.best
 
-    def _improve(self, enough: float, passes: int, until: float) -> None:
+    def _improve(self, target_gap: float, passes: int, until: float) -> None:
         if self.done == len(self.labels):
             return
         self.source.until = until
@@ -140,14 +140,14 @@ class DualPoints:
             now = time.perf_counter()
             self.source.until = now + (until - now) / (len(self.labels) - c)
             with suppress(TimeIsUp):
-                self._improve_class(c, sample, enough, self.source.passes + passes)
+                self._improve_class(c, sample, target_gap, self.source.passes + passes)
             self.done = c + 1
 
-    def _improve_class(self, c: int, sample: Block | None, enough: float, last: int) -> None:
+    def _improve_class(self, c: int, sample: Block | None, target_gap: float, last: int) -> None:
         given = (self.source, self.classes, (self.labels[c],), self.problem, sample)
         for iterate in iterates_in_blocks(*given):
             gap = np.inf if iterate.believed_gap is None else iterate.believed_gap
             if gap < self.gaps[c]:
                 self.gaps[c], self.best[c] = gap, iterate.dual
-            if gap <= enough or self.source.passes >= last:
+            if gap <= target_gap or self.source.passes >= last:
                 return

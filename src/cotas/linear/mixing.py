@@ -21,13 +21,13 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.certificates.blocks import weighed
 from cotas.design import as_design
 from cotas.fitting.data import encode
-from cotas.fitting.from_source import Classes, LabelTotals, classes_of, count_labels
+from cotas.fitting.from_source import LabelTotals, SourceClasses, classes_of, count_labels
 from cotas.solvers.online import Epoch, Sampling, Steps, Training
 from cotas.solvers.run import new_average, new_run
 from cotas.source import Block, Source, Sums
 
 
-class BlockRun(NamedTuple):
+class RunExtent(NamedTuple):
     """The end of the rows of a run, and how many of them have a weight."""
 
     end: int
@@ -38,8 +38,8 @@ class BlockRun(NamedTuple):
 class Shape:
     """The classes of a source and its runs, one for each block."""
 
-    classes: Classes
-    runs: tuple[BlockRun, ...]
+    classes: SourceClasses
+    runs: tuple[RunExtent, ...]
 
     @property
     def used(self) -> int:
@@ -72,7 +72,7 @@ def shape_of(source: Source, class_weight: Any, each: Each = map) -> Shape:
 def _read_shape(block: Block) -> Sums:
     s = block.weights
     used = block.n_rows if s is None else int(np.count_nonzero(s > 0))
-    return Sums(count_labels(block), [BlockRun(block.start + block.n_rows, used)])
+    return Sums(count_labels(block), [RunExtent(block.start + block.n_rows, used)])
 
 
 @dataclass(frozen=True)

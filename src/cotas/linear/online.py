@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from cotas.arrays import FloatArray, IntArray
 from cotas.certificates import Certificate, no_certificate
 from cotas.certificates.blocks import Signs, Watched
-from cotas.certificates.sweep import Facts, gather_facts
+from cotas.certificates.passes import Facts, gather_facts
 from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
@@ -33,7 +33,7 @@ from cotas.running import (
     blocks_in_threads,
     entries_of,
     one_thread_in_blas,
-    taking_turns,
+    sharing_tasks,
     thread_count,
 )
 from cotas.solvers.online import Epoch, Sampling, Training
@@ -496,7 +496,7 @@ class OnlineClassifier(LinearClassifier):
             self._certificates = [no_certificate(UNPROVED)] * len(theta)
             history.sketches = None
             return
-        with taking_turns(self.n_jobs, entries_of(examples.X)) as (each, _):
+        with sharing_tasks(self.n_jobs, entries_of(examples.X)) as (each, _):
             self._certificates = self._certify(examples, history, facts, each)
         history.sketches = [c.sketch for c in self._certificates if c.sketch is not None]
 

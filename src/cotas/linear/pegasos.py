@@ -17,7 +17,7 @@ from cotas.certificates.blocks import Watched
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples
 from cotas.fitting.parameters import check_parameters, check_positive, penalty_of, read_start
-from cotas.fitting.pursuit import end_of_turn
+from cotas.fitting.pursuit import end_of_share
 from cotas.linear.history import History
 from cotas.linear.mixed_svm import DualPoints, best_biases
 from cotas.linear.mixing import Mixture, Shape
@@ -208,7 +208,7 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
     def _time_of_rounds(self, began: float) -> float | None:
         # The dual points take about as long as the rounds.
         parts = 2 if self.certify else 1
-        return end_of_turn(began, self.max_time, 0, parts)
+        return end_of_share(began, self.max_time, 0, parts)
 
     def _mixed_model(self, mixture: Mixture, watched: Watched) -> tuple[FloatArray, FloatArray]:
         theta, theta0 = mixture.model()
@@ -221,9 +221,9 @@ n_iter_no_change, certify, n_jobs, max_time, callbacks, progress
         problem = RegularizedRisk(Hinge(), self.lam_, bool(self.fit_intercept))
         if mixture.dual is None:  # it is that of the problem, whatever the model
             mixture.dual = DualPoints(watched, classes, problem)
-        enough = FINE if self.tol is None else 0.5 * self.tol
+        target_gap = FINE if self.tol is None else 0.5 * self.tol
         passes = max(self.max_iter, type(self).max_iter)
-        rounds: list[Rounds] = mixture.dual.improve(enough, passes, mixture.until)
+        rounds: list[Rounds] = mixture.dual.improve(target_gap, passes, mixture.until)
         points = [
             BlockPoint(
                 problem=problem,

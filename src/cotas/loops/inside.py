@@ -18,7 +18,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
 
-class Part(JITCodeLibrary):  # type: ignore[misc]
+class InlinedLibrary(JITCodeLibrary):  # type: ignore[misc]
     """Code that is linked into the code of its callers and never run by itself."""
 
     def _optimize_functions(self, module: Any) -> None:
@@ -38,7 +38,7 @@ class Part(JITCodeLibrary):  # type: ignore[misc]
         return 0
 
     @property
-    def codegen(self) -> Part:
+    def codegen(self) -> InlinedLibrary:
         """Return who gets the environment of the function."""
         return self
 
@@ -52,7 +52,7 @@ class PartCompiler(Compiler):  # type: ignore[misc]
     def define_pipelines(self) -> Any:
         """Return the usual steps, with a part to put the code into."""
         state = self.state
-        state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = InlinedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()
 
 

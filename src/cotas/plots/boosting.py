@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from cotas.arrays import FloatArray
 from cotas.certificates.theorems.surrogates import SurrogateBound
-from cotas.plots.fitted import agreement, labels_of, last_step, named, require_fitted, table
-from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
+from cotas.plots.fitted import labels_of, last_step, margins_on, named, require_fitted, table
+from cotas.plots.style import COLOURS, INK, drawing, legend, line_style, names_of
 from cotas.refusals import ParameterError
 from cotas.source import MatrixLike
 from cotas.words import say
@@ -78,7 +78,7 @@ def boosting_stages(
         for k, (key, values) in enumerate(curves.items()):
             rounds = np.arange(1, len(values) + 1)
             shown = np.where(values > 0, values, np.nan) if log else values
-            ax.plot(rounds, shown, label=say(key), **look(k))
+            ax.plot(rounds, shown, label=say(key), **line_style(k))
         limits = _bounds(model) if bound else None
         if limits is not None:
             rounds = np.arange(1, len(limits) + 1)
@@ -136,7 +136,9 @@ def margin_distribution(
             # A step up by 1/n at each margin, starting from nothing.
             x = np.sort(margins)
             share = np.arange(len(x) + 1) / len(x)
-            ax.plot(np.append(x[:1], x), share, drawstyle="steps-post", label=label, **look(k))
+            ax.plot(
+                np.append(x[:1], x), share, drawstyle="steps-post", label=label, **line_style(k)
+            )
         ax.axvline(0.0, color=INK, linewidth=0.8)
         ax.set(
             xlabel=say(kinds.pop() if len(kinds) == 1 else "margin"),
@@ -228,14 +230,14 @@ def _margins(model: Any, X: MatrixLike, y: ArrayLike | None) -> tuple[FloatArray
         sizes = [float(np.abs(ensemble.coefficients).sum()) for ensemble in inner.ensembles_]
         # Two classes have the scores F and −F, which are 2F apart.
         apart = 1.0 if len(model.classes_) == 2 else 2.0
-        return agreement(model, X, y) / (apart * max([*sizes, 1e-300])), VOTES
+        return margins_on(model, X, y) / (apart * max([*sizes, 1e-300])), VOTES
     if inner is model and hasattr(inner, "estimators_") and hasattr(inner, "estimator_weights_"):
         return _votes(inner, X, y), VOTES
     if not hasattr(model, "decision_function"):
         raise ParameterError(
             "model", f"margin_distribution needs scores; {type(inner).__name__} has none."
         )
-    margins = agreement(model, X, y)
+    margins = margins_on(model, X, y)
     if len(model.classes_) > 2:
         return margins, RIVAL
     if hasattr(inner, "coef_") and inner is model and len(np.atleast_2d(inner.coef_)) == 1:

@@ -107,9 +107,13 @@ def decision_boundary(
         ringed = rows_to_ring(model, table(X), y, classes, margins) if rings else None
         if ringed is not None and len(ringed[0]):
             rows, key = ringed
-            look: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.0}
+            line_style: dict[str, Any] = {
+                "facecolors": "none",
+                "edgecolors": INK,
+                "linewidths": 1.0,
+            }
             first, second = X[rows].T
-            ax.scatter(first, second, s=85, label=say(key), gid="rings", zorder=3, **look)
+            ax.scatter(first, second, s=85, label=say(key), gid="rings", zorder=3, **line_style)
         ax.set(xlim=(x1[0], x1[-1]), ylim=(x2[0], x2[-1]), xlabel=names[0], ylabel=names[1])
         ax.set_title(type(last_step(model)).__name__ if title is None else title)
         ax.grid(False)
@@ -241,7 +245,10 @@ def _draw_regions(
 
 def _draw_examples(ax: Axes, X: FloatArray, y: AnyArray, classes: AnyArray) -> None:
     for k, label in enumerate(classes):
-        look: dict[str, Any] = {"c": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+        line_style: dict[str, Any] = {
+            "c": COLOURS[k % len(COLOURS)],
+            "marker": MARKERS[k % len(MARKERS)],
+        }
         first, second = X[y == label].T
         ax.scatter(
             first,
@@ -251,5 +258,5 @@ def _draw_examples(ax: Axes, X: FloatArray, y: AnyArray, classes: AnyArray) -> N
             linewidths=0.4,
             label=f"y = {plain(label)}",
             zorder=2,
-            **look,
+            **line_style,
         )

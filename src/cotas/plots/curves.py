@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray, IntArray
-from cotas.plots.style import COLOURS, GREY, INK, drawing, legend, look, tint
+from cotas.plots.style import COLOURS, GREY, INK, drawing, legend, line_style, tint
 from cotas.refusals import ParameterError
 from cotas.words import say
 
@@ -184,7 +184,7 @@ def bias_variance(
     least = int(np.argmin(total))
     with drawing(ax, lang) as ax:
         for k, (part, values) in enumerate(parts.items()):
-            ax.plot(x, values, label=say(part), markevery=_every(x), **look(k, points=True))
+            ax.plot(x, values, label=say(part), markevery=_every(x), **line_style(k, points=True))
         ax.plot(x, total, color=INK, linewidth=2.4, label=say("total error"))
         label = say("least: {value:.3g}", value=x[least])
         ax.plot(x[least], total[least], "*", color=INK, markersize=13, label=label, gid="least")
@@ -251,7 +251,7 @@ def _of_result(result: Any, measure: str) -> tuple[_Curve, _Curve]:
 def _draw(ax: Axes, x: FloatArray, curve: _Curve, number: int, label: str) -> None:
     """Draw the mean, and one standard deviation of the folds to both sides."""
     mean, spread = curve
-    ax.plot(x, mean, label=label, markevery=_every(x), **look(number, points=True))
+    ax.plot(x, mean, label=label, markevery=_every(x), **line_style(number, points=True))
     if spread is not None:
         pale: dict[str, Any] = {"color": COLOURS[number], "alpha": 0.2, "linewidth": 0}
         ax.fill_between(x, mean - spread, mean + spread, gid="band", **pale)

@@ -11,7 +11,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.certificates.least_squares import SquaredLossPoint
 from cotas.plots.fitted import named, require_fitted
-from cotas.plots.style import COLOURS, drawing, legend, look
+from cotas.plots.style import COLOURS, drawing, legend, line_style
 from cotas.refusals import ParameterError
 from cotas.words import say
 
@@ -26,7 +26,7 @@ def convergence(
     models: Any,
     *,
     data: tuple[Any, Any] | None = None,
-    excess: bool = True,
+    suboptimality: bool = True,
     labels: Any = None,
     ax: Axes | None = None,
     title: str | None = None,
@@ -42,7 +42,7 @@ def convergence(
     data : (X, y), optional
         The data of the fit. With them the bound of the rate, ρ²ᵏ(J₀ − J*), is drawn beside each
         gradient descent with a constant step; the checker computes it.
-    excess : bool, default=True
+    suboptimality : bool, default=True
         Draw J minus the best that is possible, as the certificate proves it; otherwise J itself.
         Runs without a certificate show J itself in any case.
     labels : sequence of str, optional
@@ -64,14 +64,14 @@ def convergence(
     'log'
     """
     runs = {"J": models} if _is_history(models) else named(models, labels, "solver_")
-    excess = excess and all(_lowest(run) is not None for run in runs.values())
+    suboptimality = suboptimality and all(_lowest(run) is not None for run in runs.values())
     with drawing(ax, lang) as ax:
         for k, (label, run) in enumerate(runs.items()):
             steps, J = _history(run)
-            lowest = (_lowest(run) or 0.0) if excess else 0.0
+            lowest = (_lowest(run) or 0.0) if suboptimality else 0.0
             above = np.where(lowest < J, J - lowest, np.nan)  # a logarithm knows no zero
-            ax.plot(steps, above, label=label, **look(k))
-            bound = _bound(run, data, steps) if excess and data is not None else None
+            ax.plot(steps, above, label=label, **line_style(k))
+            bound = _bound(run, data, steps) if suboptimality and data is not None else None
             if bound is not None:
                 name = (
                     f"{label}: {say('bound of the rate')}"
@@ -82,7 +82,7 @@ def convergence(
                 ax.plot(steps, bound, color=colour, linestyle=":", linewidth=1.2, label=name)
         ax.set(
             xlabel=say("iteration"),
-            ylabel=say("J − best that is possible" if excess else "objective J"),
+            ylabel=say("J − best that is possible" if suboptimality else "objective J"),
         )
         ax.set_yscale("log")
         ax.set_title(say("Convergence") if title is None else title)

@@ -86,7 +86,7 @@ def table(X: MatrixLike) -> Any:
     return np.asarray(X, dtype=np.float64) if isinstance(X, list | tuple) else X
 
 
-def agreement(model: Any, X: MatrixLike, y: ArrayLike | None) -> FloatArray:
+def margins_on(model: Any, X: MatrixLike, y: ArrayLike | None) -> FloatArray:
     """Return the margins of a model on rows and their labels."""
     labels, scores = labels_of(model, y), np.asarray(model.decision_function(table(X)), np.float64)
     return margins_of(scores, labels, model.classes_)

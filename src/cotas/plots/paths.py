@@ -10,7 +10,7 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.fitting.path import Path
 from cotas.plots.fitted import require_fitted
-from cotas.plots.style import COLOURS, INK, drawing, legend, look, names_of
+from cotas.plots.style import COLOURS, INK, drawing, legend, line_style, names_of
 from cotas.refusals import ParameterError
 from cotas.regression.stagewise import StagewisePath, StagewiseRegressor
 from cotas.words import say
@@ -159,7 +159,9 @@ def path(
 
 def _draw_errors(ax: Axes, path: Path) -> None:
     assert path.validation_errors is not None
-    ax.plot(path.lams, path.validation_errors, label=say("validation"), **look(0, points=True))
+    ax.plot(
+        path.lams, path.validation_errors, label=say("validation"), **line_style(0, points=True)
+    )
     bound = path.validation_bound
     if bound is not None:
         # One level for each interval between two λ.
@@ -203,7 +205,7 @@ def _draw_coefficients(
 ) -> None:
     for j, values in enumerate(coefs):
         label = say("feature {number}", number=j) if features is None else features[j]
-        ax.plot(x, values, linewidth=1.5, label=label, gid="coefficient", **look(j))
+        ax.plot(x, values, linewidth=1.5, label=label, gid="coefficient", **line_style(j))
 
 
 def _mark(ax: Axes, model: Any, curves: _Curves, optimum: Any, against: str) -> None:

@@ -18,7 +18,7 @@ from cotas.certificates.theorems.stagewise_bounds import (
     TRAINING,
 )
 from cotas.plots.fitted import require_fitted
-from cotas.plots.style import COLOURS, drawing, legend, look
+from cotas.plots.style import COLOURS, drawing, legend, line_style
 from cotas.refusals import ParameterError
 from cotas.words import say
 
@@ -127,7 +127,7 @@ def _draw_gaps(ax: Axes, records: list[Any], against: str) -> str:
         gaps = np.array([record.certificate.relative_gap for record in own])
         usable = np.isfinite(gaps) & (gaps > 0)
         name = say("class {label}", label=label) if len(labels) > 1 else say("best so far")
-        how = look(k, points=True)
+        how = line_style(k, points=True)
         ax.plot(x[usable], gaps[usable], **{**how, "linestyle": "", "alpha": 0.45}, gid="gaps")
         best = np.minimum.accumulate(gaps[usable])
         how.pop("marker")

@@ -131,7 +131,7 @@ def tidy(ax: Axes, size: float = 9) -> None:
     ax.tick_params(which="both", labelsize=size, colors=INK)
 
 
-def look(number: int, points: bool = False) -> dict[str, Any]:
+def line_style(number: int, points: bool = False) -> dict[str, Any]:
     """Choose colour and line of the curve with this number, and its marker where `points` are
     drawn."""
     found: dict[str, Any] = {

@@ -106,9 +106,9 @@ def calibrated(
         method="decision_function",
         params=fit_params or None,
     ).reshape(len(y), -1)
-    told = CalibratedClassifierCV(_Scores(), method="sigmoid", cv=2, ensemble=False)
-    told.fit(scores, y, **{k: v for k, v in fit_params.items() if k == "sample_weight"})
-    sigmoids = told.calibrated_classifiers_[0].calibrators
+    calibrated = CalibratedClassifierCV(_Scores(), method="sigmoid", cv=2, ensemble=False)
+    calibrated.fit(scores, y, **{k: v for k, v in fit_params.items() if k == "sample_weight"})
+    sigmoids = calibrated.calibrated_classifiers_[0].calibrators
     slopes, offsets = (np.array([getattr(s, name) for s in sigmoids]) for name in ("a_", "b_"))
     return Calibration(slopes, offsets, folds)
 

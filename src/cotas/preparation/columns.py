@@ -17,9 +17,9 @@ from cotas.arrays import AnyArray, FloatArray
 from cotas.files.cells import (
     FEW_WORDS,
     are_codes,
+    are_exceptions,
     as_they_are,
     cells_in_words,
-    few_enough,
     numbers_of_words,
     shown_cells,
 )
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Words with more distinct values than FEW_WORDS, in more than half of the rows, are free text.
 FREE_TEXT_SHARE = 0.5
 # Fewer rows than this may all have another number by chance.
-ENOUGH_ROWS = 30
+FEWEST_ROWS = 30
 # Whole numbers between these are years, which mean something though each comes once.
 YEARS = 1500, 2100
 _NUMBERING = {"id", "ids", "uuid", "guid", "key", "index", "idx", "rowid", "rownames", "serial"}
@@ -141,7 +141,7 @@ def _is_identifier(column: Series, name: str, different: Callable[[], int]) -> b
     All are different, but for copies of whole rows, and they stand close together or have such a
     name; years do too. `different` counts the different rows.
     """
-    if not column.dtype.is_integer() or len(column) <= ENOUGH_ROWS:
+    if not column.dtype.is_integer() or len(column) <= FEWEST_ROWS:
         return False
     count = column.n_unique()
     if column.null_count() or 2 * count <= len(column):
@@ -285,9 +285,9 @@ def refuse_odd_cells(column: Series, found: Any, name: str, expected: str) -> No
     count, there = int(odd.sum()), len(column) - column.null_count()
     if count == 0:
         return
-    if few_enough(count, there):
-        told = cells_in_words(column.rename(name), odd, expected)
-        warnings.warn(told, ColumnWarning, stacklevel=outside())
+    if are_exceptions(count, there):
+        remark = cells_in_words(column.rename(name), odd, expected)
+        warnings.warn(remark, ColumnWarning, stacklevel=outside())
         return
     raise ColumnError(
         "column {name!r} holds {value}, where the model expects {expected} "
@@ -340,8 +340,8 @@ def warn_of_new(cells: Any, codes: Any, name: str) -> None:
         else "Column {name!r}: {count} cell holds a value that no row trained on had, {some}; it "
         "counts as none of the known ones."
     )
-    told = say(words, name=name, count=len(new), some=some)
-    warnings.warn(told, ColumnWarning, stacklevel=outside())
+    remark = say(words, name=name, count=len(new), some=some)
+    warnings.warn(remark, ColumnWarning, stacklevel=outside())
 
 
 # ---- dates ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from cotas.files.frames import is_category, is_text, numbered_words, polars
 from cotas.files.names import some
 from cotas.files.problems import Remark, asked, leaving_out, parameter, remark
 from cotas.files.table import Table
-from cotas.preparation.columns import ENOUGH_ROWS, LEFT_OUT, numbers_of, roles_of
+from cotas.preparation.columns import FEWEST_ROWS, LEFT_OUT, numbers_of, roles_of
 
 if TYPE_CHECKING:
     from polars import Series
@@ -110,7 +110,7 @@ def _time_order(column: Series, form: str) -> Iterator[Remark]:
     moments = column if column.dtype.is_temporal() else parsed(column, form)
     there = moments.drop_nulls()
     ordered = there.is_sorted() or there.is_sorted(descending=True)
-    if form != "time" and ordered and there.n_unique() > ENOUGH_ROWS:
+    if form != "time" and ordered and there.n_unique() > FEWEST_ROWS:
         words = (
             "The rows stand in the order of {name!r}, and those held out are of all its time: "
             "their error tells how well gaps are filled. That of rows after the last may be "
@@ -150,7 +150,7 @@ def _never_changes(column: Series) -> bool:
 
 def _sorts_rows(column: Series) -> bool:
     """Tell whether whole numbers rise or fall throughout."""
-    if not column.dtype.is_integer() or len(column) <= ENOUGH_ROWS:
+    if not column.dtype.is_integer() or len(column) <= FEWEST_ROWS:
         return False
     ordered = column.is_sorted() or column.is_sorted(descending=True)
     return bool(ordered and column.n_unique() == len(column))
@@ -159,13 +159,13 @@ def _sorts_rows(column: Series) -> bool:
 def _leaks(
     table: Table, y: AnyArray, task: str, useless: Collection[str | None]
 ) -> Iterator[Remark]:
-    if len(y) < ENOUGH_ROWS or sparse.issparse(table.features):
+    if len(y) < FEWEST_ROWS or sparse.issparse(table.features):
         return
     if task == "classification":
         y = np.unique(y, return_inverse=True)[1]
     for name, column in _columns_of_use(table, useless):
-        told = _tells(column[:SOME_ROWS], y[:SOME_ROWS], task, part=len(y) > SOME_ROWS)
-        if told and (len(y) <= SOME_ROWS or _tells(column, y, task)):
+        leaking = _tells(column[:SOME_ROWS], y[:SOME_ROWS], task, part=len(y) > SOME_ROWS)
+        if leaking and (len(y) <= SOME_ROWS or _tells(column, y, task)):
             yield remark(
                 "Column {name!r} alone gives the target away. If it is only known afterwards, "
                 "leave it out{drop}: the model would be of no use.",
@@ -206,7 +206,7 @@ def tells_all(values: FloatArray, y: AnyArray, task: str, part: bool = False) ->
     """
     present = ~np.isnan(values)
     values, y = values[present], y[present]
-    if len(values) < ENOUGH_ROWS or values.min() == values.max():
+    if len(values) < FEWEST_ROWS or values.min() == values.max():
         return part
     if np.ptp(y) == 0:
         return part
@@ -220,10 +220,10 @@ def _in_intervals(values: FloatArray, codes: IntArray) -> bool:
     """Tell whether each class has an interval of its own."""
     order = np.argsort(values, kind="stable")
     values, sorted_ = values[order], codes[order]
-    turns = sorted_[1:] != sorted_[:-1]
+    changes = sorted_[1:] != sorted_[:-1]
     tied = values[1:] == values[:-1]
     classes = len(np.unique(codes))
-    return classes > 1 and int(turns.sum()) == classes - 1 and not (turns & tied).any()
+    return classes > 1 and int(changes.sum()) == classes - 1 and not (changes & tied).any()
 
 
 def _pure(words: IntArray, labels: IntArray, part: bool) -> bool:

@@ -31,7 +31,14 @@ from cotas.preparation.columns import (
     words_of,
 )
 from cotas.preparation.given import as_frame, as_matrix
-from cotas.preparation.statistics import Codes, Moments, Numbers, WordCounts, compressed, dense
+from cotas.preparation.statistics import (
+    Codes,
+    ColumnMoments,
+    Numbers,
+    WordCounts,
+    compressed,
+    dense,
+)
 from cotas.refusals import ParameterError
 from cotas.source import MatrixLike, in_pairs
 from cotas.words import Said, english, say
@@ -204,10 +211,10 @@ class Preparation(TransformerMixin, BaseEstimator):
             )
         check_count(self.max_categories, "max_categories")
         learned = type(self)(**self.get_params(deep=False))
-        learned._know_nothing()
+        learned._forget()
         return learned
 
-    def _know_nothing(self) -> None:
+    def _forget(self) -> None:
         self.dropped_: list[tuple[str, str]] = []
         self.dates_: list[tuple[str, str]] = []
         self.decimal_commas_ = []
@@ -262,7 +269,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             frame = self._with_parts(self._same_columns(batch))
             if not frame.height:
                 continue
-            parts.append(Moments.of(numbers_of(frame, names)))
+            parts.append(ColumnMoments.of(numbers_of(frame, names)))
             for name, counted in counts.items():
                 counted.add(words_of(frame[name], name))
             parts = [in_pairs(parts)] if len(parts) == BATCHES_TOGETHER else parts
@@ -320,7 +327,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         self.layout_ = "sparse" if sparse.issparse(rows) else "dense"
         names = [f"x{j}" for j in range(rows.shape[1])]
         if not sparse.issparse(rows):
-            found = Moments.of(rows).numbers(names)
+            found = ColumnMoments.of(rows).numbers(names)
             self._learn_numbers(found, names, np.zeros(len(names), dtype=np.bool_))
         else:
             self._keep_numbers([], np.empty(0), np.empty(0), np.empty(0, dtype=np.bool_))

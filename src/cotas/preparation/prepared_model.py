@@ -286,6 +286,7 @@ class PreparedModel(BaseEstimator):
             raise ParameterError(
                 "estimator", "hold_out_bound is for classifiers: an error of numbers has no limit."
             )
+        X, y, _ = self._with_targets(X, y)
         table, truth = as_read(X), self.target(y)
         wrong = self.predict(X) != truth
         known = table if isinstance(table, Table) else Table(as_matrix(table), None, "", "matrix")

@@ -95,8 +95,8 @@ class Quality:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary of plain types."""
-        told = None if self.confusion is None else self.confusion.tolist()
-        return asdict(self) | {"confusion": told}
+        confusion = None if self.confusion is None else self.confusion.tolist()
+        return asdict(self) | {"confusion": confusion}
 
 
 def quality_of_classes(

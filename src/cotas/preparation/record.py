@@ -205,8 +205,10 @@ def _settings(estimator: Any) -> Iterator[dict[str, Any]]:
             yield {"name": name, "weight": float(weight), **next(_settings(one))}
         return
     given = estimator.get_params(deep=False)
-    told = {name: value for name, value in given.items() if name not in ("callbacks", "progress")}
-    yield {"class": type(estimator).__name__, "parameters": told}
+    parameters = {
+        name: value for name, value in given.items() if name not in ("callbacks", "progress")
+    }
+    yield {"class": type(estimator).__name__, "parameters": parameters}
 
 
 def summarize(table: Table, most_columns: int = 500) -> TableSummary:

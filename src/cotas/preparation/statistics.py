@@ -31,7 +31,7 @@ class Numbers(NamedTuple):
     gone: BoolArray  # says nothing; where a constant one is missing may still say something
 
 
-class Moments(NamedTuple):
+class ColumnMoments(NamedTuple):
     """Moments of each column: how many rows there are, those with a value, their mean and Σ(x −
     mean)²."""
 
@@ -42,7 +42,7 @@ class Moments(NamedTuple):
     largest: FloatArray  # |x|
 
     @classmethod
-    def of(cls, values: FloatArray) -> Moments:
+    def of(cls, values: FloatArray) -> ColumnMoments:
         """Return those of some rows, in which NaN stands for a missing value."""
         missing = np.isnan(values)
         present = (~missing).sum(axis=0)
@@ -61,7 +61,7 @@ class Moments(NamedTuple):
             means = self.means + share * apart
             squares = self.squares + other.squares + self.present * share * apart**2
         largest = np.maximum(self.largest, other.largest)
-        return Moments(self.rows + other.rows, present, means, squares, largest)
+        return ColumnMoments(self.rows + other.rows, present, means, squares, largest)
 
     def numbers(self, names: Sequence[str]) -> Numbers:
         """Return what a preparation makes of them; an error if no double holds a mean or a

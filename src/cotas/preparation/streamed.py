@@ -15,7 +15,7 @@ from cotas.files.frames import polars
 from cotas.files.names import no_column
 from cotas.files.problems import DataFileError
 from cotas.files.tables import batches
-from cotas.scale.decoding import Reading, kind_of, without
+from cotas.scale.decoding import DecodingOptions, kind_of, without
 from cotas.scale.shuffling import Foremost, scattered
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Drawn(NamedTuple):
         return np.asarray(self.frame[name].to_numpy())
 
 
-def few_enough(files: Sequence[Path], reading: Reading, rows: int) -> int:
+def most_rows(files: Sequence[Path], reading: DecodingOptions, rows: int) -> int:
     """Return so many rows, or as many as have no more cells than fit into little memory."""
     head = next(iter(batches(str(files[0]), 100, types={}, **dict(reading.text))), None)
     width = 1 if head is None else max(1, head.features.width)
@@ -49,7 +49,7 @@ def few_enough(files: Sequence[Path], reading: Reading, rows: int) -> int:
 
 def draw_rows(
     files: Sequence[Path],
-    reading: Reading,
+    reading: DecodingOptions,
     seed: int,
     most: int = SAMPLE_ROWS,
     among: Callable[[IntArray, int], BoolArray] | None = None,
@@ -73,7 +73,7 @@ def draw_rows(
     kept: list[Any] = []
     n_rows, count, halvings = 0, 0, 0
     commas: set[str] = set()
-    some_rows = few_enough(files, reading, BATCH_ROWS)
+    some_rows = most_rows(files, reading, BATCH_ROWS)
     for file in files:
         for table in batches(str(file), some_rows, types={}, **dict(reading.text)):
             commas.update(table.decimal_commas)
@@ -108,7 +108,7 @@ def draw_rows(
 def learn(
     preparation: Any,
     files: Sequence[Path],
-    reading: Reading,
+    reading: DecodingOptions,
     seed: int,
     foremost: tuple[float, float] | None = None,
 ) -> Drawn:
@@ -125,7 +125,7 @@ def learn(
         Only of the rows that have the first places among the pages, all but that share.
     """
     among = None if foremost is None else ToTrainOn(foremost[0], seed, foremost[1])
-    most = few_enough(files, reading, SAMPLE_ROWS)
+    most = most_rows(files, reading, SAMPLE_ROWS)
     drawn = draw_rows(files, reading, seed, most, among)
     apart = [*reading.targets, *([reading.weights] if reading.weights else [])]
     some = drawn.frame.drop(apart)
@@ -139,11 +139,11 @@ def learn(
 
 
 def _frames(
-    files: Sequence[Path], reading: Reading, chosen: Callable[[IntArray], BoolArray] | None
+    files: Sequence[Path], reading: DecodingOptions, chosen: Callable[[IntArray], BoolArray] | None
 ) -> Iterator[Any]:
     """Yield all the rows, or those that are chosen, some at a time."""
     pl, first = polars(), 0
-    some_rows = few_enough(files, reading, BATCH_ROWS)
+    some_rows = most_rows(files, reading, BATCH_ROWS)
     for file in files:
         for table in batches(str(file), some_rows, types={}, **dict(reading.text)):
             frame = without(table, reading).features

@@ -39,20 +39,20 @@ def telling_parameters(estimator: Any, always: Sequence[str]) -> dict[str, Any]:
 
 def in_parts(given: Mapping[str, Any]) -> dict[str, Any]:
     """Read parameters as the command line takes them: gamma for a kernel, depth for a tree."""
-    told: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, value in given.items():
         made = {"kernel": ("RBF", "gamma"), "weak_learner": ("Tree", "depth")}.get(name)
         plain = made is not None and type(value).__name__ == made[0]
         if made is not None and plain and getattr(value, "categorical_features", None) is None:
-            told[made[1]] = getattr(value, made[1])
+            parameters[made[1]] = getattr(value, made[1])
         else:
-            told[name] = value
-    return told
+            parameters[name] = value
+    return parameters
 
 
-def label(name: str, told: Mapping[str, Any]) -> str:
+def label(name: str, parameters: Mapping[str, Any]) -> str:
     """Return a model with its parameters in short."""
-    return f"{name} ({', '.join(f'{key}={short(value)}' for key, value in told.items())})"
+    return f"{name} ({', '.join(f'{key}={short(value)}' for key, value in parameters.items())})"
 
 
 def short(value: object) -> str:

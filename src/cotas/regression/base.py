@@ -69,7 +69,7 @@ class LinearRegressor(Certified, MultiOutputMixin, RegressorMixin, BaseEstimator
             return r_squared(self, source)
         return float(super().score(X, y, sample_weight))
 
-    def _machine_scores(self, X: MatrixLike) -> FloatArray:
+    def _binary_scores(self, X: MatrixLike) -> FloatArray:
         values = self.predict(X)
         return values[:, None] if values.ndim == 1 else values
 

@@ -70,7 +70,7 @@ class BoostedRegressor(Booster):
     def _block_runs(self, examples: BlockExamples) -> list[Any]:
         return [examples.run()]
 
-    def _machines(self, examples: TrainingRows, before: list[Ensemble] | None) -> list[BoostingRun]:
+    def _runs(self, examples: TrainingRows, before: list[Ensemble] | None) -> list[BoostingRun]:
         y, s = examples.y, examples.shares()
         if before is None:
             self.intercept_ = ERRORS[self.loss].constant(y, s)
@@ -85,16 +85,14 @@ class BoostedRegressor(Booster):
             )
         return [BoostingRun(None, y, s, F, before)]
 
-    def _rounds(self, weak: PreparedLearner, machine: BoostingRun, each: Each) -> Iterator[Round]:
-        residuals = machine.residuals(ERRORS[self.loss])
+    def _rounds(self, weak: PreparedLearner, run: BoostingRun, each: Each) -> Iterator[Round]:
+        residuals = run.residuals(ERRORS[self.loss])
         return boosted_regression(weak.learner, residuals, float(self.learning_rate))
 
     def _losses(self, F: FloatArray, y: Any) -> FloatArray:
         return ERRORS[self.loss].value(y - F)
 
-    def _prove(
-        self, weak: PreparedLearner, machine: BoostingRun, k: int, examples: Any
-    ) -> AdditiveFit:
+    def _prove(self, weak: PreparedLearner, run: BoostingRun, k: int, examples: Any) -> AdditiveFit:
         combination = self.ensembles_[k].combination()
         every = StumpClass(None, np.zeros(self.n_features_in_, dtype=np.bool_))
         return AdditiveFit(

@@ -11,7 +11,7 @@ import numpy as np
 
 from cotas.arrays import Each, FloatArray
 from cotas.certificates import Certificate
-from cotas.certificates.blocks import Columns, Watched
+from cotas.certificates.blocks import TargetColumns, Watched
 from cotas.certificates.lasso import LassoPoint, LassoProblem
 from cotas.certificates.lasso_products import lasso_from_products
 from cotas.certificates.streamed import Stream
@@ -92,7 +92,7 @@ class OfAllRows(FewRows):
         if self.products is None:
             return LassoPoint.check_all(points, self.seen.X, self.seen.y, each=self.each)
         found = lasso_from_products(self.products, points)
-        blurred = [k for k, one in enumerate(found) if not self._enough(one)]
+        blurred = [k for k, one in enumerate(found) if not self._is_near(one)]
         rest = [points[k] for k in blurred]
         if rest:
             proved = LassoPoint.check_all(rest, self.seen.X, self.seen.y, each=self.each)
@@ -100,13 +100,13 @@ class OfAllRows(FewRows):
                 found[k] = certificate
         return found
 
-    def _enough(self, found: Certificate) -> bool:
+    def _is_near(self, found: Certificate) -> bool:
         """Tell whether the rows themselves would hardly prove more."""
         return found.holds and (found.relative_gap <= self.tol or 100 * found.charge <= found.gap)
 
 
 @dataclass(frozen=True)
-class InBlocks(FewRows):
+class FewRowsOfSource(FewRows):
     """Products of a source, which proves the models."""
 
     source: Source
@@ -141,7 +141,9 @@ def in_memory(
     return [InMemory(whole, targets[:, t], c, seen, each) for t, c in columns]
 
 
-def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[InBlocks], bool]:
+def in_blocks(
+    source: Source, problem: LassoProblem, each: Each
+) -> tuple[list[FewRowsOfSource], bool]:
     """Make for each target a small problem in the place of that of the source."""
     bound = bound_to(source, each, targets=True)
     single = len(source.of_first(shape_of_targets)) == 1
@@ -154,7 +156,7 @@ def in_blocks(source: Source, problem: LassoProblem, each: Each) -> tuple[list[I
     for t in range(triangle.shape[1] - d):
         column = None if single else t
         about = of_target(triangle[:, d:], t, column, means)
-        found.append(InBlocks(few, *about, Watched(bound, Columns((column,)))))
+        found.append(FewRowsOfSource(few, *about, Watched(bound, TargetColumns((column,)))))
     return found, single
 
 
@@ -183,7 +185,7 @@ def of_one(means: tuple[FloatArray, FloatArray] | None, t: int) -> tuple[FloatAr
     return None if means is None else (means[0], float(means[1][t]))
 
 
-LassoData = InMemory | OfAllRows | InBlocks
+LassoData = InMemory | OfAllRows | FewRowsOfSource
 
 
 def penalty_scale(columns: LassoColumns, weights: FloatArray | None = None) -> FloatArray | None:

@@ -42,7 +42,7 @@ from cotas.solvers.homotopy import Homotopy
 from cotas.solvers.iterate import Iterate
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WIDEST_GRAM, WorkingSetLasso
-from cotas.solvers.penalties import Penalty
+from cotas.solvers.penalties import ElasticNetPenalty
 from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning, Reason, Stop
 from cotas.words import say
@@ -134,7 +134,7 @@ def lasso_path(
         products = products_of_all(seen, each, WIDEST_GRAM) if grid else None
         moments = None if products is None else moments_of(products)
         [data] = in_memory(seen, problem, each, n_jobs, tol, products, moments)
-        penalty = Penalty(1.0, positive=bool(positive))
+        penalty = ElasticNetPenalty(1.0, positive=bool(positive))
         if method == "homotopy":
             if lams is not None:
                 raise ParameterError(

@@ -308,7 +308,7 @@ class LSBoost(BoostedRegressor, StagewiseRegressor):
         prefix.n_iter_ = prefix.n_rounds_
         return prefix
 
-    def _machine_scores(self, X: MatrixLike) -> FloatArray:
+    def _binary_scores(self, X: MatrixLike) -> FloatArray:
         return self.predict(X)[:, None]
 
     def _measured_certificates(self) -> list[Certificate]:

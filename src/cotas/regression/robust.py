@@ -14,7 +14,7 @@ from cotas.certificates import Certificate
 from cotas.certificates.residuals import ResidualPoint
 from cotas.fitting.data import Moved, Observations, read_observations
 from cotas.fitting.parameters import penalty_of
-from cotas.fitting.pursuit import Ended, Pursuit, end_of_turn, worst_of
+from cotas.fitting.pursuit import Ended, Pursuit, end_of_share, worst_of
 from cotas.regression.base import LinearRegressor
 from cotas.running import Monitor, rows_in_threads
 from cotas.solvers.iterate import Iterate
@@ -97,7 +97,7 @@ class RobustRegressor(LinearRegressor):
     ) -> Ended[RobustSolution]:
         check, column = self._check(seen, near, target, each), seen.columns[target]
         shares = seen.shares()
-        until = end_of_turn(began, self.max_time, target, len(seen.columns))
+        until = end_of_share(began, self.max_time, target, len(seen.columns))
         limits = (self.tol, self.max_iter, until, monitor)
         pursuit: Pursuit[RobustSolution] = Pursuit(*limits, began=began, label=column)
         y = np.ascontiguousarray(seen.targets[:, target])

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from cotas import schedules
 from cotas.arrays import FloatArray
-from cotas.certificates import Descent
+from cotas.certificates import DescentBound
 from cotas.design.blocks import row_block
 from cotas.regression.base import refuse_overflow
 from cotas.regression.stochastic import by_stochastic_steps
@@ -44,7 +44,7 @@ def by_gradient(task: Task) -> Outcome:
     outcome = follow(task, source, _at_start(task, objective), explain)
     if step is not None and task.model.start is None:
         at, moved = task.coordinates, bool(task.model.standardize)
-        outcome.descent = Descent(
+        outcome.descent = DescentBound(
             step, outcome.iterations, at.centre if moved else None, at.scale if moved else None
         )
     return outcome
@@ -58,7 +58,7 @@ def by_conjugate_gradients(task: Task) -> Outcome:
 
 
 def _at_start(task: Task, objective: Quadratic) -> tuple[float, float]:
-    value, gradient = objective.look(task.start)
+    value, gradient = objective.value_and_gradient(task.start)
     return value, float(np.linalg.norm(gradient))
 
 

@@ -21,7 +21,7 @@ from cotas.fitting.parameters import (
     check_positive,
     check_share,
 )
-from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_turn, worst_of
+from cotas.fitting.pursuit import Ended, Pursuit, deadline, end_of_share, worst_of
 from cotas.problem import relative_gap
 from cotas.refusals import ParameterError
 from cotas.regression.base import LinearRegressor
@@ -35,10 +35,10 @@ from cotas.regression.lasso_data import (
 from cotas.regression.products import moments_for, products_of
 from cotas.running import Monitor, blocks_in_threads, rows_in_threads
 from cotas.solvers.iterate import Iterate
-from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, looks_at_ball
+from cotas.solvers.lasso_ball import gap_on_ball, inside_ball, iterates_on_ball
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WIDEST_GRAM, WorkingSetLasso
-from cotas.solvers.penalties import NO_WEIGHTS, Penalty
+from cotas.solvers.penalties import NO_WEIGHTS, ElasticNetPenalty
 from cotas.source import MatrixLike, Source, as_stored, source_of
 from cotas.stops import Reason, Stop
 
@@ -90,7 +90,7 @@ class SparseRegressor(LinearRegressor):
         seen = read_observations(self, X, y, sample_weight)
         weights, problem = self._weights(seen.X.shape[1]), self._problem()
         with (
-            Monitor(self, "look") as monitor,
+            Monitor(self, "check") as monitor,
             rows_in_threads(seen.X, self.n_jobs) as each,
         ):
             products = products_of(seen, each, WIDEST_GRAM)
@@ -109,7 +109,7 @@ class SparseRegressor(LinearRegressor):
                 "From a source of row blocks every coefficient needs a penalty: no weight may be "
                 "0.",
             )
-        with Monitor(self, "look") as monitor, blocks_in_threads(self.n_jobs) as each:
+        with Monitor(self, "check") as monitor, blocks_in_threads(self.n_jobs) as each:
             parts, single = in_blocks(source, self._problem(), each)
             found, reason = self._fit_targets(parts, weights, monitor, began)
         note_columns(self, source)
@@ -219,12 +219,12 @@ class SparseRegressor(LinearRegressor):
         began: float,
         targets: int,
     ) -> Ended[SparseSolution]:
-        """Return one target of several: the problem for λ, or on the ball of radius δ."""
+        """Solve one target of several: the problem for λ, or on the ball of radius δ."""
         columns, y, column = data.columns, data.y, data.column
-        turn = end_of_turn(began, self.max_time, target, targets)
+        until = end_of_share(began, self.max_time, target, targets)
         ratio, given = float(self.l1_ratio), NO_WEIGHTS if weights is None else weights
-        penalty = Penalty(ratio, 1.0 - ratio, bool(self.positive), given)
-        ends = (deadline(began, turn), int(self.max_iter), monitor.watched)
+        penalty = ElasticNetPenalty(ratio, 1.0 - ratio, bool(self.positive), given)
+        ends = (deadline(began, until), int(self.max_iter), monitor.watched)
         solver = WorkingSetLasso(columns, y, penalty, *ends)
         lam = float(self.lam or DEFAULT_PART * (solver.largest_lam or 1.0))
         problem = self._problem(None if self.delta is not None else lam)
@@ -236,7 +236,7 @@ class SparseRegressor(LinearRegressor):
             point = LassoPoint(problem, coefs[0], bias, data.weights, column, scale)
             return SparseSolution(found, data.prove([point])[0], solver.rounds)
 
-        start, limits = Iterate(self._solving(solver.latest, lam)), (self.tol, None, turn, monitor)
+        start, limits = Iterate(self._solving(solver.latest, lam)), (self.tol, None, until, monitor)
         pursuit: Pursuit[SparseSolution] = Pursuit(*limits, began=began, label=column)
         return pursuit.follow(self._iterates(solver, lam, monitor), check, start=start)
 
@@ -244,20 +244,22 @@ class SparseRegressor(LinearRegressor):
         self, solver: WorkingSetLasso, lam: float, monitor: Monitor
     ) -> Generator[Iterate, None, Reason | None]:
         tol, delta = SHARE * self.tol, self.delta
-        looks = solver.looks(lam, tol) if delta is None else looks_at_ball(solver, delta, tol)
-        for look in looks:
+        iterates = (
+            solver.iterates(lam, tol) if delta is None else iterates_on_ball(solver, delta, tol)
+        )
+        for iterate in iterates:
             if monitor.bar.is_shown:
                 primal, gap = solver.at(lam)
                 if delta is not None:
-                    primal, gap = look.primal, gap_on_ball(look, delta)
+                    primal, gap = iterate.primal, gap_on_ball(iterate, delta)
                 monitor.show(gap=relative_gap(gap, primal))
-            yield Iterate(self._solving(look, lam), believed_gap=np.inf)
+            yield Iterate(self._solving(iterate, lam), believed_gap=np.inf)
         return Reason(Stop.ITERATIONS) if solver.out_of_rounds else None
 
-    def _solving(self, look: LassoIterate, lam: float) -> LassoIterate:
+    def _solving(self, iterate: LassoIterate, lam: float) -> LassoIterate:
         """Return what the solver has, as a solution of the problem at hand: for λ, or inside the
         ball."""
-        return look._replace(lam=lam) if self.delta is None else inside_ball(look, self.delta)
+        return iterate._replace(lam=lam) if self.delta is None else inside_ball(iterate, self.delta)
 
     def _keep(self, ends: list[SparseSolution], single: bool) -> None:
         self._certificates = [end.certificate for end in ends]

@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from cotas.arrays import FloatArray, Matrix
-from cotas.certificates.blocks import Columns, Watched
+from cotas.certificates.blocks import TargetColumns, Watched
 from cotas.certificates.theorems.stagewise import StagewiseCertificate, StagewiseRun
 from cotas.design.blocks import times
 from cotas.design.centred import CentredColumns
@@ -99,7 +99,7 @@ class StagewisePath:
 
 TIES = ("first", "random")
 # At most so many steps, and so many changed correlations, between two looks at the clock.
-STEPS_BETWEEN_LOOKS, WORK_BETWEEN_LOOKS = 10_000, 1 << 24
+STEPS_BETWEEN_CHECKS, WORK_BETWEEN_CHECKS = 10_000, 1 << 24
 # So many spreads away from zero, the products of a column would lose a thousandth of their digits.
 FAR = 8.0
 
@@ -173,8 +173,8 @@ class Nearer:
         y = targets(block)[used]
         shift = shift_of(Arrays(block.X[used], y))
         far = abs(float(y.mean())) > FAR * float(y.std())
-        nothing = np.zeros(block.X.shape[1])
-        return cls(nothing if shift is None else shift, float(y.mean()) if far else 0.0)
+        empty = np.zeros(block.X.shape[1])
+        return cls(empty if shift is None else shift, float(y.mean()) if far else 0.0)
 
     def __call__(self, block: Block) -> Block:
         X = double(block.X) - self.shift if self.shift.any() else block.X
@@ -259,7 +259,7 @@ class StagewiseRegressor(LinearRegressor):
                     "y",
                     f"y must be a vector of numbers, and in the first block its shape is {shape}.",
                 )
-            watched = Watched(bound, Columns((None,)))
+            watched = Watched(bound, TargetColumns((None,)))
             centred = centred_in_blocks(watched, bool(self.fit_intercept))
             path, reason = self._run(centred, eps, None, began)
             note_columns(self, source)
@@ -312,15 +312,15 @@ class StagewiseRegressor(LinearRegressor):
             weights,
             bool(self.fit_intercept),
         )
-        nothing = np.zeros(0)
-        whole = StagewisePath(shell, *data[2:], nothing, nothing, nothing)
+        empty = np.zeros(0)
+        whole = StagewisePath(shell, *data[2:], empty, empty, empty)
         return replace(whole, run=shell.about(whole.coef(m), whole.intercept(m))), reason
 
     def _follow_steps(self, solver: Stagewise, began: float) -> Reason:
         """Make the steps, or as many as there is time for; why they ended."""
 
         def iterates() -> Iterator[Iterate]:
-            some = min(STEPS_BETWEEN_LOOKS, 1 + WORK_BETWEEN_LOOKS // solver.columns.p)
+            some = min(STEPS_BETWEEN_CHECKS, 1 + WORK_BETWEEN_CHECKS // solver.columns.p)
             going = True
             while going:
                 going = solver.advance(some)
@@ -373,10 +373,10 @@ class StagewiseRegressor(LinearRegressor):
         draws = np.zeros(m)
         if self.ties == "random":
             draws = check_random_state(self.random_state).random_sample(m)
-        nothing = np.zeros(m)
+        empty = np.zeros(m)
         boost = self.algorithm == "LS-Boost"
         keep = 1.0 - eps / self._delta()
-        return Schedule(eps if boost else nothing, nothing if boost else eps, keep, draws)
+        return Schedule(eps if boost else empty, empty if boost else eps, keep, draws)
 
 
 class ForwardStagewise(StagewiseRegressor):

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from cotas.arrays import Each, FloatArray
-from cotas.certificates import Certificate, Descent, SquaredLossPoint
-from cotas.certificates.least_squares import SquaredSurvey
+from cotas.certificates import Certificate, DescentBound, SquaredLossPoint
+from cotas.certificates.least_squares import SquaredChecker
 from cotas.certificates.streamed import Stream
 from cotas.fitting.data import Observations
 from cotas.fitting.parameters import read_start
@@ -141,7 +141,7 @@ class Trail:
                 f"{point.number} iterations: the step is too large. {self.explain()}"
             )
 
-    def _relative_gap(self, enough: float) -> float:
+    def _relative_gap(self, target_gap: float) -> float:
         """Return what the checker proves of the current model.
 
         It reads all the data, so it is asked in every iteration at first and then each time that
@@ -150,7 +150,7 @@ class Trail:
         if self.iterations < self.next_check:
             return float("inf")
         self.next_check = self.iterations + max(1, self.iterations // 10)
-        found = self.task.look_at(self.theta, self.theta0)
+        found = self.task.certificates_at(self.theta, self.theta0)
         worst = max(found, key=lambda certificate: certificate.relative_gap)
         self.at_floor = self.floor.reached(worst, None)
         return worst.relative_gap
@@ -169,7 +169,7 @@ class Outcome:
     reason: Reason = CLOSED_FORM
     iterations: int = 1
     trail: Trail | None = None
-    descent: Descent | None = None
+    descent: DescentBound | None = None
     condition: float | None = None
     singular: bool = False
     state: Any = field(default=None, repr=False)
@@ -186,7 +186,7 @@ class Task:
         self.began = time.perf_counter()
         self.free_bias = bool(model.fit_intercept)
         self.n_features, self.columns, self.weights = data.X.shape[1], data.columns, data.weights
-        self.survey: SquaredSurvey | None = None
+        self.checker: SquaredChecker | None = None
 
     @cached_property
     def moments(self) -> Moments:
@@ -257,7 +257,7 @@ class Task:
         return target_mean - theta @ mean if self.free_bias else np.zeros(len(theta))
 
     def points(
-        self, theta: FloatArray, theta0: FloatArray, descent: Descent | None = None
+        self, theta: FloatArray, theta0: FloatArray, descent: DescentBound | None = None
     ) -> list[SquaredLossPoint]:
         """Return what the checker is shown, one for each target."""
         return [
@@ -281,16 +281,16 @@ class Task:
         time."""
         if self.products is not None and points[0].descent is None:
             found = self.products.proved(points, collinear=singular)
-            enough = (SHARP_IF_SINGULAR if singular else SHARP) * self.model.tol
-            if all(one.relative_gap <= enough for one in found):
+            target_gap = (SHARP_IF_SINGULAR if singular else SHARP) * self.model.tol
+            if all(one.relative_gap <= target_gap for one in found):
                 return found
-        if self.survey is None:
-            self.survey = SquaredSurvey(self.data.X, self.data.y, points, self.each)
+        if self.checker is None:
+            self.checker = SquaredChecker(self.data.X, self.data.y, points, self.each)
             if (known := self.products) is not None:
-                self.survey.take(known.sketches, known.shift, known.gram, known.roundings)
-        return self.survey.certificates(points)
+                self.checker.take(known.sketches, known.shift, known.gram, known.roundings)
+        return self.checker.certificates(points)
 
-    def look_at(self, theta: FloatArray, theta0: FloatArray) -> list[Certificate]:
+    def certificates_at(self, theta: FloatArray, theta0: FloatArray) -> list[Certificate]:
         """Return what the checker says of a model, one certificate for each target."""
         return self.certificates(self.points(theta, theta0))
 

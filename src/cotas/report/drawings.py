@@ -14,7 +14,7 @@ from sklearn.metrics import roc_curve
 from cotas.arrays import FloatArray
 from cotas.plots import loss_against_c
 from cotas.plots.fitted import margins_of
-from cotas.plots.style import COLOURS, INK, STYLE, drawing, legend, look, plain
+from cotas.plots.style import COLOURS, INK, STYLE, drawing, legend, line_style, plain
 from cotas.preparation.record import FitRecord, Sample
 from cotas.report.figures import about_calibration
 from cotas.words import say
@@ -145,7 +145,7 @@ def _margins(ax: Axes, margins: Mapping[str, FloatArray], asked: bool) -> None:
         edges = np.histogram_bin_edges(together, bins=40)
         for k, (name, values) in enumerate(margins.items()):
             heights = np.histogram(values, bins=edges)[0] / max(1, len(values))
-            ax.stairs(heights, edges, label=name, linewidth=1.8, **look(k))
+            ax.stairs(heights, edges, label=name, linewidth=1.8, **line_style(k))
         ax.axvline(0, color=INK, linewidth=1.0)
         if asked:
             ax.axvline(1, color=INK, linewidth=1.0, linestyle="--")
@@ -162,7 +162,7 @@ def _predictions(ax: Axes, samples: Mapping[str, Sample]) -> None:
         for k, (name, sample) in enumerate(samples.items()):
             step = -(-len(sample.truth) // MOST_POINTS)
             truth, predicted = (np.asarray(v)[::step] for v in (sample.truth, sample.predictions))
-            marker = look(k, points=True)["marker"]
+            marker = line_style(k, points=True)["marker"]
             ax.scatter(truth, predicted, s=16, alpha=0.7, marker=marker, c=COLOURS[k], label=name)
             ends += [truth.min(), truth.max()]
         ax.plot([min(ends), max(ends)], [min(ends), max(ends)], color=INK, linewidth=1.0)
@@ -203,7 +203,7 @@ def _rates(sample: Sample, classes: Any) -> dict[str, tuple[FloatArray, FloatArr
 def _roc(ax: Axes, curves: Mapping[str, Any]) -> None:
     with drawing(ax) as ax:
         for k, (name, (false, true)) in enumerate(curves.items()):
-            style = {key: value for key, value in look(k).items() if key != "marker"}
+            style = {key: value for key, value in line_style(k).items() if key != "marker"}
             ax.plot(false, true, label=plain(name), linewidth=1.8, **style)
         ax.plot([0, 1], [0, 1], color=INK, linewidth=1.0, linestyle=":")
         ax.set(xlabel=say("share of the others taken for it"), ylabel=say("share found"))
@@ -229,6 +229,6 @@ def _trace(ax: Axes, trace: Any) -> None:
     seconds, gaps = np.array(trace, dtype=np.float64).T
     with drawing(ax) as ax:
         seen = np.isfinite(gaps) & (gaps > 0)
-        ax.plot(seconds[seen], gaps[seen], drawstyle="steps-post", **look(0))
+        ax.plot(seconds[seen], gaps[seen], drawstyle="steps-post", **line_style(0))
         ax.set(xlabel=say("seconds"), ylabel=say("relative gap"))
         ax.set_yscale("log")

@@ -83,16 +83,16 @@ def _chart(effects: Effects) -> str:
     """Return the largest effects first; the number is the coefficient, the bar its effect."""
     shown = effects.sizes if effects.per_unit is None else effects.per_unit
     rows = sorted(zip(effects.names, shown, effects.sizes, strict=True), key=lambda r: -abs(r[2]))
-    told = [row for row in rows if abs(row[2]) > effects.unsure]
-    some = told[:MOST_COEFFICIENTS]
+    certain = [row for row in rows if abs(row[2]) > effects.unsure]
+    some = certain[:MOST_COEFFICIENTS]
     heading = f"<h3>{text(effects.label)}</h3>" if effects.label else ""
     value = say("value" if effects.per_unit is None else "per unit")
     chart = bars((say("column"), value), some)
-    open_ = len(rows) - len(told)
+    open_ = len(rows) - len(certain)
     words = (
         "{count} more that are not told from 0: they are smaller than what the gap leaves open."
         if effects.unsure
         else "{count} more are 0."
     )
     more = paragraph(say(words, count=open_)) if open_ else ""
-    return heading + chart + and_more(len(told) - len(some)) + more
+    return heading + chart + and_more(len(certain) - len(some)) + more

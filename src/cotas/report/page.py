@@ -205,7 +205,7 @@ def _held_out(record: FitRecord) -> Iterator[str]:
         for name, one in quality.measures.items()
     )
     always = baseline_line(quality.answer, quality.baseline.value, bool(quality.classes))
-    intervals = [(say("intervals"), told) for told in about_groups(quality)]
+    intervals = [(say("intervals"), parameters) for parameters in about_groups(quality)]
     yield pairs(dict([first, always, *rest, *intervals]))
     yield paragraph(_bound_in_words(record))
     tried = 1 if bound is None else int(bound.figures.get("models to choose from", 1))
@@ -321,17 +321,19 @@ def _parameters(record: FitRecord) -> dict[str, str]:
     """Show what was given or chosen, and what came of it; parameters left as they were say
     nothing."""
     estimator = record.model.estimator_
-    told = {
+    parameters = {
         name: number(value) if isinstance(value, float) else str(value)
         for name, value in telling_parameters(estimator, ("lam", "delta", "tol")).items()
     }
     if record.certificate.kind == MEAN:
-        told = {say("weight of {name}", name=name): share for name, share in told.items()}
+        parameters = {
+            say("weight of {name}", name=name): share for name, share in parameters.items()
+        }
     support = getattr(estimator, "support_", None)
     if support is not None:
         rows = support if isinstance(support, np.ndarray) else np.concatenate(support)
-        told[say("support vectors")] = f"{len(np.unique(rows))} / {len(record.training.rows)}"
-    return told | {say("training time [s]"): number(record.seconds)}
+        parameters[say("support vectors")] = f"{len(np.unique(rows))} / {len(record.training.rows)}"
+    return parameters | {say("training time [s]"): number(record.seconds)}
 
 
 def _preparation(preparation: Preparation) -> Iterator[str]:

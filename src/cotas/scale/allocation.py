@@ -24,7 +24,7 @@ def _mallopt() -> Any:
         return None
 
 
-class _Users:
+class _FreedMemoryUsers:
     """Users that want freed memory kept at this moment: the first says so, the last takes it
     back."""
 
@@ -47,7 +47,7 @@ class _Users:
                 tell(TRIM, int(trim))
 
 
-_USERS = _Users()
+_USERS = _FreedMemoryUsers()
 
 
 @contextmanager

@@ -101,10 +101,12 @@ class CodedPages(Source):
         found, rest = {}, []
         with contextlib.suppress(OSError):
             for name in os.listdir(self.pages.folder):
-                told = NAME.fullmatch(name)
-                page = pages.get(f"{told[2]}.page") if told and told[1] == self._key else None
-                if told and page:
-                    size, checksum = int(told[3], 16), int(told[4], 16)
+                matched = NAME.fullmatch(name)
+                page = (
+                    pages.get(f"{matched[2]}.page") if matched and matched[1] == self._key else None
+                )
+                if matched and page:
+                    size, checksum = int(matched[3], 16), int(matched[4], 16)
                     found[page.name] = Page(name, page.start, page.rows, size, checksum)
                 elif name.startswith((BEGINNING, f".{BEGINNING}")):
                     rest.append(name)

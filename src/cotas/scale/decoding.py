@@ -29,7 +29,7 @@ from cotas.files.problems import DataFileError
 from cotas.files.table import Table
 from cotas.files.tables import batches, files_of, scanned
 from cotas.refusals import ParameterError
-from cotas.scale.shuffling import Part
+from cotas.scale.shuffling import RowBatch
 
 if TYPE_CHECKING:
     from polars import DataFrame, Series
@@ -42,7 +42,7 @@ HEAD_BYTES, LINES_FOR_CELLS = 1 << 20, 100
 
 
 @dataclass(frozen=True)
-class Reading:
+class DecodingOptions:
     """Options of what is read of the files.
 
     Attributes
@@ -124,7 +124,7 @@ class Decoder:
     labels : of the codes in y, where the target is text
     """
 
-    def __init__(self, files: Sequence[Path], reading: Reading) -> None:
+    def __init__(self, files: Sequence[Path], reading: DecodingOptions) -> None:
         self.files, self.reading = list(files), reading
         self.kinds = [kind_of(file) for file in self.files]
         if len({kind == "libsvm" for kind in self.kinds}) > 1:
@@ -159,7 +159,7 @@ class Decoder:
             decoded_bytes(file, kind) for file, kind in zip(self.files, self.kinds, strict=True)
         )
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[RowBatch]:
         """Yield all the rows."""
         if self.sparse:
             yield from self._sparse_parts()
@@ -172,7 +172,7 @@ class Decoder:
 
     def _tables(self, file: Path) -> Iterator[Table]:
         if not self._columns:
-            self._look_at(file)
+            self._read_columns(file)
         rows = max(1, BATCH_BYTES // (8 * max(1, len(self._columns))))
         for table in batches(str(file), rows, types=self._types, **self.reading.written):
             table = without(table, self.reading)
@@ -205,7 +205,7 @@ class Decoder:
                     name=name,
                 )
 
-    def _look_at(self, file: Path) -> None:
+    def _read_columns(self, file: Path) -> None:
         """Read the columns, and in a text table what their types are, from its first rows."""
         first = next(
             iter(batches(str(file), ROWS_FOR_TYPES, types={}, **self.reading.written)), None
@@ -252,7 +252,7 @@ class Decoder:
             )
         return self.reading.targets
 
-    def _part(self, table: Table) -> Part:
+    def _part(self, table: Table) -> RowBatch:
         frame, reading = table.features, self.reading
         first, self.n_rows = self.n_rows, self.n_rows + table.n_rows
         y = [self._target(frame[name], table.source) for name in self._targets()]
@@ -268,7 +268,7 @@ class Decoder:
             assert self.names is not None
             X = _numbers(frame, self.names, first, table.source)
         rows = np.arange(first, self.n_rows)
-        return Part(rows, self._as_kept(X, table.source), self._together(y, table), weights)
+        return RowBatch(rows, self._as_kept(X, table.source), self._together(y, table), weights)
 
     def _together(self, y: list[AnyArray], table: Table) -> AnyArray:
         """Return one target as it is, several as columns of numbers."""
@@ -336,7 +336,7 @@ class Decoder:
 
     # ---- LibSVM --------------------------------------------------------------------------------
 
-    def _sparse_parts(self) -> Iterator[Part]:
+    def _sparse_parts(self) -> Iterator[RowBatch]:
         most = LARGEST_INDEX + 1  # which indices are too large is told when all are known
         self.target_kind = "f"
         for file in self.files:
@@ -350,7 +350,7 @@ class Decoder:
                         self.largest = max(self.largest, int(rows.indices.max()))
                     first, self.n_rows = self.n_rows, self.n_rows + len(y)
                     X = self._as_kept(rows, source_name(file))
-                    yield Part(np.arange(first, self.n_rows), X, y, None)
+                    yield RowBatch(np.arange(first, self.n_rows), X, y, None)
 
     def settled(self, X: Matrix) -> Matrix:
         """Return rows with their columns as they are counted at last: in LibSVM files from one or
@@ -400,7 +400,7 @@ class Decoder:
             )
 
 
-def without(table: Table, reading: Reading) -> Table:
+def without(table: Table, reading: DecodingOptions) -> Table:
     """Return the table without the columns, and the rows, that are to be left out."""
     frame = table.features
     frame = frame.drop([name for name in reading.drop if name in frame.columns])

@@ -25,9 +25,9 @@ from cotas.files.state import digest
 from cotas.refusals import ParameterError
 from cotas.running import ProgressBar
 from cotas.scale.coded_pages import BEGINNING, CodedPages
-from cotas.scale.decoding import Decoder, Reading, input_files
+from cotas.scale.decoding import Decoder, DecodingOptions, input_files
 from cotas.scale.page_files import Page, PageError, read_page, write_page
-from cotas.scale.shuffling import Bins, Part
+from cotas.scale.shuffling import RowBatch, ShuffleBins
 from cotas.source import Block, Source, in_pairs
 
 T = TypeVar("T")
@@ -80,14 +80,14 @@ class Pages(Source):
         """Return one pass over the pages, of which `read` makes the blocks."""
         bar = ProgressBar(len(self.pages), "pages", self.progress, "page")
 
-        def told(found: Iterator[T]) -> Iterator[T]:
+        def checked(found: Iterator[T]) -> Iterator[T]:
             for part in found:
                 bar.step()
                 yield part
 
         try:
             parts = each(lambda page: function(read(page)), self.pages)
-            found: T = in_pairs(told(iter(parts)))
+            found: T = in_pairs(checked(iter(parts)))
         finally:
             bar.close()
         return found
@@ -163,7 +163,7 @@ class Pages(Source):
         return self._as_block(page, self._arrays(page))
 
     def _as_block(self, page: Page, arrays: dict[str, AnyArray]) -> Block:
-        _, X, y, weights = Part.of(arrays, self.n_features)
+        _, X, y, weights = RowBatch.of(arrays, self.n_features)
         if self.labels is not None:
             y = self.labels[y]
         elif self.target_kind in "bw":
@@ -286,7 +286,7 @@ def open_pages(
     """
     return open_as(
         path,
-        Reading(
+        DecodingOptions(
             *(_names_of(target), weights, _is_single(dtype), preparation, n_features, zero_based),
             drop=tuple(drop),
             without_target=without_target,
@@ -311,7 +311,7 @@ def _is_single(dtype: str) -> bool:
 
 def open_as(
     path: Files,
-    reading: Reading,
+    reading: DecodingOptions,
     seed: int,
     cache: str | os.PathLike[str] | None = None,
     page_bytes: int = PAGE_BYTES,
@@ -368,7 +368,7 @@ def _is_ours(folder: Path) -> bool:
 # ---- whether pages are there -------------------------------------------------------------------
 
 
-def _made_of(reading: Reading, seed: int, sizes: tuple[int, int], files: list[Path]) -> str:
+def _made_of(reading: DecodingOptions, seed: int, sizes: tuple[int, int], files: list[Path]) -> str:
     """Return a digest of all that the pages depend on, besides the contents of the files."""
     return digest((VERSION, [os.path.abspath(file) for file in files], reading, seed, sizes))[:16]
 
@@ -422,7 +422,7 @@ def _digest(file: Path) -> str:
 def _decode(
     folder: Path,
     files: list[Path],
-    reading: Reading,
+    reading: DecodingOptions,
     made: str,
     seed: int,
     sizes: tuple[int, int],
@@ -537,7 +537,7 @@ def _write_pages(
     folder: Path, decoder: Decoder, seed: int, sizes: tuple[int, int], progress: bool | None
 ) -> list[Page]:
     """Return the pages, of about so many bytes, and at least so many of them."""
-    bins = Bins(folder, decoder.expected_bytes(), seed)
+    bins = ShuffleBins(folder, decoder.expected_bytes(), seed)
     bar = ProgressBar(None, "decoding", progress, "batch")
     try:
         for part in decoder.parts():
@@ -560,14 +560,14 @@ def _write_pages(
     return pages
 
 
-def _cut(part: Part, page_bytes: int, most: int) -> Iterator[Part]:
+def _cut(part: RowBatch, page_bytes: int, most: int) -> Iterator[RowBatch]:
     rows = max(1, int(page_bytes * len(part.rows) // max(1, part.n_bytes)))
     rows = min(rows, most)
     for start in range(0, len(part.rows), rows):
         yield part.take(slice(start, start + rows))
 
 
-def _write(folder: Path, part: Part, before: list[Page]) -> Page:
+def _write(folder: Path, part: RowBatch, before: list[Page]) -> Page:
     start = before[-1].start + before[-1].rows if before else 0
     name = f"{len(before):06d}.page"
     return Page(name, start, len(part.rows), *write_page(folder / name, part.arrays()))

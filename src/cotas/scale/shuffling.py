@@ -24,7 +24,7 @@ BIN_BYTES, MOST_BINS = 1 << 25, 1024
 ROWS_AT_A_TIME = 1 << 18
 
 
-class Part(NamedTuple):
+class RowBatch(NamedTuple):
     """Some rows on their way to a page: their numbers in the files, X, y and the weights."""
 
     rows: AnyArray
@@ -32,10 +32,10 @@ class Part(NamedTuple):
     y: AnyArray
     weights: AnyArray | None
 
-    def take(self, chosen: Any) -> Part:
+    def take(self, chosen: Any) -> RowBatch:
         """Return some of these rows."""
         weights = None if self.weights is None else self.weights[chosen]
-        return Part(self.rows[chosen], self.X[chosen], self.y[chosen], weights)
+        return RowBatch(self.rows[chosen], self.X[chosen], self.y[chosen], weights)
 
     def arrays(self) -> dict[str, AnyArray]:
         """Return all of it by name, as pages hold it."""
@@ -47,7 +47,7 @@ class Part(NamedTuple):
         return {**found, "data": X.data, "indices": X.indices, "indptr": X.indptr}
 
     @classmethod
-    def of(cls, arrays: Mapping[str, AnyArray], n_features: int) -> Part:
+    def of(cls, arrays: Mapping[str, AnyArray], n_features: int) -> RowBatch:
         """Return the rows that a page holds."""
         rows, y, weights = arrays["rows"], arrays["y"], arrays.get("weights")
         if "X" in arrays:
@@ -135,7 +135,7 @@ class Foremost:
         return found
 
 
-class Bins:
+class ShuffleBins:
     """Files in a folder, to which rows are added and from which they are read again, shuffled."""
 
     def __init__(self, folder: Path, expected_bytes: float, seed: int) -> None:
@@ -143,7 +143,7 @@ class Bins:
         self.paths = [folder / f"bin-{k:03d}" for k in range(bin_count(expected_bytes))]
         self.n_features = 0
 
-    def add(self, part: Part) -> None:
+    def add(self, part: RowBatch) -> None:
         """Add each row to a bin drawn at random."""
         self.n_features = max(self.n_features, part.X.shape[1])
         chosen = _bins_of(part.rows, len(self.paths), self.seed)
@@ -156,7 +156,7 @@ class Bins:
                 with open(path, "ab") as file:
                     file.writelines([size.to_bytes(8, "little"), *pieces])
 
-    def shuffled(self) -> Iterator[Part]:
+    def shuffled(self) -> Iterator[RowBatch]:
         """Yield the rows of each bin in a random order; its file is gone afterwards."""
         for k, path in enumerate(self.paths):
             if not path.exists():
@@ -166,16 +166,16 @@ class Bins:
             yield whole.take(_order_in(k, len(whole.rows), self.seed))
 
 
-def _parts_of(path: Path, n_features: int) -> Iterator[Part]:
+def _parts_of(path: Path, n_features: int) -> Iterator[RowBatch]:
     with open(path, "rb") as file:
         while size := file.read(8):
             content = np.frombuffer(file.read(int.from_bytes(size, "little")), dtype=np.uint8)
-            yield Part.of(arrays_in(content), n_features)
+            yield RowBatch.of(arrays_in(content), n_features)
 
 
-def _joined(parts: list[Part]) -> Part:
+def _joined(parts: list[RowBatch]) -> RowBatch:
     rows, X, y, weights = zip(*parts, strict=True)
-    return Part(
+    return RowBatch(
         np.concatenate(rows),
         sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X),
         np.concatenate(y),

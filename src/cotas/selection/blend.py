@@ -294,10 +294,10 @@ class Blend(Certified, _BaseComposition):
 
         Those of a linear model are |θ|, summed over its classes: of columns of one scale.
         """
-        told = [_importances(one) for one in self.estimators_]
-        if any(values is None for values in told):
+        importances = [_importances(one) for one in self.estimators_]
+        if any(values is None for values in importances):
             raise AttributeError("Not all of the estimators tell how much a feature counts.")
-        total = sum(w * values for w, values in zip(self.weights_, told, strict=True))
+        total = sum(w * values for w, values in zip(self.weights_, importances, strict=True))
         return np.asarray(total / np.sum(total) if np.sum(total) > 0 else total)
 
     @property

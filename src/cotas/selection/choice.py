@@ -30,7 +30,7 @@ def gap_in_words(gap: float) -> str:
     return "–" if math.isnan(gap) else f"{gap:.1e}"
 
 
-class Told:
+class PrintedResult:
     """A result that shows itself as a table with a title above it and sentences below.
 
     `_title`, `_table` (the names of the columns, and the rows) and `_conclusions` are its words.
@@ -41,7 +41,7 @@ class Told:
     _conclusions: Callable[[], list[str]]
 
     def __repr__(self) -> str:
-        """Return columns are as wide as they need be, numbers to the right."""
+        """Show the table, its columns as wide as they need be, numbers to the right."""
         names, rows = self._table()
         widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
         lines = [
@@ -82,7 +82,7 @@ def _without_nan(found: object) -> Any:
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Judged(Told):
+class Evaluation(PrintedResult):
     """An evaluation: what fits made of two kinds of rows, of several values, and what is proved of
     each.
 
@@ -127,7 +127,7 @@ UNDER, BEST, OVER, LEVEL = "under", "best", "over", "level"
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Choice(Judged):
+class Choice(Evaluation):
     """The values that were tried, how each did, and the one that was chosen.
 
     The arrays have an entry for each value. The values stand from the simplest model to the most

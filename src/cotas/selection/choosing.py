@@ -23,9 +23,9 @@ from cotas.running import thread_count
 from cotas.selection.choice import Choice, number, regimes_of
 from cotas.selection.fits import (
     Fit,
+    FitMonitor,
     Fitter,
     Key,
-    Watch,
     fit_all,
     seen_by_last,
     tighten_all,
@@ -51,7 +51,7 @@ from cotas.selection.ranking import (
     what_fits_made,
     winner,
 )
-from cotas.selection.splits import CheckedRows, Part, read_rows, split
+from cotas.selection.splits import CheckedRows, DataSplit, read_rows, split
 from cotas.selection.yardstick import Yardstick, yardstick
 from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning
@@ -59,7 +59,7 @@ from cotas.words import say
 
 
 def bound_between(
-    plan: Plan, standings: Sequence[Standing], part: Part | None
+    plan: Plan, standings: Sequence[Standing], part: DataSplit | None
 ) -> ValidationBound | None:
     """Bound the validation error from below: no optimum at any λ of the range has less; see
     `svm_path`."""
@@ -84,7 +84,7 @@ def bound_between(
         part.y_val,
         last.classes_,
         # A bound above what was reached would not help anybody.
-        enough=round(wrong * len(np.asarray(part.y_val))),
+        fewest_errors=round(wrong * len(np.asarray(part.y_val))),
     )
 
 
@@ -219,7 +219,7 @@ def choose(
     plan = Plan(rows, parameter, wanted, ordered, measure, by)
     threads = thread_count(n_jobs, len(parts) * len(wanted))
     fitter = Fitter(model, parameter, measure, alone=threads == 1)
-    watch = Watch("choose", progress, len(parts) * len(wanted))
+    watch = FitMonitor("choose", progress, len(parts) * len(wanted))
     standings = _fitted(plan, fitter, parts, threads, tighten, enough, watch)
     result = concluded(plan, standings, parts, watch.interrupted)
     best = standings[result.best_index]
@@ -257,11 +257,11 @@ def _check(model: Any, tighten: Any, enough: Any, confidence: Any, n_jobs: Any, 
 def _fitted(
     plan: Plan,
     fitter: Fitter,
-    parts: list[Part],
+    parts: list[DataSplit],
     threads: int,
     tighten: int,
     enough: float,
-    watch: Watch,
+    watch: FitMonitor,
 ) -> list[Standing]:
     """Fit all values, and again those whose gap could change the winner."""
     with watch, watch.listening():
@@ -281,12 +281,12 @@ def _warn(result: Choice) -> None:
     if result.missed.any():
         late = [number(v) for v, m in zip(result.values, result.missed, strict=True) if m]
         words = "The gap asked for was not proved at {over} = {values}. {ranking}"
-        told = say(words, over=result.over, values=", ".join(late), ranking=result.ranking)
-        warnings.warn(told, ConvergenceWarning, stacklevel=3)
+        message = say(words, over=result.over, values=", ".join(late), ranking=result.ranking)
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
     if result.interrupted:
         words = "Interrupted: {count} values were finished; no model was fitted on all the data."
-        told = say(words, count=len(result.values))
-        warnings.warn(told, InterruptedWarning, stacklevel=3)
+        message = say(words, count=len(result.values))
+        warnings.warn(message, InterruptedWarning, stacklevel=3)
 
 
 def _refitted(plan: Plan, model: Any, standing: Standing) -> Any:
@@ -335,7 +335,7 @@ def bound_for_future_rows(
     fitter: Fitter,
     standings: Sequence[Standing],
     chosen: Fit,
-    part: Part | None,
+    part: DataSplit | None,
     goal: Goal,
 ) -> Certificate:
     """Return the bound for the error of the chosen model, corrected for the choice, or why not."""
@@ -440,7 +440,7 @@ def doubtful(
 
 
 def concluded(
-    plan: Plan, standings: Sequence[Standing], parts: list[Part], interrupted: bool
+    plan: Plan, standings: Sequence[Standing], parts: list[DataSplit], interrupted: bool
 ) -> Choice:
     measure = plan.measure
     intervals = {

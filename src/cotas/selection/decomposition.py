@@ -27,8 +27,8 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.fitting.parameters import check_jobs
 from cotas.refusals import ParameterError, ParameterTypeError
 from cotas.running import thread_count
-from cotas.selection.choice import Told, gap_in_words, number
-from cotas.selection.fits import Fit, Fitter, Watch, gather, proof_of, seen_by_last, tol_of
+from cotas.selection.choice import PrintedResult, gap_in_words, number
+from cotas.selection.fits import Fit, FitMonitor, Fitter, gather, proof_of, seen_by_last, tol_of
 from cotas.selection.parameter import (
     Parameter,
     check_estimator,
@@ -38,19 +38,19 @@ from cotas.selection.parameter import (
     read_values,
 )
 from cotas.selection.ranking import Standing
-from cotas.selection.splits import Part, take
+from cotas.selection.splits import DataSplit, take
 from cotas.selection.yardstick import Counted, Yardstick
 from cotas.stops import InterruptedWarning
 from cotas.words import say
 
 Draw = Callable[[np.random.Generator], tuple[Matrix, Any]]
 HELD_OUT = 0.3
-NOTHING = Parameter("model", "")
+NO_PARAMETER = Parameter("model", "")
 NOT_MEASURED = Counted(np.nan, np.nan, 0.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class BiasVariance(Told):
+class BiasVariance(PrintedResult):
     """A decomposition of the expected squared error of a model for each value of a parameter.
 
     Attributes
@@ -190,7 +190,7 @@ def bias_variance(
     True
     """
     _check(model, draw, repeats, n_jobs)
-    parameter = NOTHING if over is None else find_parameter(model, over)
+    parameter = NO_PARAMETER if over is None else find_parameter(model, over)
     if over is not None and values is None:
         raise ParameterError("values", f"values must be given for over={over!r}.")
     wanted = [None] if over is None else read_values(values, parameter)
@@ -198,11 +198,11 @@ def bias_variance(
     sample, (X_test, y_test) = _source(draw, test, seed)
     threads = thread_count(n_jobs, repeats)
     fitter = Fitter(model, parameter, Yardstick("squared", False), alone=threads == 1)
-    watch = Watch("bias_variance", progress, repeats, "sample")
+    watch = FitMonitor("bias_variance", progress, repeats, "sample")
 
     def work(r: int) -> tuple[FloatArray, list[Fit]]:
         X, y = sample(np.random.default_rng([seed, r + 1]))
-        part = Part(X, np.asarray(y, dtype=np.float64), None, X_test, y_test, None)
+        part = DataSplit(X, np.asarray(y, dtype=np.float64), None, X_test, y_test, None)
         fits = [_fit(fitter, value, part) for value in wanted]
         return np.array([np.asarray(fit.model.predict(X_test)).ravel() for fit in fits]), fits
 
@@ -217,7 +217,7 @@ def bias_variance(
     return _decomposed(names, [found[r] for r in sorted(found)], y_test, target, interrupted)
 
 
-def _fit(fitter: Fitter, value: object, part: Part) -> Fit:
+def _fit(fitter: Fitter, value: object, part: DataSplit) -> Fit:
     """Return one value on one sample, with its certificates; how well it does is measured later."""
     model = fitter.fresh()
     if value is not None:

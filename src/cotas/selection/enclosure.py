@@ -26,7 +26,7 @@ from cotas.arrays import AnyArray, FloatArray, Matrix
 from cotas.certificates import Certificate, DualPoint, KernelDualPoint, optimum_region
 from cotas.certificates.consequences.kernel_scores import scores_from_witnesses
 from cotas.certificates.least_squares import SquaredLossPoint
-from cotas.certificates.sweep import as_double, row_lengths
+from cotas.certificates.passes import as_double, row_lengths
 from cotas.design.blocks import times
 from cotas.kernel.base import KernelClassifier
 from cotas.losses import Hinge
@@ -80,15 +80,15 @@ def optimal_scores(
         return None
     witnesses = [c.witness for c in certificates]
     if all(isinstance(w, DualPoint) for w in witnesses):
-        return _linear_machine(certificates, train, X)
+        return _enclose_linear(certificates, train, X)
     if all(isinstance(w, KernelDualPoint) for w in witnesses):
-        return _kernel_machine(model, witnesses, train, X)
+        return _enclose_kernel(model, witnesses, train, X)
     if all(isinstance(w, SquaredLossPoint) and w.lam > 0 for w in witnesses):
         return _ridge(certificates, train, X)
     return None
 
 
-def _linear_machine(
+def _enclose_linear(
     certificates: Sequence[Certificate], train: tuple[Matrix, AnyArray], X: Matrix
 ) -> Scores | None:
     # Where the bias of an optimum lies is known for the hinge loss only.
@@ -102,7 +102,7 @@ def _linear_machine(
     return Scores(*(np.stack(side, axis=1) for side in zip(*found, strict=True)))
 
 
-def _kernel_machine(
+def _enclose_kernel(
     model: Any, points: list[Any], train: tuple[Matrix, AnyArray], X: Matrix
 ) -> Scores | None:
     # Where pairs of classes vote there are no scores.

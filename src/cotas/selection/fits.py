@@ -34,7 +34,7 @@ from cotas.regression.stagewise import StagewiseRegressor
 from cotas.running import Monitor
 from cotas.selection.enclosure import Enclosure, enclose
 from cotas.selection.parameter import Parameter, final_step, inside, is_number, is_whole
-from cotas.selection.splits import Part
+from cotas.selection.splits import DataSplit
 from cotas.selection.yardstick import Counted, Yardstick
 from cotas.stops import InterruptedWarning, Stop
 
@@ -183,7 +183,7 @@ class Fitter:
         names = [last + name for name in ("progress", "n_jobs", "warm_start")]
         return model.set_params(**{name: known[name] for name in names if name in known})
 
-    def run(self, values: list[Any], part: Part, monitor: Monitor) -> list[Fit]:
+    def run(self, values: list[Any], part: DataSplit, monitor: Monitor) -> list[Fit]:
         """Fit the values in turn, until the monitor is interrupted."""
         if self.goes_by_prefixes and all(is_whole(value) and value > 0 for value in values):
             return self._prefixes(values, part, monitor)
@@ -204,7 +204,7 @@ class Fitter:
             monitor.show(gap=found[-1].gap)
         return found
 
-    def _prefixes(self, values: list[Any], part: Part, monitor: Monitor) -> list[Fit]:
+    def _prefixes(self, values: list[Any], part: DataSplit, monitor: Monitor) -> list[Fit]:
         most = max(values)
         whole = self.parameter.set(self.fresh(), most)
         began = time.perf_counter()
@@ -218,7 +218,7 @@ class Fitter:
             monitor.show(gap=found[-1].gap)
         return found
 
-    def tighter(self, fit: Fit, part: Part, level: int) -> Fit:
+    def tighter(self, fit: Fit, part: DataSplit, level: int) -> Fit:
         """Return the same value with a smaller gap to prove, and more time to do it.
 
         It always begins where the first fit of this value ended, so that the result depends on
@@ -255,7 +255,7 @@ class Fitter:
         useful = fit.enclosure is not None or fit.missed
         return lower and useful and not math.isnan(fit.gap) and not self.goes_by_prefixes
 
-    def train(self, model: Any, value: object, part: Part) -> None:
+    def train(self, model: Any, value: object, part: DataSplit) -> None:
         """Fit on the training rows; an error says at which value it happened.
 
         An estimator answers Ctrl-C by the model so far, which is not what was asked for: it is
@@ -273,7 +273,7 @@ class Fitter:
         self,
         value: object,
         model: Any,
-        part: Part,
+        part: DataSplit,
         seconds: float,
         proved: Certificate | None = None,
     ) -> Fit:
@@ -286,8 +286,8 @@ class Fitter:
         return Fit(
             value,
             model,
-            self.measure.tally(model, part.X, part.y, part.weights),
-            self.measure.tally(model, part.X_val, part.y_val, part.weights_val),
+            self.measure.counts(model, part.X, part.y, part.weights),
+            self.measure.counts(model, part.X_val, part.y_val, part.weights_val),
             proved,
             enclose(self.measure, last, proved.singles, (rows, part.y), judged),
             tol_of(last),
@@ -295,7 +295,7 @@ class Fitter:
         )
 
 
-def proof_of(model: Any, X: Matrix, part: Part) -> Certificate:
+def proof_of(model: Any, X: Matrix, part: DataSplit) -> Certificate:
     """Return the certificate of a fitted estimator; that of another library is proved now."""
     if isinstance(model, Certified):
         return model.certificate_
@@ -340,10 +340,10 @@ def seen_by_last(model: Any, X: Matrix) -> Matrix:
 TOGETHER = 4
 Key = tuple[int, int]  # the part of the data, the position of the value
 # What the table of the fits tells, or the caller himself.
-TOLD_OTHERWISE = (ConvergenceWarning, InterruptedWarning)
+SHOWN_OTHERWISE = (ConvergenceWarning, InterruptedWarning)
 
 
-class Watch(Monitor):
+class FitMonitor(Monitor):
     """A monitor that hears the warnings of the fits, too; interrupted, it begins no other."""
 
     def __init__(self, name: str, progress: bool | None, total: int, unit: str = "fit") -> None:
@@ -373,19 +373,23 @@ class Watch(Monitor):
 
     def pass_on(self) -> None:
         """Pass on each of the other warnings once, with no doubles."""
-        told = set()
+        heard_before = set()
         for w in self.heard:
             # scikit-learn's check of names: a choice hands over rows without them.
             names = w.category is UserWarning and w.filename == validation.__file__
             heard = (w.category, str(w.message))
-            if issubclass(w.category, TOLD_OTHERWISE) or names or heard in told:
+            if issubclass(w.category, SHOWN_OTHERWISE) or names or heard in heard_before:
                 continue
-            told.add(heard)
+            heard_before.add(heard)
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 
 
 def fit_all(
-    fitter: Fitter, values: Sequence[Any], parts: Sequence[Part], threads: int, watch: Watch
+    fitter: Fitter,
+    values: Sequence[Any],
+    parts: Sequence[DataSplit],
+    threads: int,
+    watch: FitMonitor,
 ) -> dict[Key, Fit]:
     """Return every value on every part; those that were finished, if it was interrupted."""
     together = len(values) if fitter.goes_by_prefixes else TOGETHER if fitter.starts_warm else 1
@@ -410,9 +414,9 @@ def tighten_all(
     fitter: Fitter,
     found: dict[Key, Fit],
     levels: dict[Key, int],
-    parts: Sequence[Part],
+    parts: Sequence[DataSplit],
     threads: int,
-    watch: Watch,
+    watch: FitMonitor,
 ) -> None:
     """Fit these again, each with a gap to prove that belongs to its level."""
 
@@ -423,7 +427,7 @@ def tighten_all(
 
 
 def gather(
-    work: Callable[[Any], Any], tasks: Sequence[Any], threads: int, watch: Watch
+    work: Callable[[Any], Any], tasks: Sequence[Any], threads: int, watch: FitMonitor
 ) -> dict[Any, Any]:
     """Return the results of the tasks that were finished."""
     found = {}

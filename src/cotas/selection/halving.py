@@ -98,14 +98,14 @@ class Trial:
 class Subsample(NamedTuple):
     """Rows to train on, in an order of which each beginning is a sample, and rows to judge by.
 
-    `in_turns` makes such an order in which rare classes come as often as they are.
+    `interleaved` makes such an order in which rare classes come as often as they are.
     """
 
     train: IntArray
     validation: IntArray
 
 
-def in_turns(rows: IntArray, strata: AnyArray, random: np.random.RandomState) -> IntArray:
+def interleaved(rows: IntArray, strata: AnyArray, random: np.random.RandomState) -> IntArray:
     """Return rows in a random order whose beginnings have the classes in the shares of the whole.
 
     The first row of each class comes first, so that no beginning lacks one.
@@ -149,7 +149,7 @@ class Halving:
     _judge: Judge = field(init=False, repr=False)
     # On how many rows and parts the finalists were judged, and by their labels what they answered.
     _most: tuple[int, int] = field(default=(0, 0), init=False, repr=False)
-    _told: dict[str, FloatArray] = field(default_factory=dict, init=False, repr=False)
+    _answers: dict[str, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     def run(self, candidates: Sequence[Candidate]) -> Trial:
         """Try all on few rows, a third of them on three times as many, and so on; the best one.
@@ -250,10 +250,10 @@ class Halving:
         if len(rivals) < 2:
             return
         rows = [part.validation for part in self.parts[: rivals[0].parts]]
-        judges, told = np.concatenate(rows), [self._told[trial.label] for trial in rivals]
-        shares = self._judge.shares(told, judges)
-        mean = np.asarray(sum(w * one for w, one in zip(shares, told, strict=True)))
-        if not all(self._judge.is_better(mean, one, judges) for one in told):
+        judges, answers = np.concatenate(rows), [self._answers[trial.label] for trial in rivals]
+        shares = self._judge.shares(answers, judges)
+        mean = np.asarray(sum(w * one for w, one in zip(shares, answers, strict=True)))
+        if not all(self._judge.is_better(mean, one, judges) for one in answers):
             return
         ends = np.cumsum([len(own) for own in rows])[:-1]
         errors = map(self._judge.error, np.split(mean, ends), rows)
@@ -298,7 +298,7 @@ class Halving:
         self, candidate: Candidate, model: Any, rows: int, parts: Sequence[Subsample]
     ) -> Trial:
         """Fit and judge; a setting that these rows do not allow is as bad as can be."""
-        began, fitted, errors, told = time.perf_counter(), [], [], []
+        began, fitted, errors, answers = time.perf_counter(), [], [], []
         squares: list[float] = []
         seconds = LARGEST_PART * max(self._left(), 0.1) / len(parts)
         for part in parts:
@@ -314,7 +314,7 @@ class Halving:
             if one.stop_ is Stop.INTERRUPTED:
                 raise KeyboardInterrupt
             both = [self._judge.answers(one, self.X[rows]) for rows in (part.validation, some)]
-            told.append(both[0])
+            answers.append(both[0])
             squares.append(self._judge.squares(both[0], part.validation).mean())
             errors.append(list(map(self._judge.error, both, (part.validation, some))))
             fitted.append(one)
@@ -335,10 +335,10 @@ class Halving:
             not any(one.stop_ is Stop.TIME for one in fitted),
             squares=float(np.mean(squares)),
         )
-        self._remember(trial, told)
+        self._remember(trial, answers)
         return trial
 
-    def _remember(self, trial: Trial, told: Sequence[FloatArray]) -> None:
+    def _remember(self, trial: Trial, answers: Sequence[FloatArray]) -> None:
         """Keep what a finalist says of the rows that judge it, as a `Blend` counts it.
 
         A trial on more rows or parts makes finalists anew: those before it are out of the running.
@@ -347,8 +347,8 @@ class Halving:
         if not trial.whole or size < self._most:
             return
         if size > self._most:
-            self._most, self._told = size, {}
-        self._told[trial.label] = np.concatenate(told)
+            self._most, self._answers = size, {}
+        self._answers[trial.label] = np.concatenate(answers)
 
     def _fit(self, model: Any, some: IntArray, validation: IntArray) -> None:
         """Train on some rows; where rounds are stopped early, by the rows that judge them."""

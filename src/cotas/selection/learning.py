@@ -18,11 +18,11 @@ from cotas.fitting.data import refuse_source
 from cotas.fitting.parameters import check_jobs
 from cotas.refusals import ParameterError
 from cotas.running import thread_count
-from cotas.selection.choice import Judged, gap_in_words, headings
-from cotas.selection.fits import Fit, Fitter, Watch, gather
+from cotas.selection.choice import Evaluation, gap_in_words, headings
+from cotas.selection.fits import Fit, FitMonitor, Fitter, gather
 from cotas.selection.parameter import Parameter, check_estimator, is_number, is_whole
 from cotas.selection.ranking import Standing, what_fits_made
-from cotas.selection.splits import Part, read_rows, split
+from cotas.selection.splits import DataSplit, read_rows, split
 from cotas.selection.yardstick import yardstick
 from cotas.source import MatrixLike
 from cotas.stops import InterruptedWarning
@@ -33,7 +33,7 @@ A_SIZE = Parameter("size", "size")
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class LearningCurves(Judged):
+class LearningCurves(Evaluation):
     """Loss and error on the rows trained on and on others, for growing numbers of rows.
 
     A training loss that stays high is structural error: more rows do not help, richer models do.
@@ -140,7 +140,7 @@ def learning_curves(
     tasks = [(k, p) for k in range(len(counts)) for p in range(len(parts))]
     threads = thread_count(n_jobs, len(tasks))
     fitter = Fitter(model, A_SIZE, measure, alone=threads == 1)
-    watch = Watch("learning_curves", progress, len(tasks))
+    watch = FitMonitor("learning_curves", progress, len(tasks))
 
     def work(task: tuple[int, int]) -> Fit:
         k, p = task
@@ -156,7 +156,7 @@ def learning_curves(
 def _collected(
     counts: list[int],
     found: dict[tuple[int, int], Fit],
-    parts: list[Part],
+    parts: list[DataSplit],
     measure: Any,
     interrupted: bool,
 ) -> LearningCurves:
@@ -205,14 +205,14 @@ def _order(y: AnyArray, by_class: bool, random: np.random.RandomState) -> IntArr
     order = random.permutation(len(y))
     if not by_class:
         return order
-    turn = np.empty(len(y))
+    rank = np.empty(len(y))
     for label in np.unique(y):
         own = np.flatnonzero(y[order] == label)
-        turn[own] = (np.arange(len(own)) + 0.5) / len(own)
-    return np.asarray(order[np.argsort(turn, kind="stable")])
+        rank[own] = (np.arange(len(own)) + 0.5) / len(own)
+    return np.asarray(order[np.argsort(rank, kind="stable")])
 
 
-def _first(model: Any, part: Part, chosen: IntArray) -> Part:
+def _first(model: Any, part: DataSplit, chosen: IntArray) -> DataSplit:
     """Return the part with some of its training rows."""
     chosen = np.sort(chosen)
     X, y = _safe_split(model, part.X, part.y, chosen)

@@ -49,12 +49,12 @@ def check_estimator(model: Any) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Return a real number; True and False are none."""
+    """Tell whether a value is a real number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: object) -> bool:
-    """Return a whole number, as its type says."""
+    """Tell whether a value is a whole number, as its type says."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

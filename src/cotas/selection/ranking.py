@@ -21,7 +21,7 @@ import numpy as np
 from cotas.arrays import FloatArray
 from cotas.refusals import ParameterError
 from cotas.selection.fits import Fit
-from cotas.selection.splits import Part
+from cotas.selection.splits import DataSplit
 from cotas.selection.yardstick import Yardstick, pooled
 from cotas.words import in_one, say
 
@@ -40,8 +40,8 @@ class Standing:
         """Return training loss and error, validation loss and error."""
         found = []
         for which in ("training", "validation"):
-            tally = pooled([getattr(fit, which) for fit in self.fits])
-            found += [tally.loss, measure.error(tally.error)]
+            counts = pooled([getattr(fit, which) for fit in self.fits])
+            found += [counts.loss, measure.error(counts.error)]
         return np.array(found)
 
     def interval(self, by: str, measure: Yardstick) -> tuple[float, float]:
@@ -71,7 +71,7 @@ class Standing:
 
 
 def what_fits_made(
-    standings: Sequence[Standing], measure: Yardstick, parts: Sequence[Part], interrupted: bool
+    standings: Sequence[Standing], measure: Yardstick, parts: Sequence[DataSplit], interrupted: bool
 ) -> dict[str, Any]:
     """Return the attributes that are `Judged`."""
     figures = np.array([standing.figures(measure) for standing in standings])

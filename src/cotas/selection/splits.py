@@ -38,7 +38,7 @@ MANY_GROUPS = 5_000
 
 
 @dataclass(frozen=True)
-class Part:
+class DataSplit:
     """Rows to train on, and rows to judge by; the weights are None where none were given."""
 
     X: Matrix
@@ -101,7 +101,7 @@ def split(
     folds: Any,
     stratify: bool,
     random_state: int | np.random.RandomState | None,
-) -> list[Part]:
+) -> list[DataSplit]:
     """Return one part for a fraction or for given validation data, one for each fold."""
     if validation is not None and folds is not None:
         raise ParameterError("folds", "Give validation or folds, not both.")
@@ -116,11 +116,11 @@ def split(
         w = rows.weights
         weights = (None, None) if w is None else (w[train], w[held_out])
         _check_part(rows, y, y_val)
-        parts.append(Part(X, y, weights[0], X_val, y_val, weights[1]))
+        parts.append(DataSplit(X, y, weights[0], X_val, y_val, weights[1]))
     return parts
 
 
-def _given(rows: CheckedRows, validation: Any) -> Part:
+def _given(rows: CheckedRows, validation: Any) -> DataSplit:
     if len(validation) not in (2, 3):
         raise ParameterError("validation", "validation must be a fraction, or (X_val, y_val).")
     refuse_source("validation", validation[0])
@@ -132,7 +132,7 @@ def _given(rows: CheckedRows, validation: Any) -> Part:
         )
     w_val = None if len(validation) == 2 else np.asarray(validation[2], dtype=np.float64)
     _check_part(rows, rows.y, y_val)
-    return Part(rows.X, rows.y, rows.weights, X_val, y_val, w_val)
+    return DataSplit(rows.X, rows.y, rows.weights, X_val, y_val, w_val)
 
 
 def _check_part(rows: CheckedRows, y: AnyArray, y_val: AnyArray) -> None:

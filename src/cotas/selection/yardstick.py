@@ -29,10 +29,10 @@ class Counted(NamedTuple):
     weight: float
 
 
-def pooled(tallies: Sequence[Counted]) -> Counted:
+def pooled(all_counts: Sequence[Counted]) -> Counted:
     """Pool several sets of rows."""
-    weights = np.array([tally.weight for tally in tallies])
-    losses, errors = (np.array([tally[k] for tally in tallies]) for k in (0, 1))
+    weights = np.array([counts.weight for counts in all_counts])
+    losses, errors = (np.array([counts[k] for counts in all_counts]) for k in (0, 1))
     total = float(weights.sum())
     return Counted(float(weights @ losses / total), float(weights @ errors / total), total)
 
@@ -49,7 +49,7 @@ class Yardstick:
     row_loss: Callable[[Any, Any], Any] | None = None
     scorer: Any = None
 
-    def tally(self, model: Any, X: Matrix, y: AnyArray, weights: FloatArray | None) -> Counted:
+    def counts(self, model: Any, X: Matrix, y: AnyArray, weights: FloatArray | None) -> Counted:
         """Measure a model on these rows."""
         shares = shares_of(len(y), weights)
         total = float(len(y) if weights is None else weights.sum())
@@ -65,7 +65,7 @@ class Yardstick:
         named = self.row_loss is None and self.scorer is None
         if named and self.loss == "hinge":
             scores = np.asarray(model.decision_function(X), dtype=np.float64)
-            losses = hinge_of_machines(scores, np.searchsorted(model.classes_, y))
+            losses = mean_hinge(scores, np.searchsorted(model.classes_, y))
             return losses, self._errors(_predicted(model, X, scores), y)
         predicted = model.predict(X)
         errors = self._errors(predicted, y)
@@ -149,7 +149,7 @@ def shares_of(n: int, weights: FloatArray | None) -> FloatArray:
     return np.asarray(weights / total)
 
 
-def hinge_of_machines(scores: FloatArray, codes: AnyArray) -> FloatArray:
+def mean_hinge(scores: FloatArray, codes: AnyArray) -> FloatArray:
     """Compute the hinge of each row; of several classes the mean of their machines, each against
     the rest.
 

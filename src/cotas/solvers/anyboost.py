@@ -17,7 +17,7 @@ from cotas.losses import Exponential, Loss
 from cotas.solvers.boosting import (
     CHANCE,
     ERR_CLIP,
-    NothingLeft,
+    NoDescentLeft,
     Round,
     Steps,
     best_step,
@@ -79,7 +79,7 @@ def anyboost(
         f = _learn(weak, direction, s, target)
         along, mass = float(direction @ f.values), float(np.abs(direction).sum())
         if not along - (float(direction @ F) if towards else 0.0) > CHANCE * mass:
-            raise NothingLeft(NO_FARTHER if towards else NO_DESCENT)
+            raise NoDescentLeft(NO_FARTHER if towards else NO_DESCENT)
         error = float(np.abs(direction[y * f.values < 0]).sum()) / mass
         if steps == "closed-form":
             w = best_step(error)
@@ -129,9 +129,9 @@ def convex_anyboost(
         corner = radius * f.values
         gap, mass = float(direction @ (corner - F)), float(np.abs(direction).sum())
         if not gap > CHANCE * mass * radius:
-            raise NothingLeft("the Frank–Wolfe gap is zero: no learner found lowers the cost")
+            raise NoDescentLeft("the Frank–Wolfe gap is zero: no learner found lowers the cost")
         if gap * scale <= tol * cost_of(cost, y, s, F):
-            raise NothingLeft("the gap asked for is reached")
+            raise NoDescentLeft("the gap asked for is reached")
         error = float(np.abs(direction[y * f.values < 0]).sum()) / mass
         if steps == "line-search":
             a = _line_search(cost, y, s, F, corner - F, 1.0)

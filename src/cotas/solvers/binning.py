@@ -184,7 +184,7 @@ def code_tile(
 def special_codes(
     edges: FloatArray, n_edges: int, categorical: bool, x: FloatArray, k: AnyArray
 ) -> None:
-    """Return the codes of missing values and of unknown categories: the last."""
+    """Give missing values and unknown categories their codes: the last."""
     for i in range(len(x)):
         if categorical:
             if edges[k[i]] != x[i]:
@@ -204,7 +204,7 @@ def make_bins(
     each entry of X.
     """
     edges, values = _choose_edges(X, used, categorical, each)
-    coding = Coding(X, edges, values, categorical)
+    coding = BinCoding(X, edges, values, categorical)
     coding.run_all(each)
     crowded = coding.too_many()
 
@@ -264,7 +264,7 @@ def _columns(X: Matrix, rows: Any, first: int, last: int) -> AnyArray:
     return np.ascontiguousarray((block if rows is None else block[rows]).T)
 
 
-class Coding:
+class BinCoding:
     """The codes while they are being made."""
 
     def __init__(
@@ -385,7 +385,7 @@ def list_columns(
                 at += 1
 
 
-def _with_lists(coding: Coding, each: Each) -> Bins:
+def _with_lists(coding: BinCoding, each: Each) -> Bins:
     """Turn the columns that hardly ever leave one bin into lists: 5 bytes for each exception."""
     codes = coding.codes
     d, n = codes.shape

@@ -95,7 +95,7 @@ class Box(NamedTuple):
         return torch.where(a == 0, a, a * ratio)
 
 
-class Ascent:
+class BlockAscent:
     """An ascent: a and F = f − y of all the machines, in double precision, and the rows that take
     part.
 
@@ -108,13 +108,13 @@ class Ascent:
     def __init__(self, rows: DeviceRows, box: Box, shrinking: bool) -> None:
         self.rows, self.box, self.shrinking = rows, box, shrinking
         self.a, self.F = torch.zeros_like(box.y), -box.y
-        self.machines, self.n = box.y.shape
-        self.live = list(range(self.machines))
+        self.n_problems, self.n = box.y.shape
+        self.live = list(range(self.n_problems))
         self.active: Any = None
         self.near_rows = rows
         self.away: list[tuple[Any, Any]] = []
         self.settled = torch.zeros_like(box.y, dtype=torch.int8)
-        self.gaps, self.worst, self.rounds = [1.0] * self.machines, np.inf, ROUNDS
+        self.gaps, self.worst, self.rounds = [1.0] * self.n_problems, np.inf, ROUNDS
 
     def begin_at(self, starts: list[FloatArray | None]) -> None:
         """Start at these a, moved into the feasible set."""
@@ -126,10 +126,10 @@ class Ascent:
         """Compute F of the a that was just set, and the gaps."""
         self.F = -self.box.y
         self._add(self.a, None)
-        self.look()
+        self.evaluate()
 
     def improve(self, tol: float) -> bool:
-        """Return some rounds of all the machines that are not done; False if nothing moved."""
+        """Run some rounds of all the machines that are not done; tell whether anything moved."""
         near, moved = self._near(), False
         worst = max(self.gaps[c] for c in self.live)
         least = ROUNDS_NEAR if worst <= NEAR * tol else ROUNDS
@@ -199,7 +199,7 @@ class Ascent:
             self.F[c] += exact.times(exact.take(moved), self.a[c, moved].unsqueeze(1))[:, 0]
 
     def use_double_precision(self) -> bool:
-        """Return rows in double precision from now on; False if they are already."""
+        """Take rows in double precision from now on; tell whether they were not so already."""
         if self.rows.dtype is torch.float64:
             return False
         self.bring_up_to_date()
@@ -212,19 +212,19 @@ class Ascent:
             return rows
         return DeviceRows(rows.spec, rows.X, rows.device, torch.float64, rows.centre, rows.room)
 
-    def look(self) -> None:
+    def evaluate(self) -> None:
         """Find the relative gap of each machine, by the F at hand."""
         self.gaps = self.box.gaps(self.a, self.F)
 
 
-class OneMachine:
-    """One of the machines of an `Ascent`, as the outer loop of `smo.py` asks for it.
+class OneProblem:
+    """One of the machines of a `BlockAscent`, as the outer loop of `smo.py` asks for it.
 
     Whoever improves one improves them all. `rows` are those that take part in its problem, None
     standing for all; a and F are of those.
     """
 
-    def __init__(self, ascent: Ascent, c: int, rows: Any, tol: float) -> None:
+    def __init__(self, ascent: BlockAscent, c: int, rows: Any, tol: float) -> None:
         self.ascent, self.c, self.tol, self.exact = ascent, c, tol, False
         self.rows = slice(None) if rows is None else torch.as_tensor(rows, device=ascent.a.device)
 
@@ -249,16 +249,16 @@ class OneMachine:
         return self.ascent.gaps[self.c] * (1.0 if self.exact else CAUTION)
 
     def improve(self, share: float = 1.0) -> bool:
-        """Return some rounds of all the machines that are not done; False if nothing moved."""
+        """Run some rounds of all the machines that are not done; tell whether anything moved."""
         ascent, aim = self.ascent, self.tol / CAUTION
-        others = [c for c in range(ascent.machines) if c != self.c and ascent.gaps[c] > aim]
+        others = [c for c in range(ascent.n_problems) if c != self.c and ascent.gaps[c] > aim]
         ascent.live = [self.c, *others]
         moved = ascent.improve(aim)
-        ascent.look()
+        ascent.evaluate()
         self.exact = False
         if ascent.active is not None and (not moved or ascent.gaps[self.c] <= aim):
             ascent.bring_up_to_date()  # what the rows set aside say to it
-            ascent.look()
+            ascent.evaluate()
             return True
         return moved
 
@@ -272,10 +272,10 @@ class OneMachine:
             given = torch.as_tensor(scores, device=ascent.a.device)
             ascent.F[self.c, self.rows] = given - ascent.box.y[self.c, self.rows]
         self.exact = True
-        ascent.look()
+        ascent.evaluate()
 
     def use_double_precision(self) -> bool:
-        """Return rows in double precision from now on; False if they are already."""
+        """Take rows in double precision from now on; tell whether they were not so already."""
         return self.ascent.use_double_precision()
 
 
@@ -284,7 +284,7 @@ class Near:
 
     def __init__(self, at: Any, rows: DeviceRows, box: Box, a: Any, F: Any) -> None:
         self.at, self.rows, self.box, self.a, self.F = at, rows, box, a, F
-        self.machines, self.n = a.shape
+        self.n_problems, self.n = a.shape
         sizes = [q for q in WORKING_SETS if PART * q <= self.n] or WORKING_SETS[:1]
         self.q = min(sizes[-1], 1 << (self.n.bit_length() - 1))  # even: there are two classes
         self.last: Any = None
@@ -294,15 +294,15 @@ class Near:
         W = self.last = self.choose()
         side = self.rows.take(W)
         change = climb(block(self.rows.spec, side, side), W, self.a, self.box, self.F)
-        machine, place = change.nonzero(as_tuple=True)
+        problem, place = change.nonzero(as_tuple=True)
         if not len(place):
             return False
-        rows, D = W[machine, place], change[machine, place].to(self.rows.dtype)
-        if self.machines == 1:
+        rows, D = W[problem, place], change[problem, place].to(self.rows.dtype)
+        if self.n_problems == 1:
             D = D.unsqueeze(1)
         else:  # a row that several machines need is computed once
             rows, column = torch.unique(rows, return_inverse=True)
-            D = D.new_zeros((len(rows), self.machines)).index_put((column, machine), D)
+            D = D.new_zeros((len(rows), self.n_problems)).index_put((column, problem), D)
         self.F += self.rows.times(self.rows.take(rows), D).T
         return True
 

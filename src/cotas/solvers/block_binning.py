@@ -16,8 +16,8 @@ from cotas.solvers.binning import (
     AT_A_TIME,
     MOST_BINS,
     SAMPLE,
+    BinCoding,
     Bins,
-    Coding,
     Scale,
     categories,
     column_edges,
@@ -38,13 +38,13 @@ from cotas.source import Block
 SAMPLE_BYTES = 1 << 26
 
 
-class Either(tuple[Any, ...]):
+class UnionSets(tuple[Any, ...]):
     """Sets of columns or of values, each of which grows to the union of all."""
 
     __slots__ = ()
 
     def __add__(self, other: Any) -> Any:
-        return Either(np.union1d(a, b) for a, b in zip(self, other, strict=True))
+        return UnionSets(np.union1d(a, b) for a, b in zip(self, other, strict=True))
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class ColumnsSeen:
     """
 
     rows: list[Matrix]
-    missing: Either
-    named: Either
+    missing: UnionSets
+    named: UnionSets
 
     def __add__(self, other: ColumnsSeen) -> ColumnsSeen:
         for j, values in enumerate(named := self.named + other.named):
@@ -70,7 +70,7 @@ class ColumnsSeen:
 
 
 @dataclass(frozen=True)
-class LookAtColumns:
+class ColumnSampler:
     """Every so many rows of a block, its missing values and its categories.
 
     Which rows they are depends on their numbers alone, so that the same rows have the same bins
@@ -94,8 +94,8 @@ class LookAtColumns:
         some = some if s is None else some[s[some] > 0]
         gaps = np.unique(X.indices[np.isnan(X.data)]) if sparse.issparse(X) else _gaps(X)
         named = (_values(X, j)[used] for j in np.flatnonzero(self.categorical).tolist())
-        found = Either(np.unique(x[~np.isnan(x)]) for x in named)
-        return ColumnsSeen([X[some]], Either((gaps,)), found)
+        found = UnionSets(np.unique(x[~np.isnan(x)]) for x in named)
+        return ColumnsSeen([X[some]], UnionSets((gaps,)), found)
 
 
 def _gaps(X: AnyArray) -> IntArray:
@@ -175,7 +175,7 @@ class Coder:
 
     def codes(self, X: AnyArray) -> AnyArray:
         """Return the codes of dense rows, column by column."""
-        coding = Coding(X, self.scale.edges, [None] * self.n_features, self.scale.categorical)
+        coding = BinCoding(X, self.scale.edges, [None] * self.n_features, self.scale.categorical)
         coding.run_all(map)
         return coding.codes
 
@@ -195,9 +195,9 @@ class Coder:
             categorical=self.scale.categorical,
         )
 
-    def rows(self, X: Matrix) -> CodedRows | SparseRows:
+    def rows(self, X: Matrix) -> CodedRows | SparselyCodedRows:
         """Return what trees are grown on, of rows that have been coded."""
-        return SparseRows(X, self) if sparse.issparse(X) else CodedRows(X, self)
+        return SparselyCodedRows(X, self) if sparse.issparse(X) else CodedRows(X, self)
 
     def routes(self, trees: Trees, t: int, nodes: slice) -> AnyArray:
         """Tell for some nodes of a tree and each code of what is tested there whether it goes
@@ -256,7 +256,7 @@ class CodedRows:
             yield span, np.ascontiguousarray(self.codes[:, span])
 
 
-class SparseRows:
+class SparselyCodedRows:
     """Rows of few entries, some of which are made dense, and coded, at a time."""
 
     def __init__(self, X: Matrix, coder: Coder) -> None:

@@ -17,9 +17,9 @@ from cotas.solvers.block_trees import (
     SIGNED,
     BlockRounds,
     Leaves,
-    Looked,
     Quantity,
     Target,
+    TreePassResult,
     votes_of,
 )
 from cotas.solvers.exponential_weights import advance_rows
@@ -38,7 +38,7 @@ class ExponentialCost(NamedTuple):
     shift: float
     n_functions: int = 1
 
-    def look(
+    def evaluate(
         self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
     ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
         signed, w, several = np.empty_like(s), np.empty_like(s), self.n_functions > 1
@@ -63,7 +63,7 @@ class BlockExponential:
 
     def _advance(self, shift: float, *step: Any) -> None:
         self.shift = shift
-        found = self.rounds.look(ExponentialCost(shift, self.n_classes), *step)
+        found = self.rounds.evaluate(ExponentialCost(shift, self.n_classes), *step)
         self.total, self.lowest = (float(number) for number in found.sums)
         self.rounds.adopt(found)
 
@@ -120,7 +120,7 @@ class LogisticCost(NamedTuple):
 
     n_functions: int = 1
 
-    def look(
+    def evaluate(
         self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
     ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
         weights, edge, wrong, mass = LogisticWeights(y, s, F[0]), 0.0, 0.0, 0.0
@@ -141,7 +141,7 @@ class ClassCost(NamedTuple):
 
     n_functions: int
 
-    def look(
+    def evaluate(
         self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
     ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
         weights, edge, wrong = ClassWeights(y, s, np.ascontiguousarray(F.T)), 0.0, 0.0
@@ -162,9 +162,9 @@ class BlockLikelihood:
         self.rounds, self.n_classes = rounds, n_classes
         self.cost: Any = LogisticCost() if n_classes == 1 else ClassCost(n_classes)
         rounds.expect(*(Quantity(CLIPPED, k) for k in range(n_classes)))
-        self._adopt(rounds.look(self.cost))
+        self._adopt(rounds.evaluate(self.cost))
 
-    def _adopt(self, found: Looked) -> None:
+    def _adopt(self, found: TreePassResult) -> None:
         self.loss = float(found.sums[0])
         self.rounds.adopt(found)
 
@@ -188,7 +188,7 @@ class BlockLikelihood:
         trees = (f.tree,) if isinstance(f, Leaves) else tuple(one.tree for one in f)
         edge = 0.0
         for _ in range(HALVINGS):
-            found = self.rounds.look(self.cost, trees, a)
+            found = self.rounds.evaluate(self.cost, trees, a)
             loss, edge, wrong, *mass = (float(number) for number in found.sums)
             if loss < self.loss or not safeguard:
                 self._adopt(found)
@@ -209,7 +209,7 @@ class SquaresCost(NamedTuple):
 
     n_functions: int = 1
 
-    def look(
+    def evaluate(
         self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
     ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
         r = y - (F[0] if f is None else F[0] + a * f[0])
@@ -222,10 +222,10 @@ class BlockResiduals:
     def __init__(self, rounds: BlockRounds) -> None:
         self.rounds = rounds
         rounds.expect(RESIDUAL)
-        self._look()
+        self._evaluate()
 
-    def _look(self, *step: Any) -> None:
-        found = self.rounds.look(SquaresCost(), *step)
+    def _evaluate(self, *step: Any) -> None:
+        found = self.rounds.evaluate(SquaresCost(), *step)
         self.loss = float(found.sums[0])
         self.rounds.adopt(found)
 
@@ -241,4 +241,4 @@ class BlockResiduals:
 
     def advance(self, f: Leaves, a: float) -> None:
         """Update F ← F + a·f"""
-        self._look((f.tree,), a)
+        self._evaluate((f.tree,), a)

@@ -16,13 +16,13 @@ import numpy as np
 from cotas.arrays import AnyArray, FloatArray
 from cotas.loops import loop
 from cotas.refusals import ParameterError
-from cotas.solvers.block_binning import CodedRows, Coder, SparseRows
+from cotas.solvers.block_binning import CodedRows, Coder, SparselyCodedRows
 from cotas.solvers.class_trees import ClassGini, MostVotes, cut_nodes, light_scores
 from cotas.solvers.histograms import add_histograms
 from cotas.solvers.split_search import (
+    BinLayout,
     Cuts,
     Edge,
-    Features,
     Gini,
     SquaresCriterion,
     cut_feature,
@@ -37,11 +37,11 @@ from cotas.source import Block, Source, Sums
 LARGEST_LEVEL = 1 << 26
 # Bytes of F that are kept: of eight million rows, while more are computed from the model.
 REMEMBERED = 1 << 26
-Rows: TypeAlias = CodedRows | SparseRows
+Rows: TypeAlias = CodedRows | SparselyCodedRows
 ROWS_ONLY = "This weak learner needs rows in memory."
 
 
-class Sum(NamedTuple):
+class TreeSum(NamedTuple):
     """The sum F of each row: a constant, and trees for each function, whose coefficients are the
     same."""
 
@@ -49,7 +49,7 @@ class Sum(NamedTuple):
     trees: tuple[Trees, ...]
     coefficients: FloatArray
 
-    def and_then(self, trees: tuple[Trees, ...], a: float) -> Sum:
+    def and_then(self, trees: tuple[Trees, ...], a: float) -> TreeSum:
         """Return the model with one more round."""
         if not len(self.coefficients):
             return self._replace(trees=trees, coefficients=np.array([a]))
@@ -79,7 +79,7 @@ class Remembered:
     def __reduce__(self) -> tuple[Any, ...]:
         return Remembered, (0,)
 
-    def values(self, model: Sum, start: int, rows: Rows, n_functions: int) -> FloatArray:
+    def values(self, model: TreeSum, start: int, rows: Rows, n_functions: int) -> FloatArray:
         """Compute F of the block that begins so, by the model; an array of the caller's."""
         rounds, known = self.kept.get(start, (0, None))
         if known is None:
@@ -108,7 +108,7 @@ class Cost(Protocol):
         """Tell how many functions F has."""
         ...
 
-    def look(
+    def evaluate(
         self, y: AnyArray, s: FloatArray, F: FloatArray, f: FloatArray | None, a: float
     ) -> tuple[Sums, Callable[[Quantity], AnyArray]]:
         """Return, after F ← F + a·f, sums over the rows, and each quantity; real ones are ±w."""
@@ -116,7 +116,7 @@ class Cost(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class HistogramQuery:
     """A request for histograms from a pass: those of the nodes of a level of a tree."""
 
     quantities: tuple[Quantity, ...]
@@ -150,24 +150,24 @@ def _by_sign(s: FloatArray) -> AnyArray:
 
 
 @dataclass(frozen=True)
-class Look:
+class TreePass:
     """One pass: F ← F + a·f, what is known after it, and the histograms that were asked for."""
 
     change: Callable[[Block], Block]
     coder: Coder
-    model: Sum
+    model: TreeSum
     remembered: Remembered
     cost: Cost
     trees: tuple[Trees, ...]
     a: float
-    asked: Asked | None
+    asked: HistogramQuery | None
 
     def __call__(self, block: Block) -> Sums:
         block, rows, K = self.change(block), self.coder.rows(block.X), self.cost.n_functions
         F, f = self.remembered.values(self.model, block.start, rows, K), None
         if self.trees:
-            f = Sum(0.0, self.trees, np.ones(1)).values(rows, K)
-        sums, quantity = self.cost.look(block.y, block.shares(), F, f, self.a)
+            f = TreeSum(0.0, self.trees, np.ones(1)).values(rows, K)
+        sums, quantity = self.cost.evaluate(block.y, block.shares(), F, f, self.a)
         return Sums(sums, 0 if self.asked is None else self.asked.histograms(rows, quantity))
 
 
@@ -179,7 +179,7 @@ class BlockRounds:
     """
 
     def __init__(
-        self, source: Source, change: Callable[[Block], Block], coder: Coder, model: Sum
+        self, source: Source, change: Callable[[Block], Block], coder: Coder, model: TreeSum
     ) -> None:
         self.source, self.change, self.coder, self.model = source, change, coder, model
         self.expected: tuple[Quantity, ...] = ()
@@ -192,14 +192,16 @@ class BlockRounds:
         size = 16 * self.coder.n_features * self.coder.width * len(quantities)
         self.expected = quantities if size <= LARGEST_LEVEL else ()
 
-    def look(self, cost: Cost, trees: tuple[Trees, ...] = (), a: float = 0.0) -> Looked:
+    def evaluate(self, cost: Cost, trees: tuple[Trees, ...] = (), a: float = 0.0) -> TreePassResult:
         """Return what the blocks say after F ← F + a·f, which is not yet the model."""
-        asked = Asked(self.expected) if self.expected else None
+        asked = HistogramQuery(self.expected) if self.expected else None
         seen, found = self._pass(cost, trees, a, asked)
         roots = dict(zip(self.expected, found if asked else (), strict=True))
-        return Looked(seen, roots, self.model.and_then(trees, a) if trees else self.model, cost)
+        return TreePassResult(
+            seen, roots, self.model.and_then(trees, a) if trees else self.model, cost
+        )
 
-    def adopt(self, looked: Looked) -> None:
+    def adopt(self, looked: TreePassResult) -> None:
         """Make it the model."""
         self.model, self.cost, self.roots = looked.model, looked.cost, looked.roots
 
@@ -208,20 +210,22 @@ class BlockRounds:
         known."""
         if level == 0 and all(quantity in self.roots for quantity in quantities):
             return np.array([self.roots[quantity] for quantity in quantities])
-        asked = Asked(quantities, tree, level)
+        asked = HistogramQuery(quantities, tree, level)
         return np.asarray(self._pass(self.cost, (), 0.0, asked)[1])
 
-    def _pass(self, cost: Any, trees: tuple[Trees, ...], a: float, asked: Asked | None) -> Any:
+    def _pass(
+        self, cost: Any, trees: tuple[Trees, ...], a: float, asked: HistogramQuery | None
+    ) -> Any:
         given = (self.change, self.coder, self.model, self.remembered, cost, trees, a, asked)
-        return self.source.map_reduce(Look(*given))
+        return self.source.map_reduce(TreePass(*given))
 
 
-class Looked(NamedTuple):
+class TreePassResult(NamedTuple):
     """The findings of one pass on a step."""
 
     sums: Any
     roots: dict[Quantity, AnyArray]
-    model: Sum
+    model: TreeSum
     cost: Cost
 
 
@@ -256,7 +260,7 @@ class Leaves(NamedTuple):
 
 @loop
 def search_sums(
-    features: Features, criterion: Any, sums: AnyArray, totals: AnyArray, cuts: Cuts
+    features: BinLayout, criterion: Any, sums: AnyArray, totals: AnyArray, cuts: Cuts
 ) -> None:
     """Find the best cut of each node by each feature, from their histograms."""
     for j in range(sums.shape[0]):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cotas.arrays import FloatArray
-from cotas.solvers.boosting import CHANCE, NothingLeft, Round
+from cotas.solvers.boosting import CHANCE, NoDescentLeft, Round
 from cotas.solvers.weak_learners import Fitted, WeakLearner, weighted_median
 
 MOST_COUNTED = 1 << 18  # rows of equal weight whose residuals trees may round
@@ -111,6 +111,6 @@ def boosted_regression(weak: WeakLearner, residuals: Residuals, rate: float) -> 
         f, before = residuals.fit(weak), residuals.loss
         left = residuals.left(f.values)
         if not left < (1 - CHANCE) * before:
-            raise NothingLeft("the learner found nothing that would lower the loss")
+            raise NoDescentLeft("the learner found nothing that would lower the loss")
         residuals.advance(f.values, rate)
         yield Round((f.learner,), rate, left / before, before - left, residuals.loss)

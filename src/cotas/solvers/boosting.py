@@ -42,7 +42,7 @@ class Round(NamedTuple):
     log_loss: float = math.nan
 
 
-class NothingLeft(Exception):  # not an error: the theory ends the run
+class NoDescentLeft(Exception):  # not an error: the theory ends the run
     """No further round can improve the model; the message says why."""
 
 
@@ -53,7 +53,7 @@ def step_of(steps: Steps, m: int) -> float:
     if isinstance(steps, int | float):
         return float(steps)
     if m > len(steps):
-        raise NothingLeft(f"step has {len(steps)} numbers, and all were used")
+        raise NoDescentLeft(f"step has {len(steps)} numbers, and all were used")
     return float(steps[m - 1])
 
 
@@ -97,7 +97,7 @@ def adaboost(
         f = weak.edge(weights.signed)
         error, loss = weights.error(f.values), _exp(weights.log_loss)
         if abs(error - 0.5) <= CHANCE:
-            raise NothingLeft("the best learner found is no better than chance")
+            raise NoDescentLeft("the best learner found is no better than chance")
         perfect = error in (0.0, 1.0)
         if perfect:
             a = math.copysign(spent + best_step(0.0), 0.5 - error)
@@ -110,7 +110,7 @@ def adaboost(
         after = weights.log_loss
         yield Round((f.learner,), a, error, (1 - 2 * error) * loss, _exp(after), log_loss=after)
         if perfect:
-            raise NothingLeft("a learner makes no mistake")
+            raise NoDescentLeft("a learner makes no mistake")
         m += 1
 
 
@@ -150,7 +150,7 @@ def _exponential_round(
     """Compute F ← F + step·f for a real f, with what is known of it."""
     edge, error, largest = weights.judged(f)
     if not edge > CHANCE * largest:
-        raise NothingLeft("the learner found nothing that would lower the loss")
+        raise NoDescentLeft("the learner found nothing that would lower the loss")
     before, a = _exp(weights.log_loss), step_of(steps, m)
     weights.advance(f, a, largest)
     after = weights.log_loss
@@ -188,7 +188,7 @@ def logitboost(
             if a:
                 break
         else:
-            raise NothingLeft("the learner found nothing that would raise the likelihood")
+            raise NoDescentLeft("the learner found nothing that would raise the likelihood")
         ways = ways if a == whole else WHOLE_FIRST
         yield Round((f.learner,), a, error, edge, weights.loss)
         m += 1
@@ -220,7 +220,7 @@ def logitboost_classes(
             if a:
                 break
         else:
-            raise NothingLeft("the learners found nothing that would raise the likelihood")
+            raise NoDescentLeft("the learners found nothing that would raise the likelihood")
         ways = ways if a == step_of(steps, m) else WHOLE_FIRST
         yield Round(tuple(learners), a, error, edge, weights.loss)
         m += 1

@@ -48,7 +48,7 @@ class Bundle:
 
     def __init__(self, codes: AnyArray, j: int, size: int, cost: float) -> None:
         self.codes, self.features, self.size, self.cost = codes, [j], size, cost
-        self.told = [np.arange(size)]
+        self.members = [np.arange(size)]
         self.failures = 0
 
     @property
@@ -65,7 +65,7 @@ class Bundle:
             return False
         write_pairs(self.codes, codes, size, number)
         pairs = np.argsort(number, kind="stable")[-found:]
-        self.told = [*(told[pairs // size] for told in self.told), pairs % size]
+        self.members = [*(members[pairs // size] for members in self.members), pairs % size]
         self.features.append(j)
         self.size, self.cost, self.failures = found, self.cost + cost, 0
         return True
@@ -125,16 +125,16 @@ def _members(bundles: list[Bundle]) -> list[int]:
 
 
 def _extras(bins: Bins, bundles: list[Bundle], alone: IntArray) -> Extras:
-    codes = [told for one in bundles for told in one.told]
-    told = np.zeros((len(codes), MOST_BINS), dtype=np.uint8)
-    for row, known in zip(told, codes, strict=True):
+    codes = [members for one in bundles for members in one.members]
+    members = np.zeros((len(codes), MOST_BINS), dtype=np.uint8)
+    for row, known in zip(members, codes, strict=True):
         row[: len(known)] = known
     lengths = [0, *(len(one.features) for one in bundles), *([1] * len(alone))]
     return Extras(
         lists=lists_of(bins),
         starts=np.cumsum(lengths).astype(np.int32),
         features=np.concatenate([_members(bundles), alone]).astype(np.int32),
-        told=told,
+        members=members,
     )
 
 

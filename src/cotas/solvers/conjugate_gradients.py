@@ -25,7 +25,7 @@ def conjugate_gradients(
     Cost: one product with H an iteration; the error falls by (√κ − 1)/(√κ + 1) in each.
     """
     z = np.zeros(objective.size) if start is None else start.copy()
-    value, gradient = objective.look(z)
+    value, gradient = objective.value_and_gradient(z)
     direction = -gradient
     squares = np.sum(gradient**2, axis=0)
     number = 0
@@ -36,12 +36,12 @@ def conjugate_gradients(
         step = np.divide(squares, along, where=along > 0, out=np.zeros_like(along))
         z = z + step * direction
         if number % FRESH_GRADIENT == 0:
-            value, gradient = objective.look(z)
+            value, gradient = objective.value_and_gradient(z)
         else:
             gradient = gradient + step * curved
             value = value - 0.5 * float(np.sum(step * squares))
         moved = float(np.linalg.norm(step * direction))
         before, squares = squares, np.sum(gradient**2, axis=0)
-        turn = np.divide(squares, before, where=before > 0, out=np.zeros_like(before))
-        direction = -gradient + (0.0 if number % FRESH_GRADIENT == 0 else turn) * direction
+        conjugacy = np.divide(squares, before, where=before > 0, out=np.zeros_like(before))
+        direction = -gradient + (0.0 if number % FRESH_GRADIENT == 0 else conjugacy) * direction
         yield QuadraticIterate(number, z, value, float(np.sqrt(squares.sum())), moved)

@@ -21,12 +21,12 @@ SMALLER, SAFELY = 0.15, 0.8
 FIRST, ROUGH, UNSEEN = 0.02, 0.15, 3
 # The least part of the gap that a sweep has added up which may be left after it.
 LEAST_SHARE = 0.25
-# A turn is so many sweeps, the first turns fewer. A round ends after so many turns in any case, but
-# not before it has gone over so many entries.
-SWEEPS_A_TURN, TURNS_A_ROUND, A_ROUND = 6, 25, 1 << 20
-# Who goes over all the rows for so many turns, and makes no more than `SMALLER` of the gap, does
+# A cycle is so many sweeps, the first cycles fewer. A round ends after so many turns in any case,
+# but not before it has gone over so many entries.
+SWEEPS_A_CYCLE, CYCLES_A_ROUND, A_ROUND = 6, 25, 1 << 20
+# Who goes over all the rows for so many cycles, and makes no more than `SMALLER` of the gap, does
 # not get on.
-TURNS = 100
+CYCLES = 100
 # All the rows are looked at in so many spans, whatever the number of threads, so that runs repeat.
 SPANS, A_SPAN = 8, 1 << 13
 # The longest runs of examples that are taken one after another, and how many runs there are at
@@ -60,19 +60,19 @@ def ascend(
     to go along them. A spring swings too far where rows of one class stand together.
     Invariant: θ = Σ αᵢyᵢxᵢ after every step. Cost: O(nnz of the examples left) a sweep.
     """
-    gap, turns = 0.0, np.empty(left, np.int64)
+    gap, shuffled = 0.0, np.empty(left, np.int64)
     for _ in range(sweeps):
         highest, lowest = idle[0], idle[1]
         up = down = gap = 0.0
         length = 1 if spring > 0.0 else min(max(left // RUNS, 1), A_RUN)
         runs = (left + length - 1) // length
         for k in range(runs):
-            turns[k] = k
+            shuffled[k] = k
         for k in range(runs):
             seed = seed * MULTIPLIER + INCREMENT
             drawn = k + np.int64(((seed >> HALF) * np.uint64(runs - k)) >> HALF)
-            first = turns[drawn] * length
-            turns[drawn] = turns[k]
+            first = shuffled[drawn] * length
+            shuffled[drawn] = shuffled[k]
             for s in range(first, min(first + length, left)):
                 i = np.uint64(order[s])  # without a sign it needs no test for a negative index
                 alpha, most, sign = table[i, ALPHA], table[i, MOST], table[i, SIGN]
@@ -110,7 +110,7 @@ def closed_up(order: IntArray, left: int) -> int:
 
 
 @loop
-def look(
+def evaluate(
     rows: Design, table: FloatArray, theta: FloatArray, theta0: float, idle: FloatArray,
     first: int, last: int, active: IntArray,
 ) -> tuple[int, float, float]:  # fmt: skip
@@ -159,7 +159,7 @@ class AscentRound(NamedTuple):
     settled: bool
 
 
-class Ascent:
+class CoordinateAscent:
     """The state of the ascent: the table of the examples, θ, θ₀ and who is still looked at."""
 
     def __init__(
@@ -189,9 +189,9 @@ class Ascent:
         self.idle, self.left = np.array([np.inf, -np.inf]), n
         self.swept, self.share = 0.0, 1.0
         self.face = Face(n, n_features(rows))
-        entries = SWEEPS_A_TURN * max(n, np.size(rows[0]))
-        self.turns, self.most = 0, max(TURNS_A_ROUND, A_ROUND // entries)
-        # The rows gone over, and the logarithm of what a sweep adds up, after each turn on a face.
+        entries = SWEEPS_A_CYCLE * max(n, np.size(rows[0]))
+        self.cycles, self.most = 0, max(CYCLES_A_ROUND, A_ROUND // entries)
+        # The rows gone over, and the logarithm of what a sweep adds up, after each cycle on a face.
         self.trail: list[tuple[float, float]] = []
         self.paid, self.mark, self.lowered, self.spent = 0, np.inf, 0, 0.0
 
@@ -205,25 +205,26 @@ class Ascent:
         """Compute D without a bias, which no step lowers."""
         return self.lam * float(self.alpha.sum() - 0.5 * self.theta @ self.theta)
 
-    def rise(self, goal: float, tol: float, turns: int) -> bool:
+    def rise(self, goal: float, tol: float, cycles: int) -> bool:
         """Sweep, with steps on the face between, until the gap is no more than the goal.
 
-        Or no more than `tol` times D. False if that takes a round, or does not get on; see `TURNS`.
+        Or no more than `tol` times D. False if that takes a round, or does not get on; see
+        `CYCLES`.
         """
         for _ in range(self.most):
-            self.turns += 1
-            sweeps = min(self.turns, SWEEPS_A_TURN)
-            enough = max(goal, SAFELY * tol * self.dual) if tol else goal
-            aim = enough / (self.lam * self.share)
+            self.cycles += 1
+            sweeps = min(self.cycles, SWEEPS_A_CYCLE)
+            tolerated = max(goal, SAFELY * tol * self.dual) if tol else goal
+            aim = tolerated / (self.lam * self.share)
             walk: Any = (self.order, self.left, self.idle, aim, sweeps, self.seed)
             self.theta0, self.left, self.swept, seed = ascend(*self._state(), *walk)
             self.seed = np.uint64(seed)
             if self.swept <= aim:
                 return True
-            self.spent += sweeps * self.left / (SWEEPS_A_TURN * len(self.y))
+            self.spent += sweeps * self.left / (SWEEPS_A_CYCLE * len(self.y))
             if self.swept <= SMALLER * self.mark:
                 self.mark, self.lowered, self.spent = self.swept, self.lowered + 1, 0.0
-            elif self.spent >= turns + self.lowered:
+            elif self.spent >= cycles + self.lowered:
                 return False
             if self._is_slow(sweeps * self.left, aim):
                 self.theta0 = self.face.climb(*self._state(), max(aim, SMALLER * self.swept))
@@ -253,7 +254,7 @@ class Ascent:
         active = np.empty_like(self.order, shape=len(self.y))
 
         def one(span: slice) -> tuple[int, float, float]:
-            return look(*self._state()[:4], self.idle, span.start, span.stop, active[span])
+            return evaluate(*self._state()[:4], self.idle, span.start, span.stop, active[span])
 
         parts = list(self.each(one, self.spans))
         counts = zip(self.spans, parts, strict=True)
@@ -262,7 +263,7 @@ class Ascent:
         gap, loss = (self.lam * float(sum(part[k] for part in parts)) for k in (1, 2))
         return gap, loss
 
-    def look(self) -> PrimalDual:
+    def evaluate(self) -> PrimalDual:
         """Compute P and D where the ascent is; the rows that are not held at a bound are active
         again."""
         gap, loss = self.activate()
@@ -295,7 +296,7 @@ def dual_coordinate_ascent(
     start: Start | None = None,
     each: Each = map,
     tol: float = 0.0,
-    turns: int = TURNS,
+    cycles: int = CYCLES,
 ) -> Iterator[AscentRound]:
     """Yield rounds of sweeps, each to a smaller gap than the one before.
 
@@ -305,7 +306,7 @@ def dual_coordinate_ascent(
     Gᵢ = 1 − yᵢ(θ·xᵢ + θ₀), to which those that are held at a bound add nothing. A round sweeps
     over the others until their sum is small enough, then looks at all the rows. It aims no lower
     than at the gap `tol`, until that is reached, and without a bias at nothing else: D, which is
-    known at any time, tells what is enough. The ascent is settled while it gets on; see `TURNS`.
+    known at any time, tells what is enough. The ascent is settled while it gets on; see `CYCLES`.
 
     One αᵢ cannot move alone along Σ αᵢyᵢ = 0. The method of multipliers frees it: the constraint
     is replaced by the price θ₀ Σ αᵢyᵢ and the spring (ρ/2)(Σ αᵢyᵢ)², and after each round the
@@ -315,20 +316,20 @@ def dual_coordinate_ascent(
     Invariant: 0 ≤ αᵢ ≤ sᵢ always; Σ αᵢyᵢ → 0. Cost: O(nnz) a round and more for its sweeps.
     """
     with np.errstate(divide="ignore"):
-        ascent = Ascent(rows, y, weights, lam, bias, seed, start, each)
+        ascent = CoordinateAscent(rows, y, weights, lam, bias, seed, start, each)
     goal, rounds = 0.0 if tol and not bias else FIRST, 0
     while True:
-        reached = ascent.rise(goal, 0.0 if bias else tol, turns)
+        reached = ascent.rise(goal, 0.0 if bias else tol, cycles)
         rounds += reached
-        found = ascent.look()
+        found = ascent.evaluate()
         ascent.raise_price()
-        gap, enough = found.primal - found.dual, tol * found.primal
-        settled = ascent.spent < turns + ascent.lowered
+        gap, tolerated = found.primal - found.dual, tol * found.primal
+        settled = ascent.spent < cycles + ascent.lowered
         if not reached or rounds > UNSEEN or gap <= ROUGH * found.primal:
             yield AscentRound(found, settled)
         if not settled:
             ascent.spent = 0.0
-        if gap <= enough:
+        if gap <= tolerated:
             tol = 0.0
         if reached:
             goal = max(SMALLER * gap, SAFELY * tol * found.primal)

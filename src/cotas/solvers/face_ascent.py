@@ -82,7 +82,7 @@ def newton_direction(
         square += residual[k] * p[k]
     if not square > 0.0:
         return
-    enough, most = RESIDUAL * RESIDUAL * square, DIRECTIONS
+    tolerance, most = RESIDUAL * RESIDUAL * square, DIRECTIONS
     for directions in range(1, MOST_DIRECTIONS + 1):
         balance = spring * gather(rows, table, free, p, pull)
         bent = 0.0
@@ -99,11 +99,11 @@ def newton_direction(
             square += residual[k] * residual[k] * table[np.uint64(free[k]), STEP]
         if flat:
             return
-        if square <= enough or directions == most:
+        if square <= tolerance or directions == most:
             outside, gap = after(table, free, step, residual)
             if outside > STRAY * m or gap <= goal:
                 return
-            enough, most = 0.1 * min(enough, square), 2 * directions
+            tolerance, most = 0.1 * min(tolerance, square), 2 * directions
         for k in range(m):
             p[k] = residual[k] * table[np.uint64(free[k]), STEP] + square / before * p[k]
 

@@ -24,13 +24,13 @@ def gradient_descent(
     Cost: one product with the Hessian an iteration.
     """
     z = np.zeros(objective.size) if start is None else start.copy()
-    _, gradient = objective.look(z)
+    _, gradient = objective.value_and_gradient(z)
     number = 0
     while True:
         number += 1
         move = -step(number) * gradient
         z = z + move
-        value, gradient = objective.look(z)
+        value, gradient = objective.value_and_gradient(z)
         yield QuadraticIterate(
             number, z, value, float(np.linalg.norm(gradient)), float(np.linalg.norm(move))
         )

@@ -9,7 +9,7 @@ from cotas.arrays import FloatArray, IntArray, Matrix
 from cotas.solvers.separating_plane import Separator, dense_rows
 
 ROUNDS = 500
-CLOSE_ENOUGH = 1e-11
+TOLERANCE = 1e-11
 INSISTENCE = 1e5
 
 
@@ -47,7 +47,7 @@ def hard_margin(
             best_alpha[chosen] = weights
         short = products - _least_in_each(products[chosen], groups[chosen])[groups]
         below = np.setdiff1d(np.flatnonzero(short < -1e-13 * square), chosen)
-        if floors.sum() >= square * (1 - CLOSE_ENOUGH) or len(below) == 0:
+        if floors.sum() >= square * (1 - TOLERANCE) or len(below) == 0:
             break
         worst = below[np.argsort(short[below])[: max(20, X.shape[1])]]
         # A class whose weights all vanished, by a failure of the solver, keeps its rows.

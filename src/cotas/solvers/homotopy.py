@@ -11,13 +11,13 @@ from scipy import linalg
 from cotas.arrays import FloatArray, IntArray
 from cotas.solvers.lasso_state import LassoColumns, LassoIterate, WorkingSet
 from cotas.solvers.lasso_working_set import WIDEST_GRAM
-from cotas.solvers.penalties import Penalty
+from cotas.solvers.penalties import ElasticNetPenalty
 
 # A column that would join at a rate so near that of λ lies in the span of those inside.
 PARALLEL = 1e-9
 
 
-class Face(NamedTuple):
+class ActiveSet(NamedTuple):
     """The coefficients that are not zero (positions in the working set), and their signs."""
 
     inside: list[int]
@@ -40,7 +40,7 @@ class Homotopy:
     knot. There can be exponentially many knots; in practice a few times min(n, p).
     """
 
-    def __init__(self, columns: LassoColumns, y: Any, penalty: Penalty) -> None:
+    def __init__(self, columns: LassoColumns, y: Any, penalty: ElasticNetPenalty) -> None:
         self.columns: Any = columns  # of products alone, where all are in the working set
         self.positive = penalty.positive
         self.target: Any
@@ -54,7 +54,7 @@ class Homotopy:
     def knots(self, most: float, least: float) -> Iterator[LassoIterate]:
         """Yield the solutions at `most`, at least λ_max, at each breakpoint below, and at
         `least`."""
-        lam, face, dropped = self.largest_lam, Face([], []), (-1, 0.0)
+        lam, face, dropped = self.largest_lam, ActiveSet([], []), (-1, 0.0)
         yield self._iterate(most, face, np.zeros(0))
         if lam <= least:
             return
@@ -80,7 +80,7 @@ class Homotopy:
     def _reach(self, rho: FloatArray) -> FloatArray:
         return rho if self.positive else np.abs(rho)
 
-    def _line(self, face: Face) -> tuple[FloatArray, FloatArray]:
+    def _line(self, face: ActiveSet) -> tuple[FloatArray, FloatArray]:
         """Compute β = β⁰ − λd on the face."""
         G, c = self.working.state.G, self.working.state.c
         inside = np.array(face.inside, dtype=np.int64)
@@ -93,7 +93,7 @@ class Homotopy:
         return found[:, 0], found[:, 1]
 
     def _correlations(
-        self, face: Face, beta: FloatArray, d: FloatArray
+        self, face: ActiveSet, beta: FloatArray, d: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Compute ρ at β, and a, by how much it falls when λ falls by one."""
         inside = np.array(face.inside, dtype=np.int64)
@@ -107,7 +107,7 @@ class Homotopy:
 
     def _next_to_join(
         self,
-        face: Face,
+        face: ActiveSet,
         lam: float,
         rho: FloatArray,
         a: FloatArray,
@@ -135,7 +135,7 @@ class Homotopy:
         return best, newcomer
 
     def _next_to_leave(
-        self, face: Face, lam: float, beta0: FloatArray, d: FloatArray
+        self, face: ActiveSet, lam: float, beta0: FloatArray, d: FloatArray
     ) -> tuple[float, int]:
         """Tell how far λ falls until a coefficient inside is back at zero, and which one."""
         signs, beta = np.array(face.signs), beta0 - lam * d
@@ -147,13 +147,13 @@ class Homotopy:
         first = int(way.argmin())
         return float(way[first]), first
 
-    def _join(self, face: Face, column: int, rho: FloatArray) -> None:
+    def _join(self, face: ActiveSet, column: int, rho: FloatArray) -> None:
         if not self.working.inside[column]:
             self.working.add(np.array([column]))
         face.inside.append(int(np.flatnonzero(self.working.members == column)[0]))
         face.signs.append(1.0 if self.positive else float(np.sign(rho[column])))
 
-    def _iterate(self, lam: float, face: Face, beta: FloatArray) -> LassoIterate:
+    def _iterate(self, lam: float, face: ActiveSet, beta: FloatArray) -> LassoIterate:
         support = self.working.members[np.array(face.inside, dtype=np.int64)]
         moving: IntArray = np.flatnonzero(beta)
         length = float(np.abs(beta).sum())

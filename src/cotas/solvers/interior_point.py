@@ -41,14 +41,14 @@ class Start(NamedTuple):
 
 @dataclass
 class _Point:
-    """A point: all the unknowns; agreement = y(Xθ + θ₀) is kept beside them."""
+    """A point: all the unknowns; margins = y(Xθ + θ₀) is kept beside them."""
 
     theta: FloatArray
     theta0: float
     alpha: FloatArray
     below: FloatArray  # multipliers of α ≥ 0: the margin beyond 1
     above: FloatArray  # multipliers of α ≤ s: the loss
-    agreement: FloatArray
+    margins: FloatArray
     missing: FloatArray  # λθ − Σ αᵢyᵢxᵢ
 
 
@@ -128,15 +128,15 @@ def _start(
     """
     alpha, theta0, middle = _inside(y, weights, bool(bias), start)
     combination = times_transposed(X, alpha * y)
-    theta, agreement = np.zeros(X.shape[1]), np.zeros(len(y))
+    theta, margins = np.zeros(X.shape[1]), np.zeros(len(y))
     if middle < 1.0:
         theta = combination / lam
-        agreement = y * (times(X, theta) + theta0)
-    excess = agreement - 1.0
-    below = np.maximum(excess, 0.0) + middle
-    above = below - excess
+        margins = y * (times(X, theta) + theta0)
+    slack = margins - 1.0
+    below = np.maximum(slack, 0.0) + middle
+    above = below - slack
     missing = lam * theta - combination
-    return _Point(theta, theta0, alpha, below, above, agreement, missing)
+    return _Point(theta, theta0, alpha, below, above, margins, missing)
 
 
 def _inside(
@@ -158,7 +158,7 @@ def _iterate(point: _Point, weights: FloatArray, lam: float) -> PrimalDual:
     penalty = 0.5 * lam * float(point.theta @ point.theta)
     combination = lam * point.theta - point.missing
     cost = 0.5 * float(combination @ combination) / lam
-    primal = float(weights @ np.maximum(0.0, 1.0 - point.agreement)) + penalty
+    primal = float(weights @ np.maximum(0.0, 1.0 - point.margins)) + penalty
     dual = float(point.alpha.sum()) - cost
     return PrimalDual(point.theta.copy(), point.theta0, point.alpha.copy(), primal, dual)
 
@@ -170,7 +170,7 @@ class _Direction:
     alpha: FloatArray
     below: FloatArray
     above: FloatArray
-    agreement: FloatArray
+    margins: FloatArray
 
     def is_finite(self) -> bool:
         """Tell whether all of it is made of numbers."""
@@ -201,11 +201,11 @@ def _newton_system(
         target[:-1] -= point.missing
         step = solve_system(target)
         theta, theta0 = step[:-1], float(bias * step[-1])
-        agreement = y * (times(X, theta) + theta0)
-        alpha = pushed - spread * agreement
+        margins = y * (times(X, theta) + theta0)
+        alpha = pushed - spread * margins
         below = (low - point.below * alpha) / point.alpha
         above = (high + point.above * alpha) / slack
-        return _Direction(theta, theta0, alpha, below, above, agreement)
+        return _Direction(theta, theta0, alpha, below, above, margins)
 
     return solve
 
@@ -262,5 +262,5 @@ def _advance(point: _Point, step: _Direction, t: float) -> None:
     point.alpha += t * step.alpha
     point.below += t * step.below
     point.above += t * step.above
-    point.agreement += t * step.agreement
+    point.margins += t * step.margins
     point.missing = (1.0 - t) * point.missing

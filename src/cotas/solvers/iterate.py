@@ -34,16 +34,16 @@ class Iterate(NamedTuple):
 KernelIterates: TypeAlias = Generator[Iterate, FloatArray | None, Any]
 
 
-class Look(NamedTuple):
+class Checkpoint(NamedTuple):
     """The moment to look at the iterates of a small table: each takes longer to see than to make.
 
-    After `most` iterations, or as soon as the solver believes in a relative gap of `enough`.
+    After `most` iterations, or as soon as the solver believes in a relative gap of `target_gap`.
     """
 
     most: int = 1
-    enough: float = math.inf
+    target_gap: float = math.inf
 
-    def next(self) -> Look:
+    def next(self) -> Checkpoint:
         """Return a look at every iteration from the first on, so that there are no more than were
         allowed."""
         return self._replace(most=1)
@@ -54,11 +54,11 @@ class Look(NamedTuple):
         steps, last = 0, None
         for last in run:
             steps += last.steps
-            if steps >= self.most or (last.believed_gap or 0.0) <= self.enough:
+            if steps >= self.most or (last.believed_gap or 0.0) <= self.target_gap:
                 break
         return last and last._replace(steps=steps)
 
 
-AT_EACH = Look()
+AT_EACH = Checkpoint()
 # So many iterations on a small table come before the first proof, if nobody wants to see them.
 AHEAD = 20

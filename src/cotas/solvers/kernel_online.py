@@ -18,7 +18,7 @@ import numpy as np
 
 from cotas.arrays import BoolArray, FloatArray, IntArray
 from cotas.loops import generic, loop
-from cotas.solvers.online import Epoch, Sampling, Turn
+from cotas.solvers.online import Epoch, Presentation, Sampling
 
 RowsOfGram: TypeAlias = Callable[[IntArray], FloatArray]
 
@@ -143,7 +143,7 @@ class KernelTraining:
             if self.resting.all():
                 return
 
-    def turns(self, until: int) -> Iterator[Turn]:
+    def presentations(self, until: int) -> Iterator[Presentation]:
         """Yield the same run one example at a time, for so many epochs."""
         for e in range(1, until + 1):
             updates = self.run.updates.copy()
@@ -151,7 +151,7 @@ class KernelTraining:
                 for c in np.flatnonzero(~self.resting):
                     for q, row in enumerate(chunk):
                         take = partial(self._present, chunk, int(c), q, q + 1)
-                        yield Turn(e, int(c), int(row), None, take)
+                        yield Presentation(e, int(c), int(row), None, take)
             self._close(updates)
 
     def _close(self, updates: IntArray) -> None:

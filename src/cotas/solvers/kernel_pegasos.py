@@ -50,8 +50,8 @@ def kernel_pegasos_walk(
     for q in range(start, len(order)):
         i, t = order[q], run.seen[c] + 1
         eta = 1.0 / (rule.lam * t)
-        agreement = signs[i] * (eta * scores[i] + run.bias[c])
-        if agreement < 1:
+        margin = signs[i] * (eta * scores[i] + run.bias[c])
+        if margin < 1:
             if place_of[i] < 0:
                 return q
             a = weights[i] * signs[i]
@@ -59,7 +59,7 @@ def kernel_pegasos_walk(
             run.bias[c] += min(eta, 1.0 / sqrt(t)) * a * rule.bias
             run.counts[c, i] += 1
             run.updates[c] += 1
-            if agreement <= 0:
+            if margin <= 0:
                 run.mistakes[c] += 1
         run.seen[c] = t
     return len(order)

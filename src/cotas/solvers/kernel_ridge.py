@@ -150,8 +150,8 @@ def by_conjugate_gradients(
             left = left - step * curved
         yield system.iterate(U, KU)
         before, squares = squares, np.sum(left**2, axis=0)
-        turn = np.divide(squares, before, where=before > 0, out=np.zeros_like(before))
-        direction = left + (0.0 if fresh else turn) * direction
+        conjugacy = np.divide(squares, before, where=before > 0, out=np.zeros_like(before))
+        direction = left + (0.0 if fresh else conjugacy) * direction
 
 
 def product(gram: GramRows, cache_bytes: int, each: Each = map) -> Times:

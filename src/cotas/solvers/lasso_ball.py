@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cotas.solvers.lasso_gram import enough
+from cotas.solvers.lasso_gram import is_solved
 from cotas.solvers.lasso_state import LassoIterate
 from cotas.solvers.lasso_working_set import WorkingSetLasso
 
 MAX_STEPS = 200
 
 
-def looks_at_ball(penalized: WorkingSetLasso, delta: float, tol: float) -> Iterator[LassoIterate]:
+def iterates_on_ball(
+    penalized: WorkingSetLasso, delta: float, tol: float
+) -> Iterator[LassoIterate]:
     """Look for a solution with ‖β‖₁ ≤ δ and (δ/n)ω_δ small enough, as far as the solver can see.
 
         min  ½⟨y − X̃β, y − X̃β⟩    s.t. ‖β‖₁ ≤ δ
@@ -27,10 +29,10 @@ def looks_at_ball(penalized: WorkingSetLasso, delta: float, tol: float) -> Itera
     for _ in range(MAX_STEPS):
         if lam <= 0:
             return
-        yield from penalized.looks(lam, 0.1 * tol)
+        yield from penalized.iterates(lam, 0.1 * tol)
         found = penalized.latest
         length, loss = found.length, found.primal - lam * found.length
-        if enough(gap_on_ball(found, delta), loss, penalized.square, tol):
+        if is_solved(gap_on_ball(found, delta), loss, penalized.square, tol):
             return
         if high - low <= 1e-15 * high or penalized.ended:
             return

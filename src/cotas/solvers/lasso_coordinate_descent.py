@@ -13,7 +13,7 @@ from cotas.arrays import FloatArray, IntArray
 from cotas.design import Dense, add, as_design, dot
 from cotas.design.centred import CentredColumns
 from cotas.loops import loop
-from cotas.solvers.penalties import Penalty, prox, value
+from cotas.solvers.penalties import ElasticNetPenalty, prox, value
 
 # Iterates from which the next one is extrapolated.
 DEPTH = 5
@@ -33,7 +33,7 @@ def descend(
     columns: Any,
     curvatures: FloatArray,
     means: FloatArray,
-    penalty: Penalty,
+    penalty: ElasticNetPenalty,
     state: CoordinateDescent,
 ) -> float:
     """Return each coefficient in turn to its best value; returns the largest change of a fit.
@@ -78,7 +78,7 @@ class ResidualDescent:
         target: FloatArray,
         chosen: IntArray,
         beta: FloatArray,
-        penalty: Penalty,
+        penalty: ElasticNetPenalty,
     ) -> None:
         self.data, self.target, self.chosen = data, target, chosen
         self.roots = np.sqrt(data.weights)

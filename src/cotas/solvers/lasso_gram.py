@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dposv
 
 from cotas.arrays import FloatArray
 from cotas.loops import loop
-from cotas.solvers.penalties import Penalized, Penalty, bounds, first, prox, times
+from cotas.solvers.penalties import ElasticNetPenalty, Penalized, bounds, first, prox, times
 
 # Beyond so many coefficients a factorization costs more than the sweeps it saves.
 LARGEST_NEWTON = 1500
@@ -30,7 +30,9 @@ class GramState(NamedTuple):
 
 
 @loop
-def restricted_bounds(state: GramState, m: int, penalty: Penalty, square: float) -> Penalized:
+def restricted_bounds(
+    state: GramState, m: int, penalty: ElasticNetPenalty, square: float
+) -> Penalized:
     """Return those of the problem restricted to the first m columns; `square` is ⟨y, y⟩."""
     fitted = explained = 0.0
     for j in range(m):
@@ -41,7 +43,7 @@ def restricted_bounds(state: GramState, m: int, penalty: Penalty, square: float)
 
 
 @loop
-def enough(gap: float, primal: float, square: float, tol: float) -> bool:
+def is_solved(gap: float, primal: float, square: float, tol: float) -> bool:
     """Tell whether P − D ≤ tol·P, P being at least 1e-9 of P(0) = ½⟨y, y⟩, or as small as rounding
     allows."""
     return gap <= max(tol * max(primal, 0.5e-9 * square), ROUNDINGS * square)
@@ -54,7 +56,7 @@ def afresh(state: GramState, m: int) -> None:
 
 
 @loop
-def sweep(state: GramState, m: int, penalty: Penalty) -> float:
+def sweep(state: GramState, m: int, penalty: ElasticNetPenalty) -> float:
     """Return each βⱼ in turn to its best value; returns the largest change of a fit βⱼ‖x̃ⱼ‖.
 
         βⱼ ← soft(βⱼGⱼⱼ + gⱼ, λ₁wⱼ)/(Gⱼⱼ + λ₂wⱼ²)
@@ -78,7 +80,7 @@ def sweep(state: GramState, m: int, penalty: Penalty) -> float:
     return largest
 
 
-def newton(state: GramState, m: int, penalty: Penalty) -> None:
+def newton(state: GramState, m: int, penalty: ElasticNetPenalty) -> None:
     """Find the minimum over the coefficients that are not zero, their signs kept.
 
     Where the way there crosses zero it stops, or goes on with all those that would cross left at
@@ -129,7 +131,7 @@ def path_on_gram(
     state: GramState,
     m: int,
     lams: FloatArray,
-    penalty: Penalty,
+    penalty: ElasticNetPenalty,
     square: float,
     tols: FloatArray,
     betas: FloatArray,
@@ -146,7 +148,7 @@ def path_on_gram(
                 return k
             moved = sweep(state, m, scaled)
             found = restricted_bounds(state, m, scaled, square)
-            if moved == 0.0 or enough(found.gap, found.primal, square, tols[k]):
+            if moved == 0.0 or is_solved(found.gap, found.primal, square, tols[k]):
                 break
         values[k, 0], values[k, 1] = found.primal, found.gap
         for j in range(m):
@@ -168,7 +170,7 @@ def solve_on_gram(
     state: GramState,
     m: int,
     lams: FloatArray,
-    penalty: Penalty,
+    penalty: ElasticNetPenalty,
     square: float,
     tols: FloatArray,
     max_rounds: int,

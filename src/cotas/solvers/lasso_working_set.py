@@ -14,13 +14,13 @@ from cotas.solvers.lasso_coordinate_descent import ResidualDescent
 from cotas.solvers.lasso_gram import (
     OnGram,
     afresh,
-    enough,
+    is_solved,
     newton,
     restricted_bounds,
     solve_on_gram,
 )
 from cotas.solvers.lasso_state import LassoColumns, LassoIterate, WorkingSet
-from cotas.solvers.penalties import Penalized, Penalty, bounds, thresholds, times
+from cotas.solvers.penalties import ElasticNetPenalty, Penalized, bounds, thresholds, times
 
 # A Gram matrix of all the columns is formed at once up to this width.
 WIDEST_GRAM = 1000
@@ -31,7 +31,7 @@ INNER = 0.3
 # The way to a small λ, how well it is solved there, and how many strides between two looks where
 # all the columns are in the Gram matrix: more if they read few entries of it.
 STRIDE, ROUGH, STRIDES, FEW_ENTRIES = 0.9, 1e-3, 8, 1 << 14
-MAX_ROUNDS, ROUNDS_BETWEEN_LOOKS = 1000, 20
+MAX_ROUNDS, ROUNDS_BETWEEN_CHECKS = 1000, 20
 # Seconds of compiled work after which a path comes up for air.
 BREATH = 0.1
 
@@ -63,7 +63,7 @@ class WorkingSetLasso:
         self,
         columns: LassoColumns,
         y: Any,
-        penalty: Penalty,
+        penalty: ElasticNetPenalty,
         deadline: float = np.inf,
         max_rounds: float = np.inf,
         watched: bool = False,
@@ -86,9 +86,9 @@ class WorkingSetLasso:
             self.working.add(np.arange(columns.p))
             self.beta, self.rho = self.working.state.beta, self.working.state.g
         self.largest_lam = self.lam = self._largest()
-        nothing = np.zeros(0)
+        empty = np.zeros(0)
         self.latest = LassoIterate(
-            self.lam, nothing.astype(np.int64), nothing, 0.0, 0.5 * self.square, np.inf
+            self.lam, empty.astype(np.int64), empty, 0.0, 0.5 * self.square, np.inf
         )
         if not self.thresholds.all():
             self._fit_unpenalized()
@@ -97,10 +97,10 @@ class WorkingSetLasso:
         """Fit the coefficients without a penalty, at a λ that keeps all others at zero."""
         most, on = self.columns.lengths() * np.sqrt(self.square), self.thresholds > 0
         above = 2.0 * float((most[on] / self.thresholds[on]).max())
-        _exhaust(self._looks_at(above or 1.0, 0.0))
+        _exhaust(self._iterates_at(above or 1.0, 0.0))
         self.largest_lam = self.lam = self._largest()
 
-    def looks(self, lam: float, tol: float) -> Iterator[LassoIterate]:
+    def iterates(self, lam: float, tol: float) -> Iterator[LassoIterate]:
         """Yield what it has each time that it looked at all the columns, until P − D ≤ tol·P for λ.
 
         A λ far below the last one is approached in strides, roughly solved: from too far away the
@@ -108,20 +108,20 @@ class WorkingSetLasso:
         """
         while lam < STRIDE * self.lam and not self.ended:
             if not self.whole:
-                yield from self._looks_at(STRIDE * self.lam, ROUGH)
+                yield from self._iterates_at(STRIDE * self.lam, ROUGH)
                 continue
             lams, found = self._stride(lam, tol)
             if self.watched:
                 yield from self._on_the_way(lams[:-1], found)
-            yield self._look(self.lam, found)
+            yield self._current(self.lam, found)
             if found.done and self.lam == lam:
                 return
         if not self.ended:
-            yield from self._looks_at(lam, tol)
+            yield from self._iterates_at(lam, tol)
 
     def solve(self, lam: float, tol: float) -> LassoIterate:
         """Compute β for this λ with P − D ≤ tol·P, if there is time for it."""
-        _exhaust(self.looks(lam, tol))
+        _exhaust(self.iterates(lam, tol))
         primal, gap = self.at(lam)
         return self.latest._replace(lam=lam, primal=primal, gap=gap)
 
@@ -155,7 +155,7 @@ class WorkingSetLasso:
         lams, tols = self.lam * STRIDE ** np.arange(1.0, count + 1.0), np.full(count, ROUGH)
         if count == steps:
             lams[-1], tols[-1] = lam, tol
-        found = self._walk_on_gram(lams, tols, ROUNDS_BETWEEN_LOOKS)
+        found = self._walk_on_gram(lams, tols, ROUNDS_BETWEEN_CHECKS)
         self.lam = float(lams[-1])
         return lams.tolist(), found
 
@@ -178,7 +178,7 @@ class WorkingSetLasso:
 
     def proved(self, tol: float) -> bool:
         """Tell whether the last gap seen is small enough."""
-        return bool(enough(self.latest.gap, self.latest.primal, self.square, tol))
+        return bool(is_solved(self.latest.gap, self.latest.primal, self.square, tol))
 
     def slope_of_length(self) -> float:
         """Compute −d(Σ wⱼ|βⱼ|)/dλ of a Lasso: sᵀG⁻¹s over the coefficients that are not zero, s =
@@ -216,13 +216,13 @@ class WorkingSetLasso:
         w = self.length_weights
         return w[chosen] if w.ndim else np.full(len(chosen), float(w))
 
-    def _looks_at(self, lam: float, tol: float) -> Iterator[LassoIterate]:
+    def _iterates_at(self, lam: float, tol: float) -> Iterator[LassoIterate]:
         if not self.whole:
             likely = self._reach() >= (2 * lam - self.lam) * self.thresholds
             self._enlarge(np.flatnonzero(likely & ~self.working.inside))
         self.lam = lam
         while True:
-            solved = yield from self._looks_at_working_set(lam, tol)
+            solved = yield from self._iterates_on_working_set(lam, tol)
             if not solved or self.whole or self.proved(tol):
                 return
             new = np.flatnonzero(self._steep(lam) & ~self.working.inside)
@@ -262,21 +262,23 @@ class WorkingSetLasso:
             reach, limits = reach[on], limits[on]
         return max(0.0, float((reach / limits).max(initial=0.0))) if on.any() else 0.0
 
-    def _penalty(self, lam: float) -> Penalty:
+    def _penalty(self, lam: float) -> ElasticNetPenalty:
         """Return the penalty of the working set."""
-        penalty: Penalty = times(self.penalty, lam)
+        penalty: ElasticNetPenalty = times(self.penalty, lam)
         if not len(penalty.weights):
             return penalty
         return penalty._replace(weights=penalty.weights[self.working.members])
 
-    def _looks_at_working_set(self, lam: float, tol: float) -> Generator[LassoIterate, None, bool]:
+    def _iterates_on_working_set(
+        self, lam: float, tol: float
+    ) -> Generator[LassoIterate, None, bool]:
         """Solve the problem on the working set; whether that was done."""
         if not self.working.has_gram:
             return (yield from self._descend(lam, self._penalty(lam), INNER * tol))
-        for _ in range(MAX_ROUNDS // ROUNDS_BETWEEN_LOOKS):
-            most = int(min(ROUNDS_BETWEEN_LOOKS, max(1, self.max_rounds - self.rounds)))
+        for _ in range(MAX_ROUNDS // ROUNDS_BETWEEN_CHECKS):
+            most = int(min(ROUNDS_BETWEEN_CHECKS, max(1, self.max_rounds - self.rounds)))
             found = self._walk_on_gram(np.array([lam]), np.array([tol]), most)
-            yield self._look(lam, found)
+            yield self._current(lam, found)
             if found.done:
                 return True
             if self.ended:
@@ -284,7 +286,7 @@ class WorkingSetLasso:
         return False
 
     def _descend(
-        self, lam: float, penalty: Penalty, tol: float
+        self, lam: float, penalty: ElasticNetPenalty, tol: float
     ) -> Generator[LassoIterate, None, bool]:
         """Run rounds of sweeps on the residual, each ten times as careful, until the gap is
         proved."""
@@ -295,7 +297,7 @@ class WorkingSetLasso:
             settled = descent.solve(careful, self.deadline)
             self.rounds += 1
             beta[:] = descent.beta
-            self._look(lam)
+            self._current(lam)
             outside = self._steep(lam) & ~working.inside
             done = self.proved(tol) or outside.any() or careful < 1e-30 * self.square
             if done:
@@ -317,9 +319,9 @@ class WorkingSetLasso:
             free = self.working.members[places]
             step = np.linalg.lstsq(self.columns.gram(free, free), self.rho[free], rcond=None)[0]
             self.working.state.beta[places] += step
-            self._look(lam)
+            self._current(lam)
 
-    def _look(self, lam: float, found: OnGram | None = None) -> LassoIterate:
+    def _current(self, lam: float, found: OnGram | None = None) -> LassoIterate:
         """Compute correlations of all the columns with the residual, P, and P − D."""
         working, state = self.working, self.working.state
         if not self.whole:
@@ -339,6 +341,6 @@ class WorkingSetLasso:
         return self.latest
 
 
-def _exhaust(looks: Iterator[LassoIterate]) -> None:
-    for _ in looks:
+def _exhaust(iterates: Iterator[LassoIterate]) -> None:
+    for _ in iterates:
         pass

@@ -15,7 +15,7 @@ from cotas.arrays import AnyArray, FloatArray, IntArray
 from cotas.loops import generic, loop, loop_in_place
 from cotas.solvers.binning import MOST_BINS
 from cotas.solvers.histograms import Lists, collected, lane_of, read_pair
-from cotas.solvers.split_search import Cuts, Features, Tests, choose_cuts, cut_feature, score_whole
+from cotas.solvers.split_search import BinLayout, Cuts, Tests, choose_cuts, cut_feature, score_whole
 
 FEW_NODES = 8  # to which rows are sent one after the other
 
@@ -30,7 +30,7 @@ class Extras(NamedTuple):
     lists: Lists
     starts: IntArray
     features: IntArray
-    told: AnyArray
+    members: AnyArray
 
 
 class Units(NamedTuple):
@@ -156,7 +156,7 @@ def read_some_list(
 
 @generic
 def cut_unit(
-    extras: Any, features: Features, criterion: Any, u: int, v: int, sums: AnyArray, width: int,
+    extras: Any, features: BinLayout, criterion: Any, u: int, v: int, sums: AnyArray, width: int,
     total: Any, cuts: Cuts, part: AnyArray,
 ) -> None:  # fmt: skip
     """Find the best cut of node v by each feature of unit u, whose histogram is `sums`."""
@@ -164,7 +164,7 @@ def cut_unit(
 
 @cut_unit.when(type(None))
 def cut_single(
-    extras: None, features: Features, criterion: Any, u: int, v: int, sums: AnyArray, width: int,
+    extras: None, features: BinLayout, criterion: Any, u: int, v: int, sums: AnyArray, width: int,
     total: Any, cuts: Cuts, part: AnyArray,
 ) -> None:  # fmt: skip
     cut_feature(features, criterion, u, v, sums, total, cuts)
@@ -172,23 +172,23 @@ def cut_single(
 
 @cut_unit.when(Extras)
 def cut_members(
-    extras: Extras, features: Features, criterion: Any, u: int, v: int, sums: AnyArray, width: int,
+    extras: Extras, features: BinLayout, criterion: Any, u: int, v: int, sums: AnyArray, width: int,
     total: Any, cuts: Cuts, part: AnyArray,
 ) -> None:  # fmt: skip
     for m in range(extras.starts[u], extras.starts[u + 1]):
         j, known = extras.features[m], sums
-        if m < len(extras.told):
+        if m < len(extras.members):
             known = part
             for c in range(features.sizes[j] + 1):
                 part[c] = 0
             for c in range(width):
-                part[extras.told[m, c]] += sums[c]
+                part[extras.members[m, c]] += sums[c]
         cut_feature(features, criterion, j, v, known, total, cuts)
 
 
 @loop
 def search(
-    features: Features, units: Units, readings: IntArray, criterion: Any, g: AnyArray, first: int,
+    features: BinLayout, units: Units, readings: IntArray, criterion: Any, g: AnyArray, first: int,
     n_read: int, placed: Placed, space: Space,
 ) -> None:  # fmt: skip
     """Find the best cut of each node of a level by each feature of these readings.
@@ -287,7 +287,7 @@ def send_range(column: AnyArray, last: int, most: int, v: int, node: AnyArray) -
 
 
 @loop
-def send(features: Features, units: Units, first: int, tests: Tests, placed: Placed) -> None:
+def send(features: BinLayout, units: Units, first: int, tests: Tests, placed: Placed) -> None:
     """Send each row of a level from node v to 2v + route[first + v, its code in the feature].
 
     Few nodes are quicker one after the other, all rows at a time, but for groups of categories. Of
@@ -351,7 +351,7 @@ def sum_leaves(
 
 @loop_in_place
 def grow_levels(
-    features: Features, units: Units, readings: IntArray, criterion: Any, g: AnyArray, depth: int,
+    features: BinLayout, units: Units, readings: IntArray, criterion: Any, g: AnyArray, depth: int,
     placed: Placed, space: Space, tests: Tests, summed: Any, exact: AnyArray, lanes: AnyArray,
     sums: AnyArray,
 ) -> None:  # fmt: skip

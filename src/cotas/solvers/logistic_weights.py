@@ -135,9 +135,9 @@ class ClassWeights:
     def __init__(self, codes: IntArray, s: FloatArray, T: FloatArray) -> None:
         self.codes, self.s, self.T = codes, s, T
         self.n_classes = T.shape[1]
-        self._look()
+        self._evaluate()
 
-    def _look(self) -> None:
+    def _evaluate(self) -> None:
         F = centred(self.T)
         self.p = softmax(F, axis=1)
         own = log_softmax(F, axis=1)[np.arange(len(F)), self.codes]
@@ -171,12 +171,12 @@ class ClassWeights:
         start, before, values = self.T.copy(), self.loss, np.stack(f, axis=1)
         for _ in range(HALVINGS if safeguard else 1):
             self.T[:] = start + a * values
-            self._look()
+            self._evaluate()
             if self.loss < before or not safeguard:
                 return a, edge, float(self.s @ (self.T.argmax(axis=1) != self.codes))
             a /= 2
         self.T[:] = start
-        self._look()
+        self._evaluate()
         return 0.0, edge, math.nan
 
 

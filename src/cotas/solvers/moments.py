@@ -352,8 +352,8 @@ def ends_of(block: Block) -> Ends:
     if s is not None and not s.all():
         X, Y = X[s > 0], Y[s > 0]
     if not len(Y):
-        nothing = np.full(X.shape[1] + Y.shape[1], np.inf)
-        return Ends(nothing, -nothing)
+        unbounded = np.full(X.shape[1] + Y.shape[1], np.inf)
+        return Ends(unbounded, -unbounded)
     ends = [
         np.concatenate([_column_of(of_X(axis=0)), of_Y(axis=0)])
         for of_X, of_Y in ((X.min, Y.min), (X.max, Y.max))

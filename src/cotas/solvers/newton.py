@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dposv
 
 from cotas.arrays import FloatArray, Matrix
 from cotas.solvers.risks import ScoreLoss
-from cotas.solvers.smooth_rows import BlockPlace, Place, rows_with
+from cotas.solvers.smooth_rows import BlockPlace, LossPoint, rows_with
 from cotas.source import Source
 
 # A sample is solved until its gap is this part of its objective: it differs from the whole by more.
@@ -64,7 +64,7 @@ def newton(
         return 0.5 * float(np.add.reduce(penalty * point * point, axis=None))
 
     point = first_point(rows.shape, start)
-    place: Place | BlockPlace = rows.at(point)
+    place: LossPoint | BlockPlace = rows.at(point)
     objective = place.risk + added(point)
     while True:  # until the caller has seen enough
         gradient = place.gradient() + penalty * point
@@ -105,7 +105,9 @@ def rough_solution(points: Iterator[NewtonPoint]) -> tuple[FloatArray, FloatArra
     return found.theta, found.theta0
 
 
-def _solve_exactly(place: Place | BlockPlace, penalty: FloatArray, right: FloatArray) -> FloatArray:
+def _solve_exactly(
+    place: LossPoint | BlockPlace, penalty: FloatArray, right: FloatArray
+) -> FloatArray:
     """Compute (Hessian + penalty)⁻¹ · right"""
     rows, k = right.shape
     hessian = place.second()
@@ -127,7 +129,7 @@ def _solve_exactly(place: Place | BlockPlace, penalty: FloatArray, right: FloatA
 
 
 def _solve_by_conjugate_gradients(
-    place: Place | BlockPlace, penalty: FloatArray, right: FloatArray
+    place: LossPoint | BlockPlace, penalty: FloatArray, right: FloatArray
 ) -> FloatArray:
     """Return the same for a system that is not formed, about."""
     diagonal = place.diagonal() + penalty
@@ -135,7 +137,7 @@ def _solve_by_conjugate_gradients(
     solution, residual = np.zeros_like(right), right.copy()
     direction = preconditioned = scale * residual
     product = begun = float((residual * preconditioned).sum())
-    enough = max(place.rows.roughest, min(0.01, np.sqrt(begun))) ** 2 * begun
+    tolerance = max(place.rows.roughest, min(0.01, np.sqrt(begun))) ** 2 * begun
     for _ in range(min(place.rows.directions, right.size)):
         image = place.bend(direction) + penalty * direction
         curvature = float((direction * image).sum())
@@ -145,7 +147,7 @@ def _solve_by_conjugate_gradients(
         residual = residual - product / curvature * image
         preconditioned = scale * residual
         before, product = product, float((residual * preconditioned).sum())
-        if product <= enough:
+        if product <= tolerance:
             break
         direction = preconditioned + product / before * direction
     return solution

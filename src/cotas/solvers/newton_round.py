@@ -18,7 +18,7 @@ from cotas.design import Design, add, add_outer, dot
 from cotas.loops import generic, loop_in_place
 from cotas.rounds import FIRST_CENTRE
 from cotas.solvers.interior_point import PrimalDual, Start
-from cotas.solvers.iterate import Look
+from cotas.solvers.iterate import Checkpoint
 
 # The smoothing of the first round, and with a start that is known.
 SMOOTHING, SMOOTHING_FROM_START = 2.0, 0.2
@@ -50,8 +50,8 @@ class RowState(NamedTuple):
     weights: FloatArray
     centre: FloatArray  # c/s
     part: FloatArray  # α/s
-    excess: FloatArray  # e
-    turn: FloatArray  # how e changes along a step
+    slack: FloatArray  # e
+    slack_change: FloatArray  # how e changes along a step
 
 
 class SearchLine(NamedTuple):
@@ -87,7 +87,7 @@ def respond(
     loss = total = balance = 0.0
     count = 0
     for i in range(first, last):
-        e = state.excess[i]
+        e = state.slack[i]
         part = state.centre[i] - e / (2.0 * nu)
         if 0.0 < part < 1.0:
             curved[count] = i
@@ -105,12 +105,12 @@ def respond(
 
 
 @loop_in_place
-def look_along(
+def set_direction(
     rows: Design, state: RowState, theta: FloatArray, theta0: float, first: int, last: int
 ) -> None:
     """Compute how fast e changes in each row when θ moves."""
     for i in range(first, last):
-        state.turn[i] = state.y[i] * (dot(rows, i, theta) + theta0)
+        state.slack_change[i] = state.y[i] * (dot(rows, i, theta) + theta0)
 
 
 @loop_in_place
@@ -118,8 +118,10 @@ def slope(state: RowState, nu: float, step: float, first: int, last: int) -> flo
     """Compute Σ αᵢ·turnᵢ at some step: what the rounded loss gains by going further."""
     total = 0.0
     for i in range(first, last):
-        e = state.excess[i] + step * state.turn[i]
-        total += state.weights[i] * clipped(state.centre[i] - e / (2.0 * nu)) * state.turn[i]
+        e = state.slack[i] + step * state.slack_change[i]
+        total += (
+            state.weights[i] * clipped(state.centre[i] - e / (2.0 * nu)) * state.slack_change[i]
+        )
     return total
 
 
@@ -147,7 +149,7 @@ def room_for(n: int, d: int) -> tuple[IntArray, FloatArray, FloatArray]:
 
 def rounds_on_small_table(
     rows: Any, d: int, y: FloatArray, weights: FloatArray, lam: float, bias: float,
-    start: Start | None, look: Look,
+    start: Start | None, checkpoint: Checkpoint,
 ) -> Iterator[PrimalDual]:  # fmt: skip
     """Yield the iterates of `semismooth_newton` to look at, each of which is one call, on d
     features."""
@@ -155,34 +157,34 @@ def rounds_on_small_table(
     state = RowState(y, weights, np.full(n, FIRST_CENTRE), *np.zeros((3, n)))
     model, combination, room = np.zeros(d + 1), np.zeros(d), room_for(n, d)
     nu, best, idle, solved = SMOOTHING, np.inf, 0, True
-    state.excess[:] = -1.0
+    state.slack[:] = -1.0
     if start is not None:
         nu, model[:d], model[d] = SMOOTHING_FROM_START, start.theta, bias * start.theta0
         np.divide(start.alpha, weights, out=state.centre)
-        look_along(rows, state, model[:d], model[d], 0, n)
-        state.excess[:] += state.turn
+        set_direction(rows, state, model[:d], model[d], 0, n)
+        state.slack[:] += state.slack_change
     while solved and idle < PATIENCE:
         given = (rows, state, RoundedProblem(lam, bias), model, combination, nu)
-        rounds, solved, primal, dual, nu = newton_rounds(*given, *look, *room)
+        rounds, solved, primal, dual, nu = newton_rounds(*given, *checkpoint, *room)
         alpha = weights * state.part
         yield PrimalDual(model[:d].copy(), float(model[d]), alpha, primal, dual, rounds)
-        gap, look = primal - dual, look.next()
+        gap, checkpoint = primal - dual, checkpoint.next()
         best, idle = (gap, 0) if gap <= 0.5 * best else (best, idle + rounds)
 
 
 @loop_in_place
 def newton_rounds(
     rows: Design, state: RowState, problem: RoundedProblem, model: FloatArray,
-    combination: FloatArray, nu: float, most: int, enough: float, curved: IntArray,
+    combination: FloatArray, nu: float, most: int, target_gap: float, curved: IntArray,
     system: FloatArray, step: FloatArray,
 ) -> tuple[int, bool, float, float, float]:  # fmt: skip
-    """Run rounds until one has a relative gap that is `enough`, or gets no further; at most so
+    """Run rounds until one has a relative gap that is `target_gap`, or gets no further; at most so
     many.
 
     How many there were, whether the last reached its minimum, its P and D, and the next ν.
     """
     solved, primal, dual, rounds = True, 0.0, 0.0, 0
-    while solved and rounds < most and (rounds == 0 or primal - dual > enough * primal):
+    while solved and rounds < most and (rounds == 0 or primal - dual > target_gap * primal):
         solved, primal, dual = newton_round(
             rows, state, problem, model, combination, nu, curved, system, step
         )
@@ -224,7 +226,7 @@ def newton_round(
         if not solve(rows, state.weights, curved, count, problem, nu, system):
             break
         step[d] *= problem.bias
-        look_along(rows, state, step[:d], step[d], 0, n)
+        set_direction(rows, state, step[:d], step[d], 0, n)
         fixed = linear = 0.0
         for j in range(d):
             fixed += problem.lam * model[j] * step[j]
@@ -233,7 +235,7 @@ def newton_round(
         if not length > 0.0:
             break
         for i in range(n):
-            state.excess[i] += length * state.turn[i]
+            state.slack[i] += length * state.slack_change[i]
         for j in range(d + 1):
             model[j] += length * step[j]
     return False, primal, dual

@@ -14,7 +14,7 @@ import numpy as np
 from cotas.arrays import FloatArray, IntArray
 from cotas.design import Design, add, dot, n_features, n_vectors
 from cotas.loops import loop_in_place
-from cotas.solvers.iterate import Look
+from cotas.solvers.iterate import Checkpoint
 from cotas.solvers.losses import derivatives, total
 from cotas.solvers.newton import NewtonPoint, first_point
 from cotas.solvers.newton_round import RoundedProblem, room_for, solve
@@ -41,7 +41,7 @@ def newton_on_small_table(
     lam: float,
     bias: float,
     start: tuple[FloatArray, FloatArray] | None,
-    look: Look,
+    checkpoint: Checkpoint,
 ) -> Iterator[NewtonPoint]:
     """Yield points of Newton's method until they no longer get on: those to look at, after the
     first.
@@ -58,12 +58,12 @@ def newton_on_small_table(
     gets_on = first = True
     while gets_on:
         given = (rows, loss, state, problem, model)
-        steps, gets_on, objective, gap = newton_steps(*given, *look, *room)
+        steps, gets_on, objective, gap = newton_steps(*given, *checkpoint, *room)
         if steps or first:
             slopes, scores = (part.copy()[:, None] for part in (state.slopes, state.scores))
             point = model[:-1, None].copy(), model[-1:].copy()
             yield NewtonPoint(*point, objective, gap, slopes, scores, steps)
-        first, look = False, look.next()
+        first, checkpoint = False, checkpoint.next()
 
 
 @loop_in_place
@@ -77,13 +77,14 @@ def place(rows: Design, model: FloatArray, scores: FloatArray) -> None:
 @loop_in_place
 def newton_steps(
     rows: Design, loss: Any, state: ScoreState, problem: RoundedProblem, model: FloatArray,
-    most: int, enough: float, curved: IntArray, system: FloatArray, step: FloatArray,
+    most: int, target_gap: float, curved: IntArray, system: FloatArray, step: FloatArray,
     gradient: FloatArray,
 ) -> tuple[int, bool, float, float]:  # fmt: skip
     """Take at most so many steps from θ and θ₀, which `model` holds and keeps.
 
-    They end with a relative gap that is `enough`. Returns how many there were, whether more would
-    get on, the objective, and how far it may be above the best. The last four are room to work in.
+    They end with a relative gap that is `target_gap`. Returns how many there were, whether more
+    would get on, the objective, and how far it may be above the best. The last four are room to
+    work in.
     """
     n, d, steps = len(state.y), len(model) - 1, 0
     while True:
@@ -91,7 +92,7 @@ def newton_steps(
             loss, state.y, state.weights, state.scores, state.slopes, state.curvatures
         ) + _penalty(problem.lam, model, step, 0.0)
         gap = _differentiate(rows, state.slopes, problem, model, gradient)
-        if steps == most or (steps > 0 and gap <= enough * objective):
+        if steps == most or (steps > 0 and gap <= target_gap * objective):
             return steps, True, objective, gap
         promised, count = 0.0, 0
         for i in range(n):

@@ -45,7 +45,7 @@ class Epoch:
     seconds: float
 
 
-class Turn(NamedTuple):
+class Presentation(NamedTuple):
     """One example for one class, not yet presented: `take()` presents it."""
 
     epoch: int
@@ -127,7 +127,7 @@ class Training:
             time.perf_counter() - began,
         )
 
-    def turns(self, number: int, until: int) -> Iterator[Turn]:
+    def presentations(self, number: int, until: int) -> Iterator[Presentation]:
         """Yield the same run one example at a time, which ends after `until` of `number` epochs."""
         for e in range(1, until + 1):
             updates, awake = self.run.updates.copy(), np.flatnonzero(~self.resting)
@@ -136,23 +136,27 @@ class Training:
                 for start in range(0, len(chunk), tile):
                     some = slice(start, start + tile)
                     for c in awake:
-                        yield from self._turns_of(e, int(c), chunk[some], steps[some])
+                        yield from self._presentations_of(e, int(c), chunk[some], steps[some])
             self._close(updates)
             if self.resting.all():
                 self._count_as_seen(self.resting, number - e)
                 return
 
-    def _turns_of(self, epoch: int, c: int, rows: IntArray, steps: FloatArray) -> Iterator[Turn]:
+    def _presentations_of(
+        self, epoch: int, c: int, rows: IntArray, steps: FloatArray
+    ) -> Iterator[Presentation]:
         """Yield a turn for each of these examples, or for all of them."""
         if self.sampling == "all":
-            yield Turn(epoch, c, None, float(steps[0]), partial(self._take, c, rows, steps, None))
+            yield Presentation(
+                epoch, c, None, float(steps[0]), partial(self._take, c, rows, steps, None)
+            )
             return
         start = self._state_of(c) if self.carries else None
         for q, row in enumerate(rows):
             first = q if start is None else 0
             piece = (rows[first : q + 1], steps[first : q + 1])
             step = float(steps[q]) if len(steps) else None
-            yield Turn(epoch, c, int(row), step, partial(self._take, c, *piece, start))
+            yield Presentation(epoch, c, int(row), step, partial(self._take, c, *piece, start))
 
     def _take(self, c: int, rows: IntArray, steps: FloatArray, start: Any) -> None:
         """Present the rows to one class, from `start` if it is given."""

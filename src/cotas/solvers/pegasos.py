@@ -118,7 +118,7 @@ def pegasos_pass(
         i, eta = order[q], steps[q]
         y = sign(labels, i, run.positive[c])
         wx = dot(rows, i, w)
-        agreement = y * (scale * wx + b)
+        margin = y * (scale * wx + b)
         scale *= 1.0 - eta * rule.lam
         if abs(scale) < smallest:
             fold(average, c, w)
@@ -126,7 +126,7 @@ def pegasos_pass(
             wx *= scale
             norm *= scale * scale
             scale = 1.0
-        if agreement <= 1:
+        if margin <= 1:
             s = weight(weights, i)
             a = eta * s * y / scale
             add(rows, i, a, w)
@@ -136,7 +136,7 @@ def pegasos_pass(
             updates += 1
             if rule.radius < np.inf:
                 norm += 2.0 * a * wx + a * a * norm2(rows, i)
-            if agreement <= 0:
+            if margin <= 0:
                 mistakes += 1
         if rule.radius < np.inf and scale * scale * norm > rule.radius * rule.radius:
             scale *= rule.radius / (abs(scale) * sqrt(norm))

@@ -19,7 +19,7 @@ from cotas.loops import generic, loop
 NO_WEIGHTS = np.empty(0)
 
 
-class Penalty(NamedTuple):
+class ElasticNetPenalty(NamedTuple):
     """The elastic net λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)²"""
 
     lam1: float
@@ -33,28 +33,28 @@ def times(penalty: Any, lam: float) -> Any:
     """Compute λ times the penalty; between the loops too, where nothing need be compiled for it."""
 
 
-@times.when(Penalty)
-def times_penalty(penalty: Penalty, lam: float) -> Penalty:
+@times.when(ElasticNetPenalty)
+def times_penalty(penalty: ElasticNetPenalty, lam: float) -> ElasticNetPenalty:
     lam1, lam2 = lam * penalty.lam1, lam * penalty.lam2
-    return Penalty(lam1, lam2, penalty.positive, penalty.weights)
+    return ElasticNetPenalty(lam1, lam2, penalty.positive, penalty.weights)
 
 
 @loop
-def first(penalty: Penalty, j: int) -> float:
+def first(penalty: ElasticNetPenalty, j: int) -> float:
     """Compute λ₁wⱼ, the slope where βⱼ leaves zero."""
     w: float = penalty.weights[j] if len(penalty.weights) else 1.0
     return penalty.lam1 * w
 
 
 @loop
-def second(penalty: Penalty, j: int) -> float:
+def second(penalty: ElasticNetPenalty, j: int) -> float:
     """Compute λ₂wⱼ², the curvature."""
     w: float = penalty.weights[j] if len(penalty.weights) else 1.0
     return penalty.lam2 * w * w
 
 
 @loop
-def prox(penalty: Penalty, j: int, z: float, curvature: float) -> float:
+def prox(penalty: ElasticNetPenalty, j: int, z: float, curvature: float) -> float:
     """Return the b that minimizes ½·curvature·b² − zb and the penalty of coefficient j."""
     lam, left = first(penalty, j), 0.0
     if z > lam:
@@ -65,7 +65,7 @@ def prox(penalty: Penalty, j: int, z: float, curvature: float) -> float:
 
 
 @loop
-def value(penalty: Penalty, beta: FloatArray) -> float:
+def value(penalty: ElasticNetPenalty, beta: FloatArray) -> float:
     """Return the penalty of β."""
     total = 0.0
     for j in range(len(beta)):
@@ -82,7 +82,9 @@ class Penalized(NamedTuple):
 
 
 @loop
-def bounds(penalty: Penalty, a: float, b: float, q: FloatArray, beta: FloatArray) -> Penalized:
+def bounds(
+    penalty: ElasticNetPenalty, a: float, b: float, q: FloatArray, beta: FloatArray
+) -> Penalized:
     """Compute P and P − D from a = ⟨r, y⟩, b = ⟨r, r⟩ and the correlations q of the columns with r.
 
     D is the better of two (docs/theory/lasso.md). The data (y, 0) and (X, √λ₂W) make a Lasso with
@@ -90,7 +92,7 @@ def bounds(penalty: Penalty, a: float, b: float, q: FloatArray, beta: FloatArray
     none of them above λ₁w is one. The conjugate of the whole penalty at r is the other. Of a
     coefficient without a penalty q should be zero; what it is not counts |qⱼβⱼ|.
     """
-    penalized = squares = steepest = excess = loose = 0.0
+    penalized = squares = steepest = conjugate = loose = 0.0
     for j in range(len(beta)):
         lam1, lam2, size = first(penalty, j), second(penalty, j), abs(beta[j])
         if lam1 <= 0.0:
@@ -104,17 +106,17 @@ def bounds(penalty: Penalty, a: float, b: float, q: FloatArray, beta: FloatArray
             steepest = rest / lam1
         over = (q[j] if penalty.positive else abs(q[j])) - lam1
         if over > 0.0:
-            excess += over * over / (2.0 * lam2)
+            conjugate += over * over / (2.0 * lam2)
     primal = 0.5 * b + penalized
     if a <= 0.0 or b <= 0.0:
         return Penalized(primal, primal)
     kappa = a / (b + squares)
     if steepest * kappa > 1.0:
         kappa = 1.0 / steepest
-    dual = max(kappa * a - 0.5 * kappa * kappa * (b + squares), a - 0.5 * b - excess)
+    dual = max(kappa * a - 0.5 * kappa * kappa * (b + squares), a - 0.5 * b - conjugate)
     return Penalized(primal, primal - dual + loose)
 
 
-def thresholds(penalty: Penalty) -> FloatArray:
+def thresholds(penalty: ElasticNetPenalty) -> FloatArray:
     """Compute λ₁wⱼ of all the coefficients, or one number for all."""
     return np.asarray(penalty.lam1 * (penalty.weights if len(penalty.weights) else 1.0))

@@ -13,9 +13,9 @@ from cotas.problem import RegularizedRisk, SoftmaxRisk
 from cotas.solvers.lasso_gram import GramState, afresh, sweep
 from cotas.solvers.lasso_gram import newton as walk_to_the_face
 from cotas.solvers.newton import NewtonPoint, first_point, newton
-from cotas.solvers.penalties import Penalty
-from cotas.solvers.risks import LogLoss
-from cotas.solvers.smooth_rows import SHORTEST, BlockPlace, Place, rows_with
+from cotas.solvers.penalties import ElasticNetPenalty
+from cotas.solvers.risks import MeanLogLoss
+from cotas.solvers.smooth_rows import SHORTEST, BlockPlace, LossPoint, rows_with
 from cotas.source import Source
 
 # So many coefficients at a time may join those that are not zero; each step lets others in.
@@ -42,7 +42,7 @@ def newton_points(
 
 def proximal_newton(
     X: Matrix | Source,
-    loss: LogLoss | Any,
+    loss: MeanLogLoss | Any,
     lam1: float,
     lam2: float,
     bias: bool,
@@ -63,7 +63,7 @@ def proximal_newton(
     """
     rows = rows_with(X, loss, bias, corners=True)
     point, last_steps = first_point(rows.shape, start), 0
-    place: Place | BlockPlace = rows.at(point)
+    place: LossPoint | BlockPlace = rows.at(point)
     objective = place.risk + penalty_of(point[:-1], lam1, lam2)
     while True:  # until the caller has seen enough
         theta, theta0, slopes = point[:-1], point[-1], place.gradient()
@@ -75,10 +75,10 @@ def proximal_newton(
         yield NewtonPoint(*model, objective, gap, place.slopes, place.scores)
         gradient = slopes[:-1] + lam2 * theta
         used = working_set(theta, gradient, lam1, rows.most_used)
-        enough = SOLVED * min(1.0, gap / objective)
+        tolerance = SOLVED * min(1.0, gap / objective)
         hessian, border, corner = place.second_of(used)
         near, step = QuadraticModel(hessian, border, corner, bias), np.zeros(rows.shape)
-        move = near.solve(theta[used], gradient[used], rest, lam1, lam2, enough)
+        move = near.solve(theta[used], gradient[used], rest, lam1, lam2, tolerance)
         step[:-1][used], step[-1] = move
         # What the model with the penalty as it is promises (Tseng and Yun 2009).
         promised = float((gradient * step[:-1]).sum() + rest @ step[-1])
@@ -133,13 +133,13 @@ def working_set(
     """
     used = np.count_nonzero(theta)
     if used >= most:
-        excess = np.abs(gradient + lam1 * np.sign(theta)) - lam1 * (theta == 0)
+        violation = np.abs(gradient + lam1 * np.sign(theta)) - lam1 * (theta == 0)
     else:
-        excess = np.where(theta != 0, np.inf, np.abs(gradient) - lam1)
-    wanted = np.flatnonzero(excess.ravel() > 0)
+        violation = np.where(theta != 0, np.inf, np.abs(gradient) - lam1)
+    wanted = np.flatnonzero(violation.ravel() > 0)
     room = int(min(most, (1 + JOINING) * used + FEWEST_JOINING))
     if len(wanted) > room:
-        order = np.argpartition(-excess.ravel()[wanted], room)
+        order = np.argpartition(-violation.ravel()[wanted], room)
         wanted = np.sort(wanted[order[:room]])
     features, classes = np.unravel_index(wanted, theta.shape)
     return features, classes
@@ -164,7 +164,7 @@ class QuadraticModel(NamedTuple):
         rest: FloatArray,
         lam1: float,
         lam2: float,
-        enough: float,
+        tolerance: float,
     ) -> tuple[FloatArray, FloatArray]:
         """Find the moves of the coefficients and of the biases that minimize model and penalty."""
         hessian, border = self.hessian.copy(), self.border
@@ -176,19 +176,19 @@ class QuadraticModel(NamedTuple):
             hessian -= border @ away[:, :-1]
             gradient = gradient - border @ away[:, -1]
         state = GramState(hessian, hessian @ theta - gradient, theta.copy(), -gradient)
-        _minimize(state, lam1, enough)
+        _minimize(state, lam1, tolerance)
         move = state.beta - theta
         return move, -(away[:, :-1] @ move + away[:, -1])
 
 
-def _minimize(state: GramState, lam1: float, enough: float) -> None:
+def _minimize(state: GramState, lam1: float, tolerance: float) -> None:
     """Minimize ½βᵀGβ − c·β + λ₁‖β‖₁ until the sweeps hardly move anything."""
-    m, first, penalty = len(state.c), 0.0, Penalty(lam1)
+    m, first, penalty = len(state.c), 0.0, ElasticNetPenalty(lam1)
     for _ in range(ROUNDS):
         for _ in range(SWEEPS):
             moved = sweep(state, m, penalty)
             first = max(first, moved)
-            if moved <= enough * first:
+            if moved <= tolerance * first:
                 return
         walk_to_the_face(state, m, penalty)
         afresh(state, m)

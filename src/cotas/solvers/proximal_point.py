@@ -68,7 +68,7 @@ class RoundedRisk:
         v = np.clip(beyond / (bend + 2.0 * self.nu), -most, most)
         return v, v * self.y + epsilon * np.abs(v) + 0.5 * bend * v * v
 
-    def excess(self, scores: FloatArray) -> float:
+    def fenchel_gap(self, scores: FloatArray) -> float:
         """Compute Σ sᵢ[ℓ(zᵢ) + ℓ*(vᵢ) − vᵢzᵢ]: what the rounding costs, never below zero."""
         epsilon, bend, most = self._shape
         v, conjugates = self.shares(scores)
@@ -136,12 +136,12 @@ def proximal_point(
         rounded, solved = RoundedRisk(y, weights, loss, nu, centre), False
         for step, found in enumerate(newton(X, rounded, lam, bool(bias), point)):
             point, z = (found.theta, found.theta0), found.scores[:, 0]
-            excess, (v, conjugates) = rounded.excess(z), rounded.shares(z)
+            fenchel_gap, (v, conjugates) = rounded.fenchel_gap(z), rounded.shares(z)
             size = 0.5 * lam * float(np.square(found.theta).sum())
-            objective = excess + float(weights @ (v * z - conjugates)) + size
-            gap = excess + found.gap
+            objective = fenchel_gap + float(weights @ (v * z - conjugates)) + size
+            gap = fenchel_gap + found.gap
             yield Iterate(point, v, gap / objective if objective > 0 else 0.0)
-            solved = found.gap <= SOLVED * excess
+            solved = found.gap <= SOLVED * fenchel_gap
             if nu and (solved or step == STEPS):
                 break
         if not nu or (nu < least and gap > STALLED * before):

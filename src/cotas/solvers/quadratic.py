@@ -78,7 +78,7 @@ class Quadratic(Protocol):
         """Compute H·direction."""
         ...
 
-    def look(self, z: FloatArray) -> tuple[float, FloatArray]:
+    def value_and_gradient(self, z: FloatArray) -> tuple[float, FloatArray]:
         """Return the objective, added up over the targets, and its gradient."""
         ...
 
@@ -111,7 +111,7 @@ class MomentQuadratic:
     def apply(self, direction: FloatArray) -> FloatArray:
         return np.asarray(self.H @ direction)
 
-    def look(self, z: FloatArray) -> tuple[float, FloatArray]:
+    def value_and_gradient(self, z: FloatArray) -> tuple[float, FloatArray]:
         gradient = self.H @ z - self.b
         return 0.5 * float(np.sum(z * (gradient - self.b))) + self.at_zero, gradient
 
@@ -143,7 +143,7 @@ class RowQuadratic:
     def apply(self, direction: FloatArray) -> FloatArray:
         return -self._pass(direction, None)[1]
 
-    def look(self, z: FloatArray) -> tuple[float, FloatArray]:
+    def value_and_gradient(self, z: FloatArray) -> tuple[float, FloatArray]:
         squares, back = self._pass(z, self.Y)
         v = z[self.coordinates.free_bias :]
         return 0.5 * squares + 0.5 * self.lam * float(np.sum(v * v)), -back

@@ -24,7 +24,7 @@ def as_keys(numbers: AnyArray) -> AnyArray:
     [0, 1, 2]
     """
     keys = np.array(numbers, dtype=np.float64).view(np.uint64)
-    turn(keys)
+    order_bits(keys)
     return keys
 
 
@@ -34,19 +34,19 @@ def from_keys(keys: AnyArray) -> FloatArray:
     >>> from_keys(as_keys(np.array([-1.0, 0.0, 2.0]))).tolist()
     [-1.0, 0.0, 2.0]
     """
-    turn_back(keys)
+    restore_bits(keys)
     return np.asarray(keys.view(np.float64))
 
 
 @loop
-def turn(bits: AnyArray) -> None:
+def order_bits(bits: AnyArray) -> None:
     """Turn the sign, and where it was set, all the other bits."""
     for i in range(len(bits)):
         bits[i] = ~bits[i] if bits[i] >= SIGN else bits[i] | SIGN
 
 
 @loop
-def turn_back(keys: AnyArray) -> None:
+def restore_bits(keys: AnyArray) -> None:
     """Restore the bits of the numbers."""
     for i in range(len(keys)):
         keys[i] = keys[i] & ~SIGN if keys[i] >= SIGN else ~keys[i]

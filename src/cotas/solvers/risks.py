@@ -56,7 +56,7 @@ class ScoreLoss(Protocol):
         ...
 
 
-class LogLoss(ScoreLoss, Protocol):
+class MeanLogLoss(ScoreLoss, Protocol):
     """A mean log loss: its dual is the entropy of probabilities."""
 
     def entropy(self, slopes: FloatArray, t: float) -> float:

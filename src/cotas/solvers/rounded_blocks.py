@@ -21,7 +21,7 @@ from cotas.solvers.rounded_hinge import HingeRows, Response, recall, sum_up_curv
 from cotas.source import Block, Source, Sums
 
 
-class Place(NamedTuple):
+class DualState(NamedTuple):
     """A model, a smoothing and the rounds before: they determine α in every row."""
 
     rounds: Rounds
@@ -94,7 +94,7 @@ class Respond:
     """Sums Σ αᵢyᵢxᵢ, Σ αᵢyᵢ, Σ sᵢ max(0, −eᵢ) and Σ αᵢ of a block; its Newton system if it is
     small."""
 
-    place: Place
+    place: DualState
     with_gram: bool
 
     def __call__(self, block: Block) -> Sums:
@@ -114,7 +114,7 @@ class Respond:
 class Diagonal:
     """The diagonal Σ sᵢ(xᵢ, 1)² over the curved rows of a block."""
 
-    place: Place
+    place: DualState
 
     def __call__(self, block: Block) -> FloatArray:
         rows, answer = self.place.answered(block)
@@ -125,7 +125,7 @@ class Diagonal:
 class Bend:
     """The product Σ sᵢ(xᵢ, 1)(xᵢ, 1)ᵀ over the curved rows of a block, times a direction."""
 
-    place: Place
+    place: DualState
     direction: FloatArray
 
     def __call__(self, block: Block) -> FloatArray:
@@ -144,7 +144,7 @@ class BlockRows:
         self.passes = 0
         self._at = (np.zeros(self.n_features), 0.0)
         self._along = self._at
-        self._known: tuple[Place, Response, System] | None = None
+        self._known: tuple[DualState, Response, System] | None = None
 
     @property
     def alpha(self) -> Rounds:
@@ -156,7 +156,7 @@ class BlockRows:
         """Begin at this θ."""
         self._at = (theta, theta0)
 
-    def look_along(self, theta: FloatArray, theta0: float) -> None:
+    def set_direction(self, theta: FloatArray, theta0: float) -> None:
         """Take the direction of the next step."""
         self._along = (theta, theta0)
 
@@ -188,7 +188,7 @@ class BlockRows:
             same = place.nu == nu and len(place.rounds.biases) == len(self.rounds.biases)
             if same and place.theta0 == theta0 and np.array_equal(place.theta, theta):
                 return answer
-        place = Place(self.rounds, theta, theta0, nu, self.total)
+        place = DualState(self.rounds, theta, theta0, nu, self.total)
         self.passes += 1
         found = self.source.map_reduce(Respond(place, self.with_gram))
         combination, balance, loss, total, system = found

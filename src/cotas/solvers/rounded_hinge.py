@@ -19,7 +19,7 @@ from cotas.arrays import Each, FloatArray, IntArray
 from cotas.design import Dense, Design, add, add_outer, add_squares, dot, n_features, n_vectors
 from cotas.loops import loop
 from cotas.rounds import FIRST_CENTRE, Rounds
-from cotas.solvers.newton_round import RowState, look_along, respond, slope
+from cotas.solvers.newton_round import RowState, respond, set_direction, slope
 
 # The rows are summed up in so many spans, whatever the number of threads, so that runs repeat;
 # in few of them where each sum is long, or where there is little to be summed up.
@@ -127,8 +127,13 @@ class HingeRows:
         self.rows, self.each = rows, each
         n, d = n_vectors(rows), n_features(rows)
         self.n_features = d
-        centre, part, excess, turn = np.full(n, FIRST_CENTRE), np.zeros(n), np.empty(n), np.empty(n)
-        self.state = RowState(y, weights, centre, part, excess, turn)
+        centre, part, slack, slack_change = (
+            np.full(n, FIRST_CENTRE),
+            np.zeros(n),
+            np.empty(n),
+            np.empty(n),
+        )
+        self.state = RowState(y, weights, centre, part, slack, slack_change)
         self.combination = np.zeros(d)
         most = SPANS if d <= LONG else SPANS_OF_LONG_ROWS
         spans = spans or min(most, 1 + n * d // A_SPAN, n)
@@ -142,22 +147,22 @@ class HingeRows:
     def place(self, theta: FloatArray, theta0: float) -> None:
         """Compute e at this θ."""
         if theta.any():
-            self.look_along(theta, theta0)
+            self.set_direction(theta, theta0)
         else:  # as at the start: no loop need be compiled for that
-            np.multiply(self.state.y, theta0, out=self.state.turn)
-        np.subtract(self.state.turn, 1.0, out=self.state.excess)
+            np.multiply(self.state.y, theta0, out=self.state.slack_change)
+        np.subtract(self.state.slack_change, 1.0, out=self.state.slack)
 
-    def look_along(self, theta: FloatArray, theta0: float) -> None:
+    def set_direction(self, theta: FloatArray, theta0: float) -> None:
         """Compute how e changes in this direction."""
 
         def one(span: slice) -> None:
-            look_along(self.rows, self.state, theta, theta0, span.start, span.stop)
+            set_direction(self.rows, self.state, theta, theta0, span.start, span.stop)
 
         list(self.each(one, self.spans))
 
     def move(self, length: float) -> None:
         """Move so far in the direction that was looked along."""
-        self.state.excess[:] += length * self.state.turn
+        self.state.slack[:] += length * self.state.slack_change
 
     def recentre(self) -> None:
         """Move the centres to where α is now."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.loops import loop
-from cotas.solvers.boosting import CHANCE, NothingLeft, Round, Steps, best_step, step_of
+from cotas.solvers.boosting import CHANCE, NoDescentLeft, Round, Steps, best_step, step_of
 from cotas.solvers.exponential_weights import ExponentialWeights
 from cotas.solvers.weak_learners import Named, WeakLearner
 
@@ -85,7 +85,7 @@ def samme(
         f = votes.named(weak)
         error, loss = votes.error(f), _loss(votes, spent, K)
         if error >= 1 - 1 / K - CHANCE:
-            raise NothingLeft("the best learner found is no better than chance")
+            raise NoDescentLeft("the best learner found is no better than chance")
         perfect = error == 0.0
         if perfect:
             c = spent + best_step(0.0)
@@ -96,7 +96,7 @@ def samme(
         edge, after = 2 * (1 - 1 / K - error) * loss, _loss(votes, spent, K)
         yield Round(f.learners, c, error, edge, after, log_loss=votes.log_loss)
         if perfect:
-            raise NothingLeft("a learner makes no mistake")
+            raise NoDescentLeft("a learner makes no mistake")
         m += 1
 
 

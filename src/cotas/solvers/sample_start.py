@@ -19,32 +19,34 @@ from typing import Any
 
 import torch
 
-from cotas.solvers.block_ascent import FEWEST_TO_SHRINK, Ascent, Box
+from cotas.solvers.block_ascent import FEWEST_TO_SHRINK, BlockAscent, Box
 from cotas.solvers.iterate import KernelIterates
 
 # One row of so many is in the sample: the first sample starts the second, and that the whole.
 PARTS = (32, 8)
 # The gap to which a sample is solved, in at most so many looks: a start, not a solution.
-CLOSE, LOOKS = 1e-2, 64
+CLOSE, CHECKS = 1e-2, 64
 # The loss of all rows, against that of the sample's own, up to which it fits others as well; and
 # the loss up to which it errs in few.
 AS_WELL, FEW = 1.25, 0.2
 
 
-def after_samples(ascent: Ascent, run: KernelIterates, until: float = math.inf) -> KernelIterates:
+def after_samples(
+    ascent: BlockAscent, run: KernelIterates, until: float = math.inf
+) -> KernelIterates:
     """Yield the run of one of the machines, after a start for all of them; see
     `begin_with_samples`."""
     begin_with_samples(ascent, until)
     yield from run
 
 
-def begin_with_samples(ascent: Ascent, until: float = math.inf) -> bool:
+def begin_with_samples(ascent: BlockAscent, until: float = math.inf) -> bool:
     """Move a to where samples place it; False, and nothing moved, if they do not know it.
 
     Nor is anything moved if they are not solved at `until`, by `time.perf_counter`.
     """
     order = torch.randperm(ascent.n, generator=torch.Generator().manual_seed(0))
-    before: Ascent | None = None
+    before: BlockAscent | None = None
     for part in (part for part in PARTS if ascent.n >= part * FEWEST_TO_SHRINK):
         rows = torch.sort(order[: ascent.n // part]).values.to(ascent.a.device)
         sample = _sample(ascent, rows, ascent.n / len(rows))
@@ -63,7 +65,7 @@ def begin_with_samples(ascent: Ascent, until: float = math.inf) -> bool:
     return True
 
 
-def _begin_at_some(ascent: Ascent, order: Any, until: float) -> bool:
+def _begin_at_some(ascent: BlockAscent, order: Any, until: float) -> bool:
     """Start at the solution of a sample in which each row stands for itself."""
     rows = torch.sort(order[: ascent.n // PARTS[-1]]).values.to(ascent.a.device)
     sample = _sample(ascent, rows, 1.0)
@@ -75,28 +77,28 @@ def _begin_at_some(ascent: Ascent, order: Any, until: float) -> bool:
     return True
 
 
-def _sample(ascent: Ascent, rows: Any, each: float) -> Ascent:
+def _sample(ascent: BlockAscent, rows: Any, each: float) -> BlockAscent:
     """Return the problem of some of the rows, each standing for so many."""
     box = ascent.box
     low, high = each * box.low[:, rows], each * box.high[:, rows]
     box = box._replace(y=box.y[:, rows], low=low, high=high)
-    return Ascent(ascent.rows.part(rows), box, ascent.shrinking)
+    return BlockAscent(ascent.rows.part(rows), box, ascent.shrinking)
 
 
-def _solve(sample: Ascent, until: float) -> bool:
+def _solve(sample: BlockAscent, until: float) -> bool:
     """Run rounds until the gaps are small, or nothing moves; False if the time is up before."""
-    for _ in range(LOOKS):
+    for _ in range(CHECKS):
         if time.perf_counter() >= until:
             return False
         sample.live = [c for c, gap in enumerate(sample.gaps) if gap > CLOSE]
         if not sample.live or not sample.improve(CLOSE):
             break
-        sample.look()
+        sample.evaluate()
     sample.bring_up_to_date()
     return True
 
 
-def _scores(of: Ascent, at: Ascent) -> Any:
+def _scores(of: BlockAscent, at: BlockAscent) -> Any:
     """Compute F = f − y at all the rows of one problem, for the machines of another."""
     moved = of.a.any(dim=0).nonzero().ravel()
     if not len(moved):
@@ -105,7 +107,7 @@ def _scores(of: Ascent, at: Ascent) -> Any:
     return at.rows.times(of.rows.take(moved), D).T.double() - at.box.y
 
 
-def _losses(sample: Ascent, rows: Any, box: Box, F: Any) -> tuple[Any, Any]:
+def _losses(sample: BlockAscent, rows: Any, box: Box, F: Any) -> tuple[Any, Any]:
     """Return the mean loss of each machine of a sample, of its own rows and of all."""
     left = -F - sample.box.biases(sample.F)
     losses = torch.maximum(box.high * left, box.low * left)
@@ -114,7 +116,7 @@ def _losses(sample: Ascent, rows: Any, box: Box, F: Any) -> tuple[Any, Any]:
     return own, losses.sum(dim=1) / weights.sum(dim=1)
 
 
-def _place(ascent: Ascent, F: Any) -> None:
+def _place(ascent: BlockAscent, F: Any) -> None:
     """Put a at its upper bound where F is least, at its lower one elsewhere; its sum is zero."""
     box = ascent.box
     if box.free_bias:

@@ -11,9 +11,9 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from cotas.arrays import Each, FloatArray, Matrix
 from cotas.design import as_design
-from cotas.solvers.dual_coordinate_ascent import TURNS, dual_coordinate_ascent
+from cotas.solvers.dual_coordinate_ascent import CYCLES, dual_coordinate_ascent
 from cotas.solvers.interior_point import PrimalDual, Start, factorized, interior_point
-from cotas.solvers.iterate import AT_EACH, Look
+from cotas.solvers.iterate import AT_EACH, Checkpoint
 from cotas.solvers.newton_round import (
     PATIENCE,
     SHARPER,
@@ -44,9 +44,9 @@ FEW_FEATURES, SHORT = 300, 64
 WELL_CONDITIONED, NEAR_AT_HAND = 128.0, 1 << 16
 # With more than this the systems are solved by conjugate gradients, to this residual.
 LARGEST_SYSTEM, RESIDUAL, DIRECTIONS = 1000, 0.1, 300
-# A round of coordinate ascent with more turns than this does not get on: it is Newton's turn. So
+# A round of coordinate ascent with more cycles than this does not get on: it is Newton's turn. So
 # few take as long as some Newton steps on short sparse rows, which have cheap systems.
-TURNS_BESIDE_A_SYSTEM, TURNS_BESIDE_A_CHEAP_ONE = 50, 1
+CYCLES_BESIDE_A_SYSTEM, CYCLES_BESIDE_A_CHEAP_ONE = 50, 1
 # The same where each of the conjugate gradients would have to read all the rows again.
 LARGEST_IN_BLOCKS = 2000
 
@@ -59,10 +59,11 @@ def semismooth_newton(
     bias: float,
     start: Start | None = None,
     each: Each = map,
-    look: Look = AT_EACH,
+    checkpoint: Checkpoint = AT_EACH,
     tol: float = 0.0,
 ) -> Iterator[PrimalDual]:
-    """Yield primal–dual iterates for the SVM, one for each Newton step, or `look` on a small table.
+    """Yield primal–dual iterates for the SVM, one for each Newton step, or `checkpoint` on a small
+    table.
 
         min Σ sᵢ max(0, 1 − yᵢ(θ·xᵢ + θ₀)) + (λ/2)‖θ‖²
 
@@ -83,22 +84,22 @@ def semismooth_newton(
     """
     problem = (y, weights, lam, bias, start)
     if ascent_comes_first(X, lam, bias):
-        return _in_turns(X, *problem, each, tol)
+        return _alternating(X, *problem, each, tol)
     if is_small(*X.shape):
-        return rounds_on_small_table(as_design(X), X.shape[1], *problem, look)
+        return rounds_on_small_table(as_design(X), X.shape[1], *problem, checkpoint)
     return _newton_alone(X, *problem, each)
 
 
-def _in_turns(
+def _alternating(
     X: Matrix, y: FloatArray, weights: FloatArray, lam: float, bias: float, start: Start | None,
     each: Each, tol: float,
 ) -> Iterator[PrimalDual]:  # fmt: skip
     """Run coordinate ascent as long as it gets on, Newton's method from there, and so on."""
     problem, rows = RoundedProblem(lam, bias), HingeRows(as_design(X), y, weights, each)
-    turns = TURNS_BESIDE_A_CHEAP_ONE if short_and_sparse(X) else TURNS_BESIDE_A_SYSTEM
-    turns = TURNS if X.shape[1] > LARGEST_SYSTEM else turns
+    cycles = CYCLES_BESIDE_A_CHEAP_ONE if short_and_sparse(X) else CYCLES_BESIDE_A_SYSTEM
+    cycles = CYCLES if X.shape[1] > LARGEST_SYSTEM else cycles
     while True:
-        given = (rows.rows, y, weights, lam, bias, 0, start, each, tol, turns)
+        given = (rows.rows, y, weights, lam, bias, 0, start, each, tol, cycles)
         for reached in dual_coordinate_ascent(*given):
             yield reached.found
             if not reached.settled:
@@ -172,13 +173,13 @@ def to_the_last_digit(
     bias: float,
     start: Start | None = None,
     each: Each = map,
-    look: Look = AT_EACH,
+    checkpoint: Checkpoint = AT_EACH,
     tol: float = 0.0,
 ) -> Iterator[PrimalDual]:
     """Yield Newton's iterates, and where they end those of the interior point, if its system
     fits."""
     problem = (X, y, weights, lam, bias)
-    yield from semismooth_newton(*problem, start, each, look, tol)
+    yield from semismooth_newton(*problem, start, each, checkpoint, tol)
     if X.shape[1] <= LARGEST_SYSTEM:
         yield from interior_point(*problem)
 
@@ -323,7 +324,7 @@ def _line_search(
 ) -> float:
     """Return the length with the least rounded objective: where its derivative is zero."""
     along = step[:-1]
-    rows.look_along(along, problem.bias * float(step[-1]))
+    rows.set_direction(along, problem.bias * float(step[-1]))
     fixed, linear = problem.lam * float(theta @ along), problem.lam * float(along @ along)
     line = _LineOfSpans(rows, nu, fixed, linear)
     return float(zero.py_func(line))  # type: ignore[attr-defined]

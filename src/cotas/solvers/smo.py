@@ -17,7 +17,7 @@ from cotas.arrays import AnyArray, Each, FloatArray, IntArray
 from cotas.loops import loop_in_place
 from cotas.solvers.iterate import Iterate, KernelIterates
 from cotas.solvers.kernel_dual import GramRows, SignedDual
-from cotas.solvers.working_set import Watch, choose, solve_working_set
+from cotas.solvers.working_set import MoveRecorder, choose, solve_working_set
 
 # So many of the worst violators do not count: the next rounds are about to move them.
 SPARED = 64
@@ -162,7 +162,7 @@ def smo(
     each: Each = map,
     start: FloatArray | None = None,
     shrinking: bool = True,
-    watch: Watch | None = None,
+    watch: MoveRecorder | None = None,
 ) -> KernelIterates:
     """Yield a = yα/λ and F at the start and for each working set; who asks may send back Ka.
 
@@ -255,7 +255,7 @@ class OneWorkingSet:
     complete = True
 
     def __init__(
-        self, K: FloatArray, dual: SignedDual, watch: Watch | None = None,
+        self, K: FloatArray, dual: SignedDual, watch: MoveRecorder | None = None,
         start: FloatArray | None = None,
     ) -> None:  # fmt: skip
         self.K, self.dual, self.watch, self.begun, self.exact = K, dual, watch, False, True
@@ -304,7 +304,7 @@ class Decomposition:
         cache_bytes: int,
         each: Each,
         shrinking: bool,
-        watch: Watch | None = None,
+        watch: MoveRecorder | None = None,
     ) -> None:
         n, self.watch = len(gram), watch
         self.gram, self.dual, self.each, self.cache_bytes = gram, dual, each, cache_bytes
@@ -431,7 +431,7 @@ class Decomposition:
         return F
 
     def use_double_precision(self) -> bool:
-        """Return rows in double precision from now on; False if they are already."""
+        """Take rows in double precision from now on; tell whether they were not so already."""
         if self.dtype is np.float64:
             return False
         self.dtype = np.float64

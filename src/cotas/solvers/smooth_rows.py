@@ -94,13 +94,13 @@ class RowsInMemory:
             return np.asarray(self.few.T @ slopes)
         return np.vstack([times_transposed(self.X, slopes), self.bias * slopes.sum(axis=0)])
 
-    def at(self, point: FloatArray) -> Place:
+    def at(self, point: FloatArray) -> LossPoint:
         """Return the loss at (θ, θ₀)."""
         scores = self.scores(point)
-        return Place(self, scores, self.loss.near(scores))
+        return LossPoint(self, scores, self.loss.near(scores))
 
 
-class Place(NamedTuple):
+class LossPoint(NamedTuple):
     """The loss of rows in memory at some scores, and what it is like near them."""
 
     rows: RowsInMemory
@@ -179,21 +179,21 @@ class Place(NamedTuple):
         """Compute the entropy of the probabilities at t times the dual point."""
         return float(self.rows.loss.entropy(self.local.slopes, t))
 
-    def along(self, step: FloatArray) -> Line:
+    def along(self, step: FloatArray) -> Ray:
         """Return the places in this direction."""
-        return Line(self, self.rows.scores(step))
+        return Ray(self, self.rows.scores(step))
 
 
-class Line(NamedTuple):
+class Ray(NamedTuple):
     """A ray from a place in one direction."""
 
-    place: Place
+    place: LossPoint
     moves: FloatArray  # of the scores
 
-    def at(self, length: float) -> Place:
+    def at(self, length: float) -> LossPoint:
         """Return the place at this part of the step."""
         scores = self.place.scores + length * self.moves
-        return Place(self.place.rows, scores, self.place.rows.loss.near(scores))
+        return LossPoint(self.place.rows, scores, self.place.rows.loss.near(scores))
 
     def is_spent(self, length: float) -> bool:
         """Tell whether such a part of the step moves no score by more than its last digits."""
@@ -231,10 +231,10 @@ class SoftmaxLosses:
 
 
 @dataclass(frozen=True)
-class Asked:
+class BlockQuery:
     """A query to the rows of a block at a point, some of them at a time, added up."""
 
-    question: Callable[[Place], Any]
+    question: Callable[[LossPoint], Any]
     point: FloatArray
     losses: Any
     bias: bool
@@ -242,7 +242,7 @@ class Asked:
     def __call__(self, block: Block) -> Any:
         return reduce(add, (self.question(self._place(block, span)) for span in block.spans()))
 
-    def _place(self, block: Block, span: slice) -> Place:
+    def _place(self, block: Block, span: slice) -> LossPoint:
         loss = self.losses.of(block.y[span], block.shares()[span])
         return RowsInMemory(block.X[span], loss, self.bias).at(self.point)
 
@@ -254,7 +254,7 @@ class Derivatives:
     second: bool
     entropies: bool
 
-    def __call__(self, place: Place) -> Sums:
+    def __call__(self, place: LossPoint) -> Sums:
         found = (place.second() if self.second else 0.0, place.risk, place.gradient())
         return Sums(*found, np.array([place.entropy(t) for t in NEAR] if self.entropies else []))
 
@@ -271,9 +271,9 @@ class RowsInBlocks:
         self.most_used = LARGEST_SYSTEM
         self.small = self.shape[0] * self.shape[1] <= LARGEST_SYSTEM
 
-    def ask(self, question: Callable[[Place], Any], point: FloatArray) -> Any:
+    def ask(self, question: Callable[[LossPoint], Any], point: FloatArray) -> Any:
         """Return the answers of all rows at a point, in one pass."""
-        return self.source.map_reduce(Asked(question, point, self.losses, self.bias))
+        return self.source.map_reduce(BlockQuery(question, point, self.losses, self.bias))
 
     def at(self, point: FloatArray) -> BlockPlace:
         """Return the loss at (θ, θ₀)."""

@@ -50,14 +50,14 @@ class SparseSample:
     def __init__(self, n: int, used: IntArray | None) -> None:
         self.n_used = n if used is None else len(used)
         self.step = max(1, -(-self.n_used // SAMPLE))
-        self.turn = np.arange(n) if used is None else np.full(n, -1)
+        self.position = np.arange(n) if used is None else np.full(n, -1)
         if used is not None:
-            self.turn[used] = np.arange(len(used))
+            self.position[used] = np.arange(len(used))
 
     def edges(self, column: BinnedColumn) -> FloatArray:
         """Return the same as those of the dense column."""
-        turn = self.turn[column.rows]
-        among, sampled = turn >= 0, (turn >= 0) & (turn % self.step == 0)
+        position = self.position[column.rows]
+        among, sampled = position >= 0, (position >= 0) & (position % self.step == 0)
         seen, used = column.values[sampled], column.values[among]
         most = MOST_BINS - int(np.isnan(seen).any())
         edges, distinct = column_edges(seen, most, -(-self.n_used // self.step) - len(seen))
@@ -77,7 +77,7 @@ class SparseSample:
 
     def categories(self, column: BinnedColumn, name: int) -> FloatArray:
         """Return the categories among the rows that are used."""
-        values = column.values[self.turn[column.rows] >= 0]
+        values = column.values[self.position[column.rows] >= 0]
         return categories(values if len(values) == self.n_used else np.append(values, 0.0), name)
 
 
@@ -173,7 +173,7 @@ def _code_short(
     """Do the work of `_code_column` for many short columns at a time: those of a table of words are
     so many."""
     owner, d = np.repeat(np.arange(len(starts) - 1), np.diff(starts)), len(starts) - 1
-    edges, cut = _edges_of_short(owner, values, sample.turn[rows] >= 0, d, sample.n_used)
+    edges, cut = _edges_of_short(owner, values, sample.position[rows] >= 0, d, sample.n_used)
     # Each value and a zero of each column among the edges; of equal ones the edge comes last.
     x, whose = np.concatenate([values, np.zeros(d), edges]), [owner, np.arange(d), cut]
     is_edge = np.repeat([False, False, True], [len(part) for part in whose])

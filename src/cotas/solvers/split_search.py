@@ -192,7 +192,7 @@ def mean_of(total: complex) -> float:
     return total.real / total.imag if total.imag > 0 else 0.0
 
 
-class Features(NamedTuple):
+class BinLayout(NamedTuple):
     """A layout of each feature: its place (see `Bins`), how many codes its values have, and whether
     some are missing, or names."""
 
@@ -292,7 +292,7 @@ def cut_some_categories(
 
 @loop
 def cut_feature(
-    features: Features, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
+    features: BinLayout, criterion: Any, j: int, v: int, sums: AnyArray, total: Any, cuts: Cuts
 ) -> None:
     """Find the best cut of node v by feature j, whose histogram there is `sums`."""
     n = features.sizes[j]
@@ -336,7 +336,7 @@ class Tests(NamedTuple):
 
 @loop
 def choose_cuts(
-    features: Features, cuts: Cuts, before: FloatArray, first: int, tests: Tests
+    features: BinLayout, cuts: Cuts, before: FloatArray, first: int, tests: Tests
 ) -> None:
     """Choose the feature with the best cut of each node, if one is better than `before`.
 

@@ -177,8 +177,8 @@ class Stagewise:
             self.gram = GramColumns(columns.gram(everything, everything), everything)
             self.gram.rows[:, columns.constant] = 0.0
         else:
-            nothing = np.full(columns.p, -1, dtype=np.int64)
-            self.gram = GramColumns(np.zeros((0, columns.p)), nothing)
+            unplaced = np.full(columns.p, -1, dtype=np.int64)
+            self.gram = GramColumns(np.zeros((0, columns.p)), unplaced)
         self.cached = len(self.gram.rows)
 
     def advance(self, steps: int) -> bool:
@@ -197,7 +197,7 @@ class Stagewise:
         return StagewiseSteps(self.path.chosen[: self.done], self.path.steps[: self.done])
 
     def _fetch(self) -> bool:
-        """Return the Gram column that the next step needs, with those likely to be next."""
+        """Add the Gram column that the next step needs, if it is missing, and those likely next."""
         reach = np.abs(self.c)
         missing = self.gram.slot < 0
         j = choose(self.c, float(self.schedule.draws[self.done]))

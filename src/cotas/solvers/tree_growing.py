@@ -24,10 +24,10 @@ from cotas.solvers.level_search import (
 )
 from cotas.solvers.split_search import (
     COUNT_BITS,
+    BinLayout,
     CountedSquares,
     Cuts,
     Edge,
-    Features,
     Groups,
     Tests,
     choose_cuts,
@@ -68,7 +68,7 @@ class Grower:
     def know(self, bins: Bins, scale: Scale) -> None:
         """Keep what is known of the features."""
         self.n_features = len(bins.place)
-        self.features = Features(bins.place, bins.sizes, bins.missing, bins.categorical)
+        self.features = BinLayout(bins.place, bins.sizes, bins.missing, bins.categorical)
         self.named = bool(bins.categorical.any())
         # All thresholds one after the other; the one after the last bin is infinite.
         parts = [part for edges in scale.edges for part in (edges, [np.inf])]
@@ -208,7 +208,7 @@ def _kind(criterion: Any) -> type:
     return np.float64 if isinstance(criterion, Edge) else np.complex128
 
 
-def new_cuts(features: Features, n_nodes: int, kind: Any, plain: bool = False) -> Cuts:
+def new_cuts(features: BinLayout, n_nodes: int, kind: Any, plain: bool = False) -> Cuts:
     """Make room for the best cuts; `plain` tells that nothing is to be compiled for categories."""
     shape, groups = (len(features.sizes), n_nodes), None
     if not plain:

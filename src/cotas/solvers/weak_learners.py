@@ -258,8 +258,8 @@ EXACT_ONLY_CLASSIFIES = (
 
 def best_multiple(z: FloatArray, f: FloatArray, w: FloatArray) -> float:
     """Return the number c with the smallest Σ w|z − c·f|."""
-    told = f != 0
-    return weighted_median(z[told] / f[told], w[told] * np.abs(f[told]))
+    nonzero = f != 0
+    return weighted_median(z[nonzero] / f[nonzero], w[nonzero] * np.abs(f[nonzero]))
 
 
 class LinearScore(NamedTuple):

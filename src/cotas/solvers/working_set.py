@@ -26,7 +26,7 @@ FLAT = 1e-12
 # More free multipliers than this make a Newton step slower than many steps of pairs.
 MOST_FREE = 400
 # So many pair steps for each example before all the free ones are moved at once.
-PAIRS_BEFORE_NEWTON, NEWTON_STEPS, LARGEST_TURNS = 2, 50, 20
+PAIRS_BEFORE_NEWTON, NEWTON_STEPS, MOST_CYCLES = 2, 50, 20
 
 
 def least(values: FloatArray, count: int) -> IntArray:
@@ -70,15 +70,15 @@ class Move(NamedTuple):
     curvature: float
 
 
-class Watch:
+class MoveRecorder:
     """A recorder of each move of a solver, in the numbers of the rows that it works on."""
 
     def __init__(self, moves: list[Move], rows: IntArray | None = None) -> None:
         self.moves, self.rows = moves, rows
 
-    def of(self, rows: IntArray) -> Watch:
+    def of(self, rows: IntArray) -> MoveRecorder:
         """Return the same for a solver that sees these rows only."""
-        return Watch(self.moves, rows)
+        return MoveRecorder(self.moves, rows)
 
     def seen(self, step: Callable[..., Any]) -> Callable[..., Any]:
         """Return the same step on (K, a, low, high, F, …), and its move is kept."""
@@ -122,7 +122,7 @@ def solve_working_set(
     kink: Any,
     free_bias: bool,
     tol: float,
-    watch: Watch | None = None,
+    watch: MoveRecorder | None = None,
 ) -> int:
     """Move a, and F with it, until no pair violates by more than `tol`; how many steps it took.
 
@@ -134,7 +134,7 @@ def solve_working_set(
     if watch is not None:
         climb, together = watch.each(climb), watch.seen(together)
     steps = 0
-    for _ in range(LARGEST_TURNS):
+    for _ in range(MOST_CYCLES):
         most = PAIRS_BEFORE_NEWTON * len(a)
         taken = int(climb(K, a, low, high, F, kink, tol, most))
         steps += taken

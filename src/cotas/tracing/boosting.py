@@ -36,8 +36,8 @@ def trace_rounds(
         examples, _ = again._examples(X, y, sample_weight, False, finite)
         with one_thread_in_blas():
             weak = prepare(learner, examples.X, examples.used(), map, 1, again.random_state)
-        machines = again._machines(examples, None)
-        return RoundReplay(model, again, weak, machines, algorithm).steps()
+        runs = again._runs(examples, None)
+        return RoundReplay(model, again, weak, runs, algorithm).steps()
 
     return model, algorithm, replay
 
@@ -56,20 +56,20 @@ class RoundReplay:
         model: Any,
         again: Any,
         weak: PreparedLearner,
-        machines: list[BoostingRun],
+        runs: list[BoostingRun],
         algorithm: Printed,
     ) -> None:
-        self.model, self.again, self.weak, self.machines = model, again, weak, machines
+        self.model, self.again, self.weak, self.runs = model, again, weak, runs
         self.algorithm, self.number = algorithm, 0
-        self.functions = [machine.n_functions for machine in machines]
-        self.rounds: list[list[Round]] = [[] for _ in machines]
+        self.functions = [run.n_functions for run in runs]
+        self.rounds: list[list[Round]] = [[] for _ in runs]
 
     def steps(self) -> Iterator[Step]:
         """Yield a step for each round of each machine, and the end."""
-        for k, machine in enumerate(self.machines):
-            source = self.again._rounds(self.weak, machine, map)
+        for k, run in enumerate(self.runs):
+            source = self.again._rounds(self.weak, run, map)
             kept = len(self.model.ensembles_[sum(self.functions[:k])])
-            before, bound = self._weights(machine), 1.0
+            before, bound = self._weights(run), 1.0
             for _ in range(kept):
                 with one_thread_in_blas():
                     one = next(source)
@@ -81,7 +81,7 @@ class RoundReplay:
         yield Return(number=self.number + 1, lines=(self.algorithm.last,), build=self._builder())
 
     def _step(self, k: int, one: Round, before: FloatArray, bound: float) -> RoundStep:
-        machine, F = self.machines[k], self.machines[k].F.copy()
+        run, F = self.runs[k], self.runs[k].F.copy()
         self.number += 1
         if not self._as_printed():
             bound = one.loss
@@ -90,28 +90,28 @@ class RoundReplay:
             lines=self.algorithm.lines[2:-1],
             build=self._builder(),
             round=len(self.rounds[k]),
-            label=machine.label,
+            label=run.label,
             learner=self._learner(k, one),
             error=one.error,
             vote=one.coefficient,
             weights_before=before,
-            weights=self._weights(machine),
+            weights=self._weights(run),
             F=F,
             loss=one.loss,
             bound=bound,
-            training_error=float(machine.s @ self._wrong(F, machine.y)),
+            training_error=float(run.s @ self._wrong(F, run.y)),
         )
 
     def _as_printed(self) -> bool:
         """Tell whether the loss is Π 2√(err(1−err)): the closed form, not slowed down, with ±1."""
         model = self.model
         named = isinstance(model, AdaBoost) and isinstance(model.step, str)
-        return named and model.learning_rate == 1.0 and self.machines[0].F.ndim == 1
+        return named and model.learning_rate == 1.0 and self.runs[0].F.ndim == 1
 
-    def _weights(self, machine: BoostingRun) -> FloatArray:
+    def _weights(self, run: BoostingRun) -> FloatArray:
         """Compute w = s·exp(−yF) over their sum."""
         with np.errstate(over="ignore"):
-            w = machine.s * self.again._losses(machine.F, machine.y)
+            w = run.s * self.again._losses(run.F, run.y)
         return np.asarray(w / w.sum())
 
     def _wrong(self, F: FloatArray, y: ArrayLike | None) -> Any:

@@ -75,10 +75,10 @@ class DescentReplay:
         """Yield a step for each batch, and the end."""
         walk = self._batch() if self.model.solver == "gradient" else self._stochastic()
         number, z = 0, self.task.start
-        value, _ = self.objective.look(z)
+        value, _ = self.objective.value_and_gradient(z)
         for number, moved in enumerate(walk, start=1):
             before, z, last = z, moved.z, value
-            value, _ = self.objective.look(z)
+            value, _ = self.objective.value_and_gradient(z)
             yield self._step(number, moved, before, last, value)
         end, lines = z, (self.algorithm.last,)
         yield Return(number=number + 1, lines=lines, build=lambda: self._built(end))

@@ -23,7 +23,7 @@ from cotas.running import one_thread_in_blas
 from cotas.solvers.bias import best_bias
 from cotas.solvers.kernel_online import KernelRun, KernelTraining
 from cotas.solvers.kernel_pegasos import KernelPegasosRule
-from cotas.solvers.online import Turn
+from cotas.solvers.online import Presentation
 from cotas.solvers.working_set import Move
 from cotas.tracing import printed
 from cotas.tracing.online import bound_of
@@ -68,14 +68,14 @@ class KernelReplay:
 
     def steps(self) -> Iterator[Step]:
         """Yield a step for each example that is shown to each class, and the end."""
-        for turn in self.training.turns(int(self.model.n_iter_)):
-            yield self._step(turn)
+        for presentation in self.training.presentations(int(self.model.n_iter_)):
+            yield self._step(presentation)
         beta, theta0 = self._beta(), self.again._intercepts(self.run, self.weights)
         lines = (self.algorithm.last,)
         yield Return(number=self.number + 1, lines=lines, build=lambda: self._built(beta, theta0))
 
-    def _step(self, turn: Turn) -> KernelStep:
-        run, rule, c, row = self.run, self.training.rule, turn.c, turn.row
+    def _step(self, presentation: Presentation) -> KernelStep:
+        run, rule, c, row = self.run, self.training.rule, presentation.c, presentation.row
         assert row is not None
         self.number += 1
         pegasos = isinstance(rule, KernelPegasosRule)
@@ -84,13 +84,13 @@ class KernelReplay:
         margin = y * (eta * run.scores[c, row] + theta0)
         mistakes, updates = int(run.mistakes[c]), int(run.updates[c])
         with one_thread_in_blas():
-            turn.take()
+            presentation.take()
         updated, beta, biases = bool(run.updates[c] > updates), self._beta(), run.bias.copy()
         return KernelStep(
             number=self.number,
             lines=self._lines(updated, pegasos),
             build=lambda: self._built(beta, biases),
-            epoch=turn.epoch,
+            epoch=presentation.epoch,
             label=self.examples.classes[self.examples.positives()[c]],
             row=int(self.used[row]),
             y=float(y),

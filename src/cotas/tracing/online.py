@@ -19,7 +19,7 @@ from cotas.linear.online import OnlineClassifier
 from cotas.linear.pegasos import Pegasos
 from cotas.loops import loop
 from cotas.running import one_thread_in_blas
-from cotas.solvers.online import Training, Turn
+from cotas.solvers.online import Presentation, Training
 from cotas.solvers.passive_aggressive import PassiveAggressiveRule
 from cotas.solvers.pegasos import PegasosRule
 from cotas.solvers.run import sign
@@ -79,20 +79,24 @@ class Replay:
     def steps(self) -> Iterator[Step]:
         """Yield a step for each example that is shown to each class, and the end."""
         epochs = (int(self.again.max_iter), int(self.model.n_iter_))
-        for turn in self.training.turns(*epochs):
-            yield self._step(turn) if turn.row is not None else self._whole(turn)
+        for presentation in self.training.presentations(*epochs):
+            yield (
+                self._step(presentation)
+                if presentation.row is not None
+                else self._whole(presentation)
+            )
         with one_thread_in_blas():
             found = self.again._model(self.examples, self.history)
         lines = (self.algorithm.last,)
         yield Return(number=self.number + 1, lines=lines, build=lambda: self._built(*found))
 
-    def _whole(self, turn: Turn) -> SubgradientStep:
+    def _whole(self, presentation: Presentation) -> SubgradientStep:
         """Return a step that all the examples take part in."""
-        run, c = self.history.run, turn.c
+        run, c = self.history.run, presentation.c
         self.number += 1
         before, theta, theta0 = run.ledger[c].copy(), run.scale[c] * run.w[c], float(run.b[c])
         mistakes = int(run.mistakes[c])
-        turn.take()
+        presentation.take()
         found = self.again._read_off(self.history)
         return SubgradientStep(
             number=self.number,
@@ -100,7 +104,7 @@ class Replay:
             build=lambda: self._built(*found),
             label=self.examples.classes[run.positive[c]],
             violated=np.flatnonzero(run.ledger[c] != before),
-            eta=float(turn.step or 0.0),
+            eta=float(presentation.step or 0.0),
             theta_before=theta,
             theta0_before=theta0,
             theta=run.scale[c] * run.w[c],
@@ -108,27 +112,27 @@ class Replay:
             mistakes=int(run.mistakes[c]) - mistakes,
         )
 
-    def _step(self, turn: Turn) -> OnlineStep:
-        run, c, row = self.history.run, turn.c, turn.row
+    def _step(self, presentation: Presentation) -> OnlineStep:
+        run, c, row = self.history.run, presentation.c, presentation.row
         assert row is not None
         self.number += 1
         y, theta0 = float(sign(self.training.labels, row, run.positive[c])), float(run.b[c])
         theta = run.scale[c] * run.w[c]
         margin = y * (run.scale[c] * score(self.training.rows, row, run.w[c]) + theta0)
         mistakes, updates = int(run.mistakes[c]), int(run.updates[c])
-        turn.take()
+        presentation.take()
         updated, found = bool(run.updates[c] > updates), self.again._read_off(self.history)
         mean = self.history.average is not None
         return OnlineStep(
             number=self.number,
             lines=self._lines(updated),
             build=lambda: self._built(*found),
-            epoch=turn.epoch,
+            epoch=presentation.epoch,
             label=self.examples.classes[run.positive[c]],
             row=row,
             y=y,
             margin=float(margin) + 0.0,  # no minus before a zero
-            eta=self._eta(turn, row, margin, updated),
+            eta=self._eta(presentation, row, margin, updated),
             updated=updated,
             mistake=bool(run.mistakes[c] > mistakes),
             theta_before=theta,
@@ -142,11 +146,11 @@ class Replay:
             bound=bound_of(self.model._certificates[c]),
         )
 
-    def _eta(self, turn: Turn, row: int, margin: float, updated: bool) -> float:
+    def _eta(self, presentation: Presentation, row: int, margin: float, updated: bool) -> float:
         """Return the step that the algorithm takes at this example."""
         training, rule = self.training, self.training.rule
-        if turn.step is not None:
-            return turn.step
+        if presentation.step is not None:
+            return presentation.step
         s = 1.0 if training.weights is None else float(training.weights[row])
         if isinstance(rule, PassiveAggressiveRule) and updated:
             size = length2(training.rows, row) + rule.bias

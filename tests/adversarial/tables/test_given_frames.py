@@ -116,18 +116,27 @@ def test_rows_without_a_target_are_left_out(kind, given):
     assert not told
     assert np.array_equal(model.estimator_.coef_, other.estimator_.coef_)
     assert model.classes_.dtype == other.classes_.dtype
-    with pytest.warns(ColumnWarning):
+    with says(ColumnWarning, count="2"):
         assert model.score(given(table), y) == other.score(given(rest), labels[2:])
-    with pytest.warns(ColumnWarning):
+    with says(ColumnWarning, count="2"):
         assert model.certify(given(table), y).kind == "duality"
-    with pytest.warns(ColumnWarning):
+    with says(ColumnWarning, count="2"):
         assert cotas.certify(model, given(table), y, np.arange(1.0, N + 1)).kind == "duality"
+
+
+def test_the_bound_of_held_out_rows_is_about_those_with_a_target():
+    y = np.where(np.arange(N) < 2, None, np.where(X > 0, "a", "b"))
+    model, _ = fitted({"x": X}, y)
+    with says(ColumnWarning, count="2"):
+        bound = model.hold_out_bound({"x": X}, y)
+    assert bound.kind == "hold-out"
+    assert bound.upper == model.hold_out_bound({"x": X[2:]}, y[2:]).upper
 
 
 def test_certify_leaves_out_the_rows_that_the_fit_left_out():
     y = np.where(np.arange(N) < 2, np.nan, X)
     model, _ = fitted({"x": X}, y, cotas.Ridge(lam=1e-3))
-    with pytest.warns(ColumnWarning):
+    with says(ColumnWarning, count="2"):
         again = cotas.certify(model, {"x": X}, y)
     assert again.holds
     assert again.upper == model.certificate_.upper
@@ -194,8 +203,9 @@ def test_no_text_of_the_library_names_an_option():
 def test_advice_is_for_who_asks(tmp_path):
     words = [*map(str, range(60)), *["oops"] * 3]
     table = {"x": words, "z": [k % 3 for k in range(63)]}
-    with pytest.raises(DataFileError):
+    with says(DataFileError, name="x", count="3", there="63") as caught:
         PreparedModel(cotas.LinearSVM()).fit(table, np.arange(63) % 2)
+    assert "missing=" not in str(caught.value)  # an option of who reads a file
     path = tmp_path / "t.csv"
     pl.DataFrame(table).write_csv(path)
     with says(

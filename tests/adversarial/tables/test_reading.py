@@ -16,7 +16,7 @@ from cotas.exceptions import DataFileError
 from cotas.files.cells import numbers_of_words
 from cotas.files.tables import batches, read_table
 from cotas.preparation.streamed import learn
-from cotas.scale.decoding import Reading
+from cotas.scale.decoding import DecodingOptions
 from cotas.tables import Preparation, PreparedModel, inspect_table
 from errors import says
 from terminal import cotas
@@ -187,7 +187,7 @@ def test_streams_and_memory_take_the_same_columns_for_codes(tmp_path):
     frame = pl.DataFrame({"post": POSTAL, "hour": ["8", "08", "9"] * 20, "y": ["a", "b"] * 30})
     frame.write_csv(tmp_path / "t.csv")
     streamed = Preparation()
-    reading = Reading("y", preparation=streamed)
+    reading = DecodingOptions("y", preparation=streamed)
     learn(streamed, [tmp_path / "t.csv"], reading, 0)
     at_once = Preparation().fit(read_table(tmp_path / "t.csv", target="y"))
     for learned in (streamed, at_once):
@@ -327,10 +327,12 @@ def test_many_files_by_a_pattern(tmp_path):
     assert table.target.tolist() == ["a", "b", "a"]
     assert sum(part.n_rows for part in batches(f"{tmp_path}/20*.csv", 1)) == 3
     (tmp_path / "2025.csv").write_text("x,d\n1,a\n")
-    with pytest.raises(DataFileError):
+    with pytest.raises(DataFileError) as caught:
         read_table(f"{tmp_path}/20*.csv")
-    with pytest.raises(DataFileError):
+    assert caught.value.source == f"{tmp_path}/2025.csv"
+    with pytest.raises(DataFileError) as caught:
         read_table(f"{tmp_path}/19*.csv")
+    assert caught.value.source == f"{tmp_path}/19*.csv"
 
 
 SHEET = {

@@ -46,7 +46,7 @@ def sides(seeds: Seeds) -> Finding:
 
 def distance(seeds: Seeds) -> Finding:
     """The agreement, divided by ‖θ‖, is the distance."""
-    off = [abs(p.distance - p.agreement) for p in map(margins.projection, seeds)]
+    off = [abs(p.distance - p.signed_distance) for p in map(margins.projection, seeds)]
     return Finding(
         ("000-3.3",),
         "y(θ·x + θ₀)/‖θ‖ is the distance to the boundary",

@@ -48,9 +48,9 @@ def houses(seeds: Seeds) -> Finding:
 def steps(seeds: Seeds) -> Finding:
     """What α does to J, and on which side of the minimum θ₁ is after each step."""
     found = descent.step_sizes()
-    ends = [float(walk.excess[-1] / walk.excess[0]) for walk in found.walks]
+    ends = [float(walk.suboptimality[-1] / walk.suboptimality[0]) for walk in found.walks]
     crossed = [descent.crossings(walk, found.best) for walk in found.walks]
-    many = len(found.walks[0].excess) - 1
+    many = len(found.walks[0].suboptimality) - 1
     small, right, large, wild = ends
     return Finding(
         ("003-step",),
@@ -78,10 +78,14 @@ def normalized(seeds: Seeds) -> Finding:
 def kinds_of_descent(seeds: Seeds) -> Finding:
     """Stochastic descent beside batches, which have no chance in them: a number, and no error."""
     walks = [descent.batches(seed).walks for seed in seeds]
-    early = np.array([[walk.excess[2] / walk.excess[0] for walk in row] for row in walks])
-    late = np.array([[walk.excess[-5:].mean() / walk.excess[0] for walk in row] for row in walks])
+    early = np.array(
+        [[walk.suboptimality[2] / walk.suboptimality[0] for walk in row] for row in walks]
+    )
+    late = np.array(
+        [[walk.suboptimality[-5:].mean() / walk.suboptimality[0] for walk in row] for row in walks]
+    )
     fair = np.array([descent.soonest(seed) for seed in seeds])
-    smooth = bool((np.diff(walks[0][0].excess) < 0).all())
+    smooth = bool((np.diff(walks[0][0].suboptimality) < 0).all())
     sooner = (early[:, 1] < early[:, 0]) & (fair[:, 0] < fair[:, 1])
     wanders = (late[:, 1] > late[:, 0]) & smooth
     return Finding(

@@ -42,7 +42,7 @@ def averages(seeds: Seeds) -> Finding:
 
 def subgradient(seeds: Seeds) -> Finding:
     """Algorithm 5."""
-    runs = [list(promises.subgradient(seed).excess.values()) for seed in seeds]
+    runs = [list(promises.subgradient(seed).suboptimality.values()) for seed in seeds]
     ends = np.array([[excess[-1] for excess in run] for run in runs])
     right, printed, averaged = (f"{mean(end):.0e}" for end in ends.T)
     return Finding(
@@ -133,7 +133,7 @@ def bounds(seeds: Seeds) -> list[Finding]:
 
 def kernelized(seeds: Seeds) -> Finding:
     """SMO and kernelized PEGASOS."""
-    runs = [promises.kernelized(seed).excess for seed in seeds]
+    runs = [promises.kernelized(seed).suboptimality for seed in seeds]
     last = promises.EPOCHS[-1]
     online = plus_minus([run["PEGASOS"][-1] for run in runs], 1, "%")
     pairs = scientific([run["SMO"][promises.EPOCHS.index(20)] for run in runs])

@@ -15,7 +15,7 @@ CLOSE = 0.01
 
 def ls_boost(seeds: Seeds) -> Finding:
     """Close to least squares in 50 iterations."""
-    left = np.array([stagewise.ls_boost(seed).excess[-1] for seed in seeds])
+    left = np.array([stagewise.ls_boost(seed).suboptimality[-1] for seed in seeds])
     return Finding(
         ("001-2.1",),
         "LS-Boost(0.3) comes quite close to the optimum in 50 iterations",
@@ -26,7 +26,7 @@ def ls_boost(seeds: Seeds) -> Finding:
 
 def forward(seeds: Seeds) -> Finding:
     """Far from least squares after 225 iterations."""
-    left = np.array([stagewise.forward(seed).excess[-1] for seed in seeds])
+    left = np.array([stagewise.forward(seed).suboptimality[-1] for seed in seeds])
     needed = np.array([stagewise.steps_of_forward(seed) for seed in seeds])
     return Finding(
         ("001-2.2",),
@@ -41,7 +41,7 @@ def inside_the_ball(seeds: Seeds) -> Finding:
     """R-FS never leaves the ball."""
     found = [stagewise.regularized(seed).runs for seed in seeds]
     longest = np.array([max(float(run.lengths.max()) for run in runs) for runs in found])
-    ends = np.array([[run.excess[-1] for run in runs] for runs in found])
+    ends = np.array([[run.suboptimality[-1] for run in runs] for runs in found])
     return Finding(
         ("001-2.3",),
         "R-FS₁ with δ = 200 always has ‖β‖₁ < δ, and goes to the Lasso",
@@ -54,7 +54,7 @@ def out_of_the_ball(seeds: Seeds) -> Finding:
     """FS does, with more than 200 iterations."""
     runs = [stagewise.forward_and_lasso(seed, 400) for seed in seeds]
     exits = np.array([int(np.argmax(run.lengths > stagewise.DELTA)) for run in runs])
-    near = max(float(run.excess[200]) for run in runs)
+    near = max(float(run.suboptimality[200]) for run in runs)
     return Finding(
         ("001-2.4",),
         "FS₁ has ‖β‖₁ ≤ 200 for 200 iterations, and is not feasible with more",
@@ -82,10 +82,10 @@ def paths(seeds: Seeds) -> Finding:
 def dimension_100(seeds: Seeds) -> list[Finding]:
     """Figures 2.6 to 2.11."""
     kinds = (stagewise.slow, stagewise.medium, stagewise.fast)
-    rates = np.array([[make(seed).excess[-1] for make in kinds] for seed in seeds])
-    stepped = [float(stagewise.forward_in_100(seed).excess[-1]) for seed in seeds]
+    rates = np.array([[make(seed).suboptimality[-1] for make in kinds] for seed in seeds])
+    stepped = [float(stagewise.forward_in_100(seed).suboptimality[-1]) for seed in seeds]
     found = [stagewise.regularized_in_100(seed).runs for seed in seeds]
-    ends = np.array([[run.excess[-1] for run in runs] for runs in found])
+    ends = np.array([[run.suboptimality[-1] for run in runs] for runs in found])
     return [
         Finding(
             ("001-2.6", "001-2.7", "001-2.8"),

@@ -153,7 +153,7 @@ def shrunk(rng: np.random.Generator) -> Iterator[str]:
     t, share, lam1, lam2 = (float(v) for v in rng.uniform(0.2, 2.0, size=4))
     pull = Pull(u, unit, off)
     size = ((-u if positive else np.abs(u)) + unit * off * (1 + 4 * U)) * (1 + 8 * U)
-    net = sparsity.ElasticNet(lam1, lam2, positive, w)
+    net = sparsity.ElasticNetRegularizer(lam1, lam2, positive, w)
     over = np.maximum(t * share * size / w * (1 + 4 * U) ** 2 - lam1, 0.0)
     with as_written(sparsity, gap):
         yield from differ("sizes", sparsity.sizes_of(pull, positive), size)
@@ -166,7 +166,7 @@ def shrunk(rng: np.random.Generator) -> Iterator[str]:
         yield from differ("radius", ball.radius(1.0), lam1 / w.min())
         least = min(t / w.min() / lam1, math.sqrt(2 * t / lam2) / w.min())
         yield from differ("radius", net.radius(t), least)
-        lasso = sparsity.ElasticNet(lam1, 0.0, positive, w)
+        lasso = sparsity.ElasticNetRegularizer(lam1, 0.0, positive, w)
         edge = lam1 / (share * largest) if largest > 0 else math.inf
         if math.isfinite(edge):
             inside = [lasso.conjugate(pull, edge * part, share) for part in (0.999, 1.001)]
@@ -289,7 +289,7 @@ def edges(rng: np.random.Generator) -> Iterator[str]:
     s, c = rng.random(n) + 0.1, rng.normal(size=n) * 9
     y, z, off = rng.normal(size=n), rng.normal(size=n), rng.random(n)
     X, theta = rng.normal(size=(n, 3)), np.ones(3)
-    penalty = sparsity.ElasticNet(0.5, 0.0, False, np.array([1.0, 0.0, 0.0]))
+    penalty = sparsity.ElasticNetRegularizer(0.5, 0.0, False, np.array([1.0, 0.0, 0.0]))
     free = bool(rng.random() < 0.5)
     claim = Claim(Risk(residuals.Squared(), penalty, free), y, theta, 0.0)
     rows, whole = rows_in(X, free), float(s[1:].sum())
@@ -348,7 +348,10 @@ def weights_refused(rng: np.random.Generator) -> Iterator[str]:
     """Weights, coefficients, units and shifts of which one is none."""
     for spoiled in (-1.0, math.nan, math.inf):
         w = np.array([1.0, spoiled])
-        for penalty in (sparsity.ElasticNet(1.0, 1.0, False, w), sparsity.Ball(1.0, False, w)):
+        for penalty in (
+            sparsity.ElasticNetRegularizer(1.0, 1.0, False, w),
+            sparsity.Ball(1.0, False, w),
+        ):
             try:
                 penalty.refuse(np.zeros(2))
                 yield f"weights {w}"
@@ -359,7 +362,7 @@ def weights_refused(rng: np.random.Generator) -> Iterator[str]:
     one, signs = np.ones(2), np.array([1.0, -1.0])
     refused = [("rows", framed.Frame(None, np.array([1.0, bad])).refuse) for bad in (3.0, math.nan)]
     refused += [("rows", framed.Frame(np.array([1.0, math.nan]), one).refuse)]
-    for kind in (sparsity.ElasticNet(1.0, 0.0, True), sparsity.Ball(9.0, True)):
+    for kind in (sparsity.ElasticNetRegularizer(1.0, 0.0, True), sparsity.Ball(9.0, True)):
         refused.append(("sign", partial(kind.refuse, signs)))
     for code, call in refused:
         try:

@@ -349,9 +349,9 @@ def _regularizer(
             able, np.sign(pull) * np.maximum(size / sigma - lam, 0) / (lam2 * sigma), 0
         )
         much = float(np.abs(theta) @ size) / room if room > 0 else 1.0
-        return sparsity.ElasticNet(lam, lam2 * max(1.0, much), positive, sigma), theta / max(
-            1.0, much
-        )
+        return sparsity.ElasticNetRegularizer(
+            lam, lam2 * max(1.0, much), positive, sigma
+        ), theta / max(1.0, much)
     active = able & (rng.random(d) < 0.7)
     sigma = np.where(able, size, 1.0) / lam
     sigma = np.where(active | ~able, sigma, sigma * rng.uniform(1.0, 3.0, size=d))
@@ -361,7 +361,7 @@ def _regularizer(
     much = float(np.abs(theta) @ size) / room if room > 0 else 1.0
     theta = theta / max(1.0, much)
     if "lasso" in name:
-        return sparsity.ElasticNet(lam, 0.0, positive, sigma), theta
+        return sparsity.ElasticNetRegularizer(lam, 0.0, positive, sigma), theta
     length = math.fsum(np.nextafter(np.abs(theta * sigma), np.inf).tolist())
     delta = math.nextafter(length, math.inf)
     return sparsity.Ball(delta, positive, sigma), theta

@@ -31,7 +31,7 @@ from cotas.certificates.core import hessian as hessian_module
 from cotas.certificates.core import (
     rows as framed,
 )
-from cotas.certificates.core.blocks import Claims, Whole
+from cotas.certificates.core.blocks import Claims, OneBlock
 from cotas.certificates.core.bounds import Bounds, Pull
 from cotas.certificates.core.curvature import Fall, Slope
 from cotas.certificates.core.gap import L2, Claim, Margin, Risk, Weights
@@ -103,7 +103,7 @@ def classes_told(rng: np.random.Generator) -> Iterator[str]:
         asked.append(given[-1])
         return made(*given)
 
-    whole, W = Whole(rows_in(X, False), truth, s), rng.normal(size=(d, k))
+    whole, W = OneBlock(rows_in(X, False), truth, s), rng.normal(size=(d, k))
     told = {"ClassPulls": pulls, "Bounds": SimpleNamespace(proved=lambda *given: given)}
     for source in (whole, _Parts(rng, X, truth, s, -1)):
         risk, read = Risk(Margin(), L2(1.0), True), lambda b: (b.y, b.s)

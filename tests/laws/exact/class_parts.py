@@ -12,7 +12,7 @@ import numpy as np
 from cotas.certificates.core import choices, softmax
 from cotas.certificates.core.bounds import Pull
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights, best_multiple
-from cotas.certificates.core.sparsity import ElasticNet
+from cotas.certificates.core.sparsity import ElasticNetRegularizer
 from laws.exact.contracts import TINY, conjugate
 from laws.exact.oracle import DIGITS, Rational, decimal, near, put, rational
 
@@ -116,7 +116,9 @@ def class_duals(rng: np.random.Generator) -> Iterator[str]:
     """D with pulls that are far off, biases that take away, and a sum of weights hardly known."""
     d, k = int(rng.integers(1, 4)), int(rng.integers(2, 5))
     lam = float(10.0 ** rng.uniform(-1, 1))
-    penalty = (L2(lam), ElasticNet(lam, lam), ElasticNet(lam, 0.0))[rng.integers(3)]
+    penalty = (L2(lam), ElasticNetRegularizer(lam, lam), ElasticNetRegularizer(lam, 0.0))[
+        rng.integers(3)
+    ]
     unit = 2.0 ** rng.integers(-3, 4, size=d)
     us = rng.normal(size=(k, d)) * rng.choice([0.1, 1.0])
     off = float(rng.choice([0.0, 0.01, 0.3]))

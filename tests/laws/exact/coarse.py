@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cotas.certificates.core import blocks, choices, gap, margins, softmax
-from cotas.certificates.core.blocks import Between, Claims, Sharp, Whole, block_bounds
+from cotas.certificates.core.blocks import Between, Claims, OneBlock, Sharp, block_bounds
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import SquaredRisk
 from cotas.certificates.core.gap import L2, Claim, Margin, Risk, Weights
@@ -210,7 +210,7 @@ def coarse_classes(rng: np.random.Generator) -> Iterator[str]:
     risks = [near(value) - more for value, more in zip(values, bent, strict=True)]
     best = min(risk / max(SUMS) + more for risk, more in zip(risks, bent, strict=True))
     with coarsely(rng):
-        rows = Whole(coarse(X, free), 2.0 * truth - 1.0, s)
+        rows = OneBlock(coarse(X, free), 2.0 * truth - 1.0, s)
         given = (W, tuple(b.tolist()), rows.read, (None,) * k, n, d)
         try:
             found = softmax.softmax_bounds(rows, Claims(Risk(Margin(), penalty, free), *given))
@@ -228,7 +228,7 @@ def tallies(rng: np.random.Generator) -> Iterator[str]:
     X, s = rng.normal(size=(n, d)), rng.random(n) * (rng.random(n) < 0.8) + 1e-3
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     risk, theta = Risk(gap.Hinge(), L2(1.0), free), rng.normal(size=(d, 1))
-    rows = Whole(rows_in(X, free), y[:, None], s)
+    rows = OneBlock(rows_in(X, free), y[:, None], s)
     claims = Claims(risk, theta, (0.2 * free,), rows.read, (None,), n, d)
     frame = rows.frame(claims)
     first = blocks.Values(claims, *frame)(rows)
@@ -256,7 +256,7 @@ def tallies(rng: np.random.Generator) -> Iterator[str]:
         yield f"rest {second['rest 0']}, not {c.sum()}"
     k = 3
     truth, p = np.eye(k)[rng.integers(k, size=n)], rng.dirichlet(np.ones(k), size=n)
-    rows = Whole(rows_in(X, free), 2.0 * truth - 1.0, s, p)
+    rows = OneBlock(rows_in(X, free), 2.0 * truth - 1.0, s, p)
     claims = Claims(
         Risk(Margin(), L2(1.0), free),
         rng.normal(size=(d, k)),

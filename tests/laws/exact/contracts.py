@@ -28,7 +28,7 @@ from cotas.certificates.core.imbalance import (
 )
 from cotas.certificates.core.rows import Frame
 from cotas.certificates.core.sparse_rows import rows_in
-from cotas.certificates.core.sparsity import Ball, ElasticNet
+from cotas.certificates.core.sparsity import Ball, ElasticNetRegularizer
 from laws.exact.cases import draw
 from laws.exact.oracle import (
     MARGINS,
@@ -63,7 +63,7 @@ def _some_regularizer(rng: np.random.Generator, d: int) -> Any:
     lam, positive = float(10.0 ** rng.uniform(-2, 2)), bool(rng.random() < 0.4)
     return (
         L2(lam),
-        ElasticNet(lam, float(rng.choice([0.0, 0.5, 2.0])), positive, w),
+        ElasticNetRegularizer(lam, float(rng.choice([0.0, 0.5, 2.0])), positive, w),
         Ball(lam, positive, w),
     )[rng.integers(3)]
 
@@ -133,7 +133,7 @@ def _values(reg: Any, sigma: list[Any], theta: np.ndarray) -> Iterator[str]:
     else:
         square = Rational(reg.lam if isinstance(reg, L2) else reg.lam2)
         limits += [2 * Rational(level) / square / least**2] if square else []
-        if isinstance(reg, ElasticNet):
+        if isinstance(reg, ElasticNetRegularizer):
             limits.append((Rational(level) / Rational(reg.lam1) / least) ** 2)
     radius = Rational(reg.radius(level)) ** 2
     if not min(limits) <= radius <= min(limits) * SLIGHTLY + TINY:
@@ -486,7 +486,7 @@ def _free_coefficients(rng: np.random.Generator) -> Iterator[str]:
         sigma, theta = np.abs(pull) / lam1, np.sign(pull) * rng.random(d)
     X, theta = np.column_stack([A, F]), np.append(theta, rng.normal(size=k))
     weights, bias = np.append(sigma, np.zeros(k)), 0.5 * free
-    reg: Any = ElasticNet(lam1, lam2, False, weights)
+    reg: Any = ElasticNetRegularizer(lam1, lam2, False, weights)
     if lam2 == 0.0 and rng.random() < 0.5:
         reg = Ball(
             math.nextafter(math.fsum(np.abs(theta * weights)) * (1 + 1e-15), 9e9), False, weights

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates.core import choices, curvature, definite, hessian, squared_blocks
-from cotas.certificates.core.blocks import Array
+from cotas.certificates.core.blocks import SumArray
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.curvature import Fall, ResidualSums, Slope
 from cotas.certificates.core.gap import Claim, Weights
@@ -279,7 +279,7 @@ def blocks_of_squares(rng: np.random.Generator) -> Iterator[str]:
     found: Any = object.__new__(BlockSquaredRisk)
     found.__dict__ |= vars(p.risk)
     tallest, additions, least = (int(v) for v in rng.integers(1, 40, size=3))
-    found.sums = {"H": Array(H, additions), "tallest": tallest, "length": 3.5}
+    found.sums = {"H": SumArray(H, additions), "tallest": tallest, "length": 3.5}
     found.claims = SimpleNamespace(roundings=least)
     found.frame = SimpleNamespace(shift=None if rng.random() < 0.5 else np.ones(p.d))
     theta = rng.normal(size=p.d)
@@ -294,7 +294,7 @@ def blocks_of_squares(rng: np.random.Generator) -> Iterator[str]:
     yield from differ("length", length, 3.5 / p.w.low)
     moved = 0.75 + (0.0 if found.frame.shift is None else theta.sum())
     yield from differ("bias", 9.0 + found._moved_bias(theta, (0.5, 0.25)), 9.0 + moved)
-    found.sums["H"] = Array(H * math.inf, additions)
+    found.sums["H"] = SumArray(H * math.inf, additions)
     with np.errstate(all="ignore"):
         try:
             yield f"a Hessian of {found._all_rows()}"

@@ -30,7 +30,7 @@ from cotas.certificates.core import (
 from cotas.certificates.core import (
     rows as framed,
 )
-from cotas.certificates.core.blocks import Claims, Pulled, Sharp, Whole
+from cotas.certificates.core.blocks import Claims, OneBlock, Pulled, Sharp
 from cotas.certificates.core.bounds import Bounds, Objection, Pull, moved_apart
 from cotas.certificates.core.gap import L2, Claim, Risk, Weights, best_multiple
 from cotas.certificates.core.imbalance import longest
@@ -197,7 +197,7 @@ def degrees(rng: np.random.Generator) -> Iterator[str]:
         if not math.isclose(two, 2.0**penalty.degree * one, rel_tol=1e-9):
             yield f"{penalty}: conjugates {one} and {two}, of the degree {penalty.degree}"
     yield from _weighted(rng, pull)
-    lasso = sparsity.ElasticNet(9.0)
+    lasso = sparsity.ElasticNetRegularizer(9.0)
     if lasso.degree or [lasso.conjugate(pull, t, 1.0) for t in (1.0, 2.0)] != [0.0, 0.0]:
         yield f"inside its domain the conjugate of the Lasso is zero: {lasso.degree}"
 
@@ -237,7 +237,7 @@ def small_targets(rng: np.random.Generator) -> Iterator[str]:
     n, size, level = 9, float(10.0 ** rng.uniform(-6, -1)), float(10.0 ** rng.uniform(-9, -3))
     y, s, X = rng.uniform(-size, size, size=n), rng.random(n) + 0.1, rng.normal(size=(n, 2))
     s[0], y[0] = 0.0, 9.0  # without a weight, it is none of them
-    penalty = sparsity.ElasticNet(0.5, 0.0, False, np.array([1.0, 0.0]))
+    penalty = sparsity.ElasticNetRegularizer(0.5, 0.0, False, np.array([1.0, 0.0]))
     claim = Claim(Risk(residuals.Squared(), penalty, False), y, np.ones(2), 0.0)
     rows, w = rows_in(X, False), Weights.of(s, n)
     found = unpenalized.limits(claim, rows, w, level)
@@ -255,7 +255,7 @@ def nothing_known(rng: np.random.Generator) -> Iterator[str]:
         y = signs if isinstance(loss, gap.Margin) else rng.normal(size=n)
         if loss.rescaled:
             continue
-        rows = Whole(rows_in(X, False), y[:, None], s)
+        rows = OneBlock(rows_in(X, False), y[:, None], s)
         risk, theta = Risk(loss, L2(1.0), False), np.zeros((2, 1))
         claims = Claims(risk, theta, (0.0,), rows.read, (None,), n, 2)
         found = blocks.Values(claims, *rows.frame(claims))(rows)

@@ -70,7 +70,7 @@ def reaches(rng: np.random.Generator) -> Iterator[str]:
     w, pull = rng.uniform(0.3, 3.0, size=d), Pull(u, unit, 0.3)
     share, lam1 = (float(v) for v in rng.uniform(0.2, 2.0, size=2))
     for lam2 in (0.0, 0.7):
-        net = sparsity.ElasticNet(lam1, lam2, positive, w)
+        net = sparsity.ElasticNetRegularizer(lam1, lam2, positive, w)
         left = pull._replace(u=u + lam2 / share * w * w * theta)
         with as_written(sparsity):
             largest = max(0.0, float(net.sizes(left).max()))

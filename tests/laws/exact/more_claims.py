@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from cotas.certificates.core.blocks import Claims, Whole
+from cotas.certificates.core.blocks import Claims, OneBlock
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredRisk, WeightedL2
 from cotas.certificates.core.gap import L2, Claim, Margin, Risk
@@ -19,7 +19,7 @@ from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.core.sparse_rows import rows_in
-from cotas.certificates.core.sparsity import ElasticNet
+from cotas.certificates.core.sparsity import ElasticNetRegularizer
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from laws.exact.cases import SHARES, STYLES, _layout, _rows, _weights
 from laws.exact.claims import Mixed, Targets
@@ -178,7 +178,7 @@ def _of_softmax(rng: np.random.Generator) -> Iterator[str]:
     values = [softmax_value(X, s, truth, *model, penalty) for model in models]
     model = models[int(rng.integers(2))]
     try:
-        rows = Whole(rows_in(_layout(rng, X), free), 2.0 * truth - 1.0, s, p)
+        rows = OneBlock(rows_in(_layout(rng, X), free), 2.0 * truth - 1.0, s, p)
         risk = Risk(Margin(), penalty, free)
         given = (model[0], tuple(model[1].tolist()), rows.read, (None,) * k, *X.shape)
         found = softmax_bounds(rows, Claims(risk, *given))
@@ -206,7 +206,7 @@ def _narrow(found: Bounds) -> bool:
 def _softmax_penalty(rng: np.random.Generator, lam: float) -> Any:
     """The squares, the ℓ1 norm, or both."""
     ratio = float(rng.choice([0.0, 0.0, 0.3, 1.0]))
-    return ElasticNet(lam * ratio, lam * (1 - ratio)) if ratio else L2(lam)
+    return ElasticNetRegularizer(lam * ratio, lam * (1 - ratio)) if ratio else L2(lam)
 
 
 def _softmax_fit(X: Any, s: Any, truth: Any, penalty: Any, free: bool) -> Any:

@@ -21,7 +21,7 @@ from cotas.certificates.core import (
     softmax,
     sparsity,
 )
-from cotas.certificates.core.blocks import Pulled, Sharp, Tally
+from cotas.certificates.core.blocks import NamedSums, Pulled, Sharp
 from cotas.certificates.core.bounds import Bounds, Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Risk
 from cotas.certificates.core.margins import HardMargin, Logistic, SquaredHinge
@@ -53,7 +53,7 @@ def class_rests(rng: np.random.Generator) -> Iterator[str]:
     d, k = int(rng.integers(1, 4)), int(rng.integers(2, 5))
     rests = rng.normal(size=k) * rng.choice([0.0, 1.0])
     reached, off = rng.random(k) * 1e15, 0.25
-    second = Tally()
+    second = NamedSums()
     for j in range(k):
         second |= {
             f"pull {j}": Pulled(rng.normal(size=d), off, 1.0),
@@ -152,7 +152,11 @@ def defaults(rng: np.random.Generator) -> Iterator[str]:
     nothing = Objection("x")
     if (nothing.lower, nothing.upper, nothing.charge, nothing.moved) != (0, math.inf, 0, (0, 0)):
         yield "an objection knows something"
-    lasso, ball, risk = sparsity.ElasticNet(1.0), sparsity.Ball(1.0), Risk(None, None, True)
+    lasso, ball, risk = (
+        sparsity.ElasticNetRegularizer(1.0),
+        sparsity.Ball(1.0),
+        Risk(None, None, True),
+    )
     plain = (lasso.lam2, lasso.positive, lasso.weights, ball.positive, ball.weights)
     if (*plain, risk.bias_scale) != (0.0, False, None, False, None, 0.0):
         yield "what was not asked of a penalty"
@@ -210,8 +214,8 @@ def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
     w = gap.Weights(np.ones(2), 2.0, 3.0)
     claim = SimpleNamespace(risk=SimpleNamespace(loss=loss), y=np.ones(2))
     pull = Pull(rng.normal(size=2), 2.0 ** rng.integers(-2, 3, size=2), 0.2)
-    for kind in (sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0])), None):
-        given = kind or sparsity.ElasticNet(1.0, 0.5, False, np.ones(2))
+    for kind in (sparsity.ElasticNetRegularizer(1.0, 0.5, False, np.array([1.0, 0.0])), None):
+        given = kind or sparsity.ElasticNetRegularizer(1.0, 0.5, False, np.ones(2))
         level = float(rng.choice([0.25, 1.0]))
         with put(sparsity, LIMITS={SimpleNamespace: lambda *g: levels.append(g[-1]) or limits}):
             slip = given.loose(claim, None, w, pull, level)
@@ -221,7 +225,7 @@ def loose_coefficients(rng: np.random.Generator) -> Iterator[str]:
         if kind and not math.isclose(levels[0], min(level, 0.5), rel_tol=1e-9):
             yield f"a level of {levels[0]} from {level}, and that of nothing is 0.5"
     strange = SimpleNamespace(risk=SimpleNamespace(loss=gap.Hinge()), y=np.ones(2))
-    free = sparsity.ElasticNet(1.0, 0.5, False, np.array([1.0, 0.0]))
+    free = sparsity.ElasticNetRegularizer(1.0, 0.5, False, np.array([1.0, 0.0]))
     if free.loose(strange, None, w, pull, 1.0) != math.inf:
         yield "a loss that bounds no coefficient"
 

@@ -129,7 +129,7 @@ class Exact:
         if isinstance(reg, sparsity.Ball):
             return Rational(0) if sum(sizes) <= Rational(reg.delta) else None
         squares = sum(size * size for size in sizes)
-        if isinstance(reg, sparsity.ElasticNet):
+        if isinstance(reg, sparsity.ElasticNetRegularizer):
             return Rational(reg.lam1) * sum(sizes) + Rational(reg.lam2) * squares * HALF
         if self.risk.bias_scale:
             squares += (bias / Rational(self.risk.bias_scale)) ** 2
@@ -204,7 +204,7 @@ class Exact:
         for y, v, dv in zip(self.y, z, dz, strict=True):
             if dv:
                 knots.update((kink - v) / dv for kink in self._kinks(y))
-        if isinstance(reg, sparsity.ElasticNet):
+        if isinstance(reg, sparsity.ElasticNetRegularizer):
             knots.update(-t / dt for t, dt in zip(theta, step, strict=True) if dt)
 
         def moved(tau: Any) -> tuple[list[Any], Any]:
@@ -253,12 +253,14 @@ class Exact:
 
     def _penalty_slopes(self, theta: list[Any], bias: Any, step: list[Any], by: Any) -> Any:
         reg = self.risk.regularizer
-        quadratic = Rational(reg.lam2 if isinstance(reg, sparsity.ElasticNet) else reg.lam)
+        quadratic = Rational(
+            reg.lam2 if isinstance(reg, sparsity.ElasticNetRegularizer) else reg.lam
+        )
         first, second = Rational(0), Rational(0)
         for t, dt, w in zip(theta, step, self.sigma, strict=True):
             first += quadratic * w * w * t * dt
             second += quadratic * w * w * dt * dt
-            if isinstance(reg, sparsity.ElasticNet):
+            if isinstance(reg, sparsity.ElasticNetRegularizer):
                 first += Rational(reg.lam1) * w * ((t > 0) - (t < 0)) * dt
         if self.risk.bias_scale:
             first += quadratic * bias * by / Rational(self.risk.bias_scale) ** 2

@@ -23,7 +23,7 @@ from cotas.certificates.core.margins import (
 )
 from cotas.certificates.core.residuals import EpsilonInsensitive, Huber, Squared
 from cotas.certificates.core.sparse_rows import rows_in
-from cotas.certificates.core.sparsity import Ball, ElasticNet
+from cotas.certificates.core.sparsity import Ball, ElasticNetRegularizer
 from laws.exact.claims import bounds
 from laws.exact.oracle import Exact, Rational, at_least, at_most, rational
 
@@ -89,14 +89,18 @@ def _false_bounds() -> Iterator[str]:
             given = (Risk(Huber(k), L2(1e300), False), two, [2.0**900, 0.0], [0.0], 0.0, None, w)
             yield from _asked(*given)[1]
     line = np.array([[1.0], [2.0]])
-    for reg in (ElasticNet(0.1, 0.0, True), ElasticNet(0.1, 0.1, True), Ball(1.0, True)):
+    for reg in (
+        ElasticNetRegularizer(0.1, 0.0, True),
+        ElasticNetRegularizer(0.1, 0.1, True),
+        Ball(1.0, True),
+    ):
         # −Xᵀc, not Xᵀc.
         for sign in (1.0, -1.0):
             given = (Risk(Squared(), reg, False), line, [sign, 2 * sign], [0.0], 0.0, None, None)
             yield from _asked(*given, [0.96, 0.0], [0.5, 0.0])[1]
     small = np.array([[1e-300, 1.0], [1e-300, 2.0]])
     sigma = np.array([0.0, 1.0])
-    for reg in (ElasticNet(0.1, 0.0, False, sigma), Ball(1.0, False, sigma)):
+    for reg in (ElasticNetRegularizer(0.1, 0.0, False, sigma), Ball(1.0, False, sigma)):
         # A coefficient without a weight must have no pull.
         for c in (None, [1e-300, -1e-300], [1.0, -1.0]):
             given = (Risk(Squared(), reg, False), small, [1.0, 2.0], [0.0, 0.0], 0.0, c, None)
@@ -128,7 +132,7 @@ def _refused() -> Iterator[str]:
         ("model not finite", Risk(Hinge(), L2(1.0), True), y, [math.inf], 0.0, *none),
         ("model not finite", Risk(Hinge(), L2(1.0), True), y, [1.0], math.nan, *none),
         ("bias", Risk(Hinge(), L2(1.0), False), y, [1.0], 0.5, *none),
-        ("sign", Risk(Hinge(), ElasticNet(1.0, 0.0, True), True), y, [-1.0], 0.0, *none),
+        ("sign", Risk(Hinge(), ElasticNetRegularizer(1.0, 0.0, True), True), y, [-1.0], 0.0, *none),
         ("sign", Risk(Hinge(), Ball(5.0, True), True), y, [-1.0], 0.0, *none),
         ("ball", Risk(Hinge(), Ball(1.0), True), y, [1.0 + 2.0**-52], 0.0, *none),
         ("shape", Risk(Hinge(), L2(1.0), True), y, [1.0, 1.0], 0.0, *none),
@@ -169,13 +173,20 @@ def _refused() -> Iterator[str]:
 def _bad_parameters() -> Iterator[str]:
     X, y = np.array([[1.0], [2.0]]), np.array([1.0, -1.0])
     regs: list[Any] = [L2(v) for v in (-1.0, math.nan, math.inf)]
-    regs += [ElasticNet(-1.0, 1.0), ElasticNet(1.0, -1.0), ElasticNet(math.nan, 1.0)]
+    regs += [
+        ElasticNetRegularizer(-1.0, 1.0),
+        ElasticNetRegularizer(1.0, -1.0),
+        ElasticNetRegularizer(math.nan, 1.0),
+    ]
     regs += [Ball(-1.0), Ball(math.inf), Ball(math.nan)]
     for w in ([-1.0], [math.nan], [1.0, 1.0]):
-        regs += [ElasticNet(1.0, 0.0, False, np.array(w))]
+        regs += [ElasticNetRegularizer(1.0, 0.0, False, np.array(w))]
         regs += [Ball(1.0, False, np.array(w))]
     risks = [Risk(Hinge(), reg, False) for reg in regs]
-    risks += [Risk(HardMargin(), ElasticNet(1.0), False), Risk(HardMargin(), Ball(1.0), False)]
+    risks += [
+        Risk(HardMargin(), ElasticNetRegularizer(1.0), False),
+        Risk(HardMargin(), Ball(1.0), False),
+    ]
     risks += [Risk(Hinge(), L2(1.0), False, k) for k in (-1.0, math.nan, math.inf)]
     risks += [Risk(Huber(k), L2(1.0), False) for k in (-1.0, 0.0, math.nan, math.inf)]
     risks += [Risk(EpsilonInsensitive(e), L2(1.0), False) for e in (-1.0, math.nan, math.inf)]

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from cotas.certificates.core import gram
-from cotas.certificates.core.blocks import Claims, Whole, block_bounds
+from cotas.certificates.core.blocks import Claims, OneBlock, block_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.curvature import SquaredRisk
 from cotas.certificates.core.gap import L2, Claim, Hinge, Margin, Risk
@@ -18,7 +18,7 @@ from cotas.certificates.core.margins import HardMargin, Logistic
 from cotas.certificates.core.residuals import Squared
 from cotas.certificates.core.softmax import softmax_bounds
 from cotas.certificates.core.sparse_rows import rows_in
-from cotas.certificates.core.sparsity import ElasticNet
+from cotas.certificates.core.sparsity import ElasticNetRegularizer
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from cotas.source import Arrays
 
@@ -87,7 +87,10 @@ def refused_in_blocks() -> Iterator[str]:
         ("model not finite", {"bias": math.inf}),
         ("bias", {"risk": risk}),
         ("parameters", {"risk": Risk(HardMargin(), L2(1.0), True)}),
-        ("parameters", {"risk": Risk(Hinge(), ElasticNet(1.0, 0.0, False, sigma), True)}),
+        (
+            "parameters",
+            {"risk": Risk(Hinge(), ElasticNetRegularizer(1.0, 0.0, False, sigma), True)},
+        ),
         ("parameters", {"risk": Risk(Hinge(), L2(-1.0), True)}),
         ("dual point", {"dual": lambda X, y, s: y[:1]}),
         ("dual point", {"dual": lambda X, y, s: y * math.nan}),
@@ -110,7 +113,7 @@ def _classes(change: dict[str, Any]) -> Any:
         "y": 2.0 * np.eye(3)[[0, 1, 2, 0, 1]] - 1.0, "W": np.full((2, 3), 0.1), "free": True,
         "b": (0.1, 0.0, -0.1), "penalty": L2(1.0), "reference": None, "s": None, "X": X,
     } | change  # fmt: skip
-    rows = Whole(rows_in(given["X"], given["free"]), given["y"], given["s"])
+    rows = OneBlock(rows_in(given["X"], given["free"]), given["y"], given["s"])
     risk, k = Risk(Margin(), given["penalty"], given["free"]), len(given["b"])
     claims = Claims(risk, given["W"], given["b"], rows.read, (None,) * k, 5, 2)
     return softmax_bounds(rows, claims, given["reference"])
@@ -136,7 +139,7 @@ def refused_classes() -> Iterator[str]:
         ("model not finite", {"b": (0.0, math.inf, 0.0)}),
         ("bias", {"free": False}),
         ("", {"free": False, "b": (0.0, 0.0, 0.0)}),
-        ("penalty", {"penalty": ElasticNet(1.0, 1.0, False, np.ones(2))}),
+        ("penalty", {"penalty": ElasticNetRegularizer(1.0, 1.0, False, np.ones(2))}),
         ("parameters", {"penalty": L2(-1.0)}),
         ("weights", {"s": np.array([1.0, -1.0, 1.0, 1.0, 1.0])}),
         ("not finite", {"W": W * 1e200}),

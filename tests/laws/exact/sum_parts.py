@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from cotas.certificates.core.blocks import Array, Between, Down, Least, Most, Pulled, Sharp, Up
+from cotas.certificates.core.blocks import Between, Down, Least, Most, Pulled, Sharp, SumArray, Up
 from cotas.certificates.core.bounds import Pull
 from cotas.certificates.core.gap import Margin, gain_of
 from cotas.certificates.core.rows import pairwise
@@ -91,7 +91,7 @@ def block_pulls(rng: np.random.Generator) -> Iterator[str]:
     depth = _added([_Deep(1) for _ in pulls], np.random.default_rng(order)).depth
     if whole.additions != depth:
         yield f"{whole.additions} additions, not {depth}"
-    arrays = _added([Array(u) for u in us], np.random.default_rng(order))
+    arrays = _added([SumArray(u) for u in us], np.random.default_rng(order))
     if arrays.additions != depth or not np.allclose(arrays.value, np.sum(us, axis=0)):
         yield f"{arrays.additions} additions of arrays, not {depth}"
     expected, more = int(rng.choice([0, 20])), float(rng.choice([0.0, 0.25]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates.core import blocks, choices, gap, imbalance, margins, residuals, softmax
-from cotas.certificates.core.blocks import Between, Claims, Pulled, Sharp, Tally, Whole
+from cotas.certificates.core.blocks import Between, Claims, NamedSums, OneBlock, Pulled, Sharp
 from cotas.certificates.core.bounds import Objection, Pull
 from cotas.certificates.core.gap import L2, Claim, Margin, Risk, Weights
 from cotas.certificates.core.sparse_rows import rows_in
@@ -60,7 +60,7 @@ def _passes(rng: np.random.Generator, loss: Any, penalty: Any, free: bool, kappa
     passes.low, passes.high, passes.multiples = low, high, np.array([[1.0, 2.0]])
     passes.reader = (SimpleNamespace(unit=np.ones(2)), None)
     plus, minus, nothing, most = (float(v) for v in rng.uniform(0.5, 2.0, size=4))
-    passes.first = Tally({
+    passes.first = NamedSums({
         "losses 0": 1.0, "plus 0": plus, "minus 0": minus, "longest": 1.5, "most 0": most,
         "nothing 0": nothing, "felt 0": 0.25, "more 0": 3.0, "less 0": 2.0,
     })  # fmt: skip
@@ -119,7 +119,7 @@ def tallies_as_written(rng: np.random.Generator) -> Iterator[str]:
     y, theta, middles = rng.normal(size=(n, k)) + 3.0, rng.normal(size=(d, k)), np.array([3.0, 2.5])
     biases, k_huber = (0.25, -0.5), float(rng.uniform(0.3, 2.0))
     for loss in (residuals.Huber(k_huber), residuals.Squared()):
-        rows = Whole(rows_in(X, False), y, s)
+        rows = OneBlock(rows_in(X, False), y, s)
         claims = Claims(Risk(loss, L2(1.0), True), theta, biases, rows.read, (None,) * k, n, d)
         given = (claims, rows.rows.frame, middles)
         first = blocks.Values(*given)(rows)
@@ -189,11 +189,11 @@ def samples(rng: np.random.Generator) -> Iterator[str]:
         yield f"{claims.additions} additions of {n}"
     if claims.roundings != min(blocks.BLOCK_ROWS, n) + 2 * claims.additions:
         yield f"{claims.roundings} roundings of {n} rows"
-    if blocks.counted(Tally(rows=n), n)["rows"] != n:
+    if blocks.counted(NamedSums(rows=n), n)["rows"] != n:
         yield "rows are not counted"
     for wrong in (n - 1, n + 1):
         try:
-            yield f"{blocks.counted(Tally(rows=wrong), n)} of {n} rows"
+            yield f"{blocks.counted(NamedSums(rows=wrong), n)} of {n} rows"
         except Objection as objection:
             if objection.code != "shape":
                 yield f"{wrong} of {n} rows: {objection.code}"
@@ -254,7 +254,7 @@ def class_passes(rng: np.random.Generator) -> Iterator[str]:
     W, b = rng.normal(size=(d, k)), rng.normal(size=k)
     other = (rng.normal(size=(d, k)), rng.normal(size=k))
     p = rng.dirichlet(np.ones(k), size=n)
-    rows = Whole(rows_in(X, False), 2.0 * truth - 1.0, s, p if given == 0 else None)
+    rows = OneBlock(rows_in(X, False), 2.0 * truth - 1.0, s, p if given == 0 else None)
     claims = Claims(Risk(Margin(), L2(1.0), True), W, tuple(b), rows.read, (None,) * k, n, d)
     known = (claims, *rows.frame(claims), other if given == 1 else None)
     first = softmax.ClassValues(*known)(rows)

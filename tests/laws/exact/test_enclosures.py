@@ -68,7 +68,7 @@ def test_the_oracle_agrees_with_itself_along_a_line() -> None:
     rng = np.random.default_rng(SEED)
     for loss in (gap.Hinge(), margins.ModifiedHuber(), residuals.Huber(0.5), residuals.Squared()):
         X, y = rng.normal(size=(9, 2)), np.where(rng.random(9) < 0.5, 1.0, -1.0)
-        exact = Exact(Risk(loss, sparsity.ElasticNet(0.1, 0.1), True), X, y, None)
+        exact = Exact(Risk(loss, sparsity.ElasticNetRegularizer(0.1, 0.1), True), X, y, None)
         theta, step = rational(rng.normal(size=2)), rational(rng.normal(size=2))
         least = exact.smallest_on_line(theta, Rational(0), step, Rational(1))
 

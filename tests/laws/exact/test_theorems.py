@@ -230,8 +230,8 @@ def assert_mistakes_are_allowed(c, X, y):
             if w.start is None:
                 assert Q(c.upper) * min(margins) ** 2 >= square * inner(u, u)
         elif w.start is None:
-            survey = type(w)._survey([w], X, y, None, map)
-            g = Q(best_margin(survey.agreements[:, 0], passes))
+            survey = type(w)._statistics([w], X, y, None, map)
+            g = Q(best_margin(survey.margins[:, 0], passes))
             missing = passes * sum(max(Q(0), g - m) ** 2 for m in margins)
             with localcontext() as context:
                 context.prec = 60

@@ -22,7 +22,7 @@ from cotas.certificates.core.imbalance import longest
 from cotas.certificates.core.margins import Logistic, SquaredHinge
 from cotas.certificates.core.residuals import Huber, Squared
 from cotas.certificates.core.sparse_rows import rows_in
-from cotas.certificates.core.sparsity import ElasticNet
+from cotas.certificates.core.sparsity import ElasticNetRegularizer
 from cotas.certificates.core.squared_blocks import BlockSquaredRisk
 from laws.exact.as_written import as_written, differ
 from laws.exact.guesses import _Parts
@@ -63,7 +63,7 @@ def risks_in_blocks(rng: np.random.Generator) -> Iterator[str]:
     signs = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
     s = rng.random(n) + 0.1
     for loss in (gap.Hinge(), Logistic(), SquaredHinge(), Huber(0.5), Squared()):
-        for penalty in (L2(0.5), ElasticNet(0.1, 0.5), ElasticNet(0.05)):
+        for penalty in (L2(0.5), ElasticNetRegularizer(0.1, 0.5), ElasticNetRegularizer(0.05)):
             if not loss.quadratic and getattr(penalty, "lam2", 0.0):
                 continue
             y = signs if isinstance(loss, gap.Margin) else X[:, 0] + 0.1 * signs

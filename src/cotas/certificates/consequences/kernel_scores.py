@@ -24,7 +24,7 @@ from cotas.certificates.core.gram import (
 )
 from cotas.certificates.core.rounding import TINY, U, gamma
 from cotas.certificates.kernel import KernelDualPoint, KernelRegion
-from cotas.certificates.sweep import as_rows
+from cotas.certificates.passes import as_rows
 
 
 def optimal_scores(
@@ -77,7 +77,7 @@ def scores_from_witnesses(
 ) -> tuple[FloatArray, FloatArray] | None:
     """Compute the same from the witnesses and the data of the fit, whatever library fitted it."""
     spec, rows = points[0].kernel.spec(), as_rows(data[0])
-    regions = [point.survey(rows, data[1])[2] for point in points]
+    regions = [point.full_check(rows, data[1])[2] for point in points]
     known = [region for region in regions if region is not None]
     if len(known) < len(regions) or not positive(spec):
         return None

@@ -36,7 +36,7 @@ from cotas.certificates.core.rounding import U, above, below, dot, gamma, norm_u
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.core.sparse_rows import rows_in
 from cotas.certificates.duality import DualPoint
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     MORE,
     as_rows,
     outwards,
@@ -298,13 +298,13 @@ def bound_between(
     lams: tuple[float, float],
     codes: IntArray,
     pieces: int,
-    enough: int,
+    fewest_errors: int,
     room: float = 0.0,
 ) -> tuple[int, int]:
     """Count validation rows that are wrong for every λ of the interval, at least, and its pieces.
 
     The piece with the smallest count is halved until there are `pieces`, or until all of them
-    prove `enough`.
+    prove `fewest_errors`.
     """
 
     def piece(low: float, high: float) -> tuple[int, float, float]:
@@ -312,7 +312,7 @@ def bound_between(
         return int(np.count_nonzero(found)), low, high
 
     parts = [piece(min(lams), max(lams))]
-    while len(parts) < pieces and parts[0][0] < enough:
+    while len(parts) < pieces and parts[0][0] < fewest_errors:
         _, low, high = heapq.heappop(parts)
         middle = math.sqrt(low * high)
         if not low < middle < high:
@@ -331,7 +331,7 @@ def bound_validation_error(
     y_val: AnyArray,
     classes: AnyArray,
     pieces: int = 64,
-    enough: int | IntArray | None = None,
+    fewest_errors: int | IntArray | None = None,
     room: float = SAME,
 ) -> ValidationBound:
     """Return the bound that the certificates of fits along falling λ prove together.
@@ -343,7 +343,7 @@ def bound_validation_error(
     X_val, y_val : the validation data
     classes : the labels in order, as the models know them
     pieces : the most parts that an interval is cut into
-    enough : so many errors need not be exceeded, in each interval; all of them if None
+    fewest_errors : so many errors need not be exceeded, in each interval; all of them if None
     room : the part of a score that is left to rounding: with none at all, whatever is proved here
         with some is proved again, in any order of sums
     """
@@ -357,7 +357,7 @@ def bound_validation_error(
     if len(lams) < 2 or not (np.diff(lams) < 0).all():
         raise ParameterError("lams", "A path takes two values of λ or more, falling.")
     _refuse_others(fits, classes)
-    goals = np.broadcast_to(n_rows if enough is None else enough, len(lams) - 1)
+    goals = np.broadcast_to(n_rows if fewest_errors is None else fewest_errors, len(lams) - 1)
     found, before = [], outlooks(certificates[0], X, y, X_val)
     for k, goal in enumerate(goals, start=1):
         here = outlooks(certificates[k], X, y, X_val)

@@ -23,7 +23,7 @@ from cotas.certificates.core.choices import FAR, in_columns, means
 from cotas.certificates.core.rounding import above, up
 from cotas.certificates.core.rows import Rows
 from cotas.certificates.duality import DualPoint
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     as_double,
     as_rows,
     class_signs,

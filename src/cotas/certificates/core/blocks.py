@@ -105,15 +105,15 @@ class Sharp(NamedTuple):
         return up(up(found) + self.off) if found or self.off else 0.0
 
 
-class Array(NamedTuple):
+class SumArray(NamedTuple):
     """An array, each entry of which is a sum, and the additions that it went through at most."""
 
     value: FloatArray
     additions: int = 0
 
-    def __add__(self, other: Any) -> Array:
+    def __add__(self, other: Any) -> SumArray:
         most = max(self.additions, other.additions)
-        return Array(self.value + other.value, most + 1)
+        return SumArray(self.value + other.value, most + 1)
 
 
 class Between(NamedTuple):
@@ -162,11 +162,11 @@ class Pulled(NamedTuple):
         return Pull(self.u, unit, off) if sound else Pull(np.zeros(len(unit)), unit, math.inf)
 
 
-class Tally(dict[str, Any]):
+class NamedSums(dict[str, Any]):
     """Sums over a block, by name, each added up by itself."""
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally({name: value + other[name] for name, value in self.items()})
+    def __add__(self, other: NamedSums) -> NamedSums:
+        return NamedSums({name: value + other[name] for name, value in self.items()})
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Claims:
         return Claim(self.risk, np.zeros(0), theta, self.biases[k])
 
 
-class Whole:
+class OneBlock:
     """Rows in memory as a source of one block, with their targets, weights and a dual point."""
 
     start = 0
@@ -266,7 +266,7 @@ class Reader:
 
     def rows(self, block: Any) -> Rows:
         """Return the rows of a block in the frame of all."""
-        if isinstance(block, Whole):
+        if isinstance(block, OneBlock):
             return block.rows
         given = (self.frame, self.claims.roundings)
         return rows_in(block.X, self.claims.risk.free_bias, map, *given)
@@ -277,23 +277,23 @@ class Values(Reader):
     """The first pass: Σ of the weights and of the losses, and how far the data reach."""
 
     @np.errstate(all="ignore")
-    def __call__(self, block: Any) -> Tally:
+    def __call__(self, block: Any) -> NamedSums:
         rows, (y, s) = self.rows(block), self.targets(block)
         z, off, _ = self.scores(rows)
-        whole = Tally(rows=len(s), weights=Between.sum_of(s), longest=Most(longest(rows)))
+        whole = NamedSums(rows=len(s), weights=Between.sum_of(s), longest=Most(longest(rows)))
         for k in range(y.shape[1]):
             whole |= self._of_claim(k, rows, y[:, k], s, z[:, k], off[:, k])
         return whole
 
-    def _of_claim(self, k: int, rows: Rows, y: Any, s: Any, z: Any, off: Any) -> Tally:
+    def _of_claim(self, k: int, rows: Rows, y: Any, s: Any, z: Any, off: Any) -> NamedSums:
         loss, used = self.claims.risk.loss, s > 0
         losses = np.where(used, s * loss.value(y, z, blurred(z, off)), 0.0)
-        nothing = s * loss.value(y, np.zeros_like(y), 0.0)
+        zero_losses = s * loss.value(y, np.zeros_like(y), 0.0)
         c = feasible(self.claims, k, rows.X, y, s, z)
-        return Tally(
+        return NamedSums(
             {
                 f"losses {k}": Up(total_up(losses)),
-                f"nothing {k}": Up(total_up(nothing)),
+                f"nothing {k}": Up(total_up(zero_losses)),
                 f"most {k}": Most(np.abs(np.where(used, y, 0.0)).max()),
                 f"plus {k}": Down(total_down(s[y > 0])),
                 f"minus {k}": Down(total_down(s[y < 0])),
@@ -319,7 +319,7 @@ class Pulls(Reader):
     multiples: FloatArray  # a row for each claim
 
     @np.errstate(all="ignore")
-    def __call__(self, block: Any) -> Tally:
+    def __call__(self, block: Any) -> NamedSums:
         rows, (y, s) = self.rows(block), self.targets(block)
         loss, c = self.claims.risk.loss, np.empty_like(y)
         # Where c comes from the rows alone, no score is needed.
@@ -328,7 +328,7 @@ class Pulls(Reader):
             more, less, centre = self.shares[k]
             given = feasible(self.claims, k, rows.X, y[:, k], s, z[:, k]) - s * centre
             c[:, k] = clipped(loss, y[:, k], given * np.where(given > 0, more, less), s)
-        whole = Tally(rows=len(s))
+        whole = NamedSums(rows=len(s))
         for k, pull in enumerate(rows.pull(c)):
             used = np.flatnonzero(c[:, k])
             whole |= {
@@ -343,7 +343,7 @@ class Pulls(Reader):
 
 
 @np.errstate(all="ignore")
-def sampled(claims: Claims, block: Any) -> Tally:
+def sampled(claims: Claims, block: Any) -> NamedSums:
     """Return some rows, the same ones in whatever blocks they come, and Σ of the targets."""
     y, s = claims.read(block)
     n, d = claims.n, claims.d
@@ -358,11 +358,11 @@ def sampled(claims: Claims, block: Any) -> Tally:
         few = -(-n // step) * d < choices.LARGEST_SAMPLE
         some = some.toarray() if few else np.zeros((0, d))
     used = np.ones(rows, bool) if s is None else s > 0
-    return Tally(
+    return NamedSums(
         rows=rows,
         X=[np.asarray(some, np.float64)],
         sparse=Least(is_sparse),  # beside dense rows sparse ones are moved too
-        y=Array(y[used].sum(axis=0)),
+        y=SumArray(y[used].sum(axis=0)),
         used=int(np.count_nonzero(used)),
     )
 
@@ -412,8 +412,8 @@ def objected(call: Callable[..., Any], *given: Any) -> Any:
         return objection
 
 
-def counted(whole: Tally, n: int) -> Tally:
-    """Return the tally, if all the rows have been counted."""
+def counted(whole: NamedSums, n: int) -> NamedSums:
+    """Return the sums, if all the rows have been counted."""
     if whole["rows"] != n:
         raise Objection("shape")
     return whole
@@ -422,7 +422,7 @@ def counted(whole: Tally, n: int) -> Tally:
 class _Passes:
     """The state after the first pass; the second is made once for all the models."""
 
-    def __init__(self, source: Any, claims: Claims, reader: Any, first: Tally) -> None:
+    def __init__(self, source: Any, claims: Claims, reader: Any, first: NamedSums) -> None:
         self.source, self.claims, self.reader, self.first = source, claims, reader, first
         self.w = Weights(None, *first["weights"])
         self.low, self.high = self.w.low, self.w.high
@@ -434,7 +434,7 @@ class _Passes:
             self.multiples = reach[:, None] * choices.MULTIPLES
             self.second = self._second_pass()
 
-    def _second_pass(self) -> Tally:
+    def _second_pass(self) -> NamedSums:
         k, risk = len(self.claims.biases), self.claims.risk
         shares = [(1.0, 1.0, 0.0)] * k
         if risk.free_bias:

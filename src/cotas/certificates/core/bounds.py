@@ -57,7 +57,7 @@ class Bounds:
 
     @classmethod
     def proved(cls, lower: float, upper: float, charge: float = 0.0, *more: float) -> Bounds:
-        """Return the one door: what is not finite is refused, and so are bounds that contradict.
+        """Make bounds, the one door: refuse what is not finite, and bounds that contradict.
 
         `more`: by how much less another evaluation may prove the lower bound, the upper's charge.
         """

@@ -196,12 +196,12 @@ def shares(loss: Any, more: float, less: float, high: float) -> tuple[float, flo
     return (less / more, 1.0, 0.0) if more > less else (1.0, more / less, 0.0)
 
 
-def worth(best: Any, how: str, enough: float, some: bool, turns: int, d: int) -> bool:
+def worth(best: Any, how: str, tolerated: float, some: bool, rotations: int, d: int) -> bool:
     """Estimate from some rows, in a basis turned so often, whether a new curvature may prove
     more."""
-    if best.most <= enough or (turns and d > TURNED):
+    if best.most <= tolerated or (rotations and d > TURNED):
         return False
-    return not turns or (best.blur > enough and (some or how == "turned"))
+    return not rotations or (best.blur > tolerated and (some or how == "turned"))
 
 
 # ---- how far bounds are moved apart --------------------------------------------------------------

@@ -110,7 +110,7 @@ def _whitened(A: Any, B: Any, W: FloatArray) -> tuple[Any, Any, float, float]:
 
 
 def _custom(function: Any, A: Any, B: Any) -> Entries:
-    """Return the values of a function are taken as they come."""
+    """Take the values of a function as they come."""
     if B is None:
         parts = [A[i : i + 32] for i in range(0, A.shape[0], 32)]
         K = np.concatenate([np.diag(function(a, a)) for a in parts] or [np.zeros(0)])

@@ -262,21 +262,21 @@ class SquaredRisk:
 
     def _conclude(self, slope: Slope, close: float, near: float) -> SquaredFound:
         best, how, within = self._by_penalty(slope), "penalty", math.inf
-        enough = close * slope.upper
+        tolerated = close * slope.upper
         if slope.upper <= near:
             best, how = Fall(slope.upper, 0.0), "zero"
         # With fewer rows than columns there is no curvature but that of the penalty.
-        for some, turns in () if self.rows.n < self.rows.d else self.ways:
+        for some, rotations in () if self.rows.n < self.rows.d else self.ways:
             if self.rows.d > self.largest:
                 break
-            if not choices.worth(best, how, enough, some, turns, self.rows.d):
+            if not choices.worth(best, how, tolerated, some, rotations, self.rows.d):
                 break
-            if (some, turns) != self.ways[0] and self.flat:
+            if (some, rotations) != self.ways[0] and self.flat:
                 break
-            H, mu = self.curvature(some, turns)
+            H, mu = self.curvature(some, rotations)
             found = fall(H, mu, *self._seen(slope, H)) if mu > 0 else Fall()
             if found.most < best.most:
-                best, how = found, "turned" if turns else "few rows" if some else "rows"
+                best, how = found, "turned" if rotations else "few rows" if some else "rows"
         if not math.isfinite(best.most):
             within, best = self._within(slope)
             how = "within"
@@ -307,14 +307,14 @@ class SquaredRisk:
         """Compute Σ sᵢ‖xᵢ‖/S, rounded up."""
         return above(total_up(self.w.s * self.rows.lengths) / self.w.low, 4)
 
-    def curvature(self, some: bool, turns: int) -> tuple[Hessian, float]:
+    def curvature(self, some: bool, rotations: int) -> tuple[Hessian, float]:
         """Compute H and a proved lower bound of its eigenvalues, computed once."""
-        if (some, turns) not in self._known:
-            T = self.curvature(True, turns - 1)[0].basis() if turns else None
-            known = None if some or turns else self.squares()
+        if (some, rotations) not in self._known:
+            T = self.curvature(True, rotations - 1)[0].basis() if rotations else None
+            known = None if some or rotations else self.squares()
             H = hessian(self.rows, self.w, self.added, self.risk.free_bias, some, T, known)
-            self._known[some, turns] = (H, H.least())
-        return self._known[some, turns]
+            self._known[some, rotations] = (H, H.least())
+        return self._known[some, rotations]
 
     @np.errstate(all="ignore")
     def squares(self) -> tuple[FloatArray, int]:

@@ -130,9 +130,9 @@ def squared_lengths(A: Any) -> tuple[FloatArray, Side]:
     squares, width = _row_squares(A), A.shape[1]
     if hasattr(A, "multiply"):
         width = int(np.diff(A.indptr).max(initial=0))
-    nothing = squares == 0.0
-    nothing[nothing] = np.asarray((A[nothing] != 0).sum(axis=1)).ravel() == 0
-    off, lost = gamma(width + 2), np.where(nothing, 0.0, (width + 1) * TINY)
+    zero_rows = squares == 0.0
+    zero_rows[zero_rows] = np.asarray((A[zero_rows] != 0).sum(axis=1)).ravel() == 0
+    off, lost = gamma(width + 2), np.where(zero_rows, 0.0, (width + 1) * TINY)
     m = raised(squares * (1.0 + off) + lost)
     return squares, (m, raised(off * m + lost))
 

@@ -26,9 +26,10 @@ def longest(rows: Any) -> float:
     return above(float(rows.unit.max(initial=0.0)) * float(rows.lengths.max(initial=0.0)))
 
 
-def level_of(loss: Any, level: float, nothing: float, low: float) -> float:
-    """Return the smaller one of a level and of P of θ = 0, b = 0, whose losses sum to `nothing`."""
-    return min(level, above(nothing / low, loss.ulps + 4))
+def level_of(loss: Any, level: float, zero_losses: float, low: float) -> float:
+    """Return the smaller one of a level and of P of θ = 0, b = 0, whose losses sum to
+    `zero_losses`."""
+    return min(level, above(zero_losses / low, loss.ulps + 4))
 
 
 def beyond(loss: Margin, extent: Extent, high: float, level: float) -> float:

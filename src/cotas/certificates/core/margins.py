@@ -72,7 +72,7 @@ class Logistic(Curved):
         return np.asarray(-1.0 / (1.0 + np.exp(m)))
 
     def dual(self, a: FloatArray, s: FloatArray) -> Pair:
-        """Return one unit of p moves the entropy by at most p(40 + |log p|) of them."""
+        """Compute the entropy of p, which a unit of p moves by at most p(40 + |log p|) of them."""
         p = np.minimum(np.maximum(a / s, 0.0), 1.0)
         log_p, log_q = np.log(np.where(p > 0, p, 1.0)), np.log1p(-np.where(p < 1, p, 0.0))
         entropy = s * (-p * log_p - (1.0 - p) * log_q)

@@ -39,7 +39,7 @@ class Squared:
         return z - y
 
     def clip(self, y: FloatArray, c: FloatArray, s: FloatArray) -> FloatArray:
-        """Return every v is in the domain."""
+        """Return c as it is: every v is in the domain."""
         return c
 
     def gain(self, y: FloatArray, c: FloatArray, s: FloatArray, t: float) -> Pair:

@@ -80,7 +80,7 @@ class Rows:
         self.also: Callable[[slice, Any], Any] | None = None  # is called with each block once
 
     def _entries(self) -> tuple[int, float]:
-        """Return those of a row, at most and on average."""
+        """Count the entries of a row, at most and on average."""
         return self.d, self.d
 
     def read(self, span: slice) -> Any:
@@ -168,9 +168,9 @@ class Rows:
             whole = pairwise(self.blocks(lambda span, rows: self.combine(rows, c[span])))
         factor = gamma(max(self.spans[0].stop + whole[1], self.roundings) + 4)
         lost = above(self.n * self.d * 2.0**-1074 / float(self.unit.min(initial=1.0)))  # underflow
-        found, nothing = [], Pull(np.zeros(self.d), self.unit, math.inf)
+        found, no_pull = [], Pull(np.zeros(self.d), self.unit, math.inf)
         for u, column in zip(whole[0].T, np.ascontiguousarray(c.T), strict=True):
             mass = np.abs(column) @ self.lengths
             off = up(above(factor * above(float(mass), self.n + 2), 2) + lost)
-            found.append(Pull(u, self.unit, off) if np.isfinite(u.sum() + off) else nothing)
+            found.append(Pull(u, self.unit, off) if np.isfinite(u.sum() + off) else no_pull)
         return found

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cotas.certificates.core.blocks import (  # isort: skip
-    Array, Between, Claims, Down, Most, Pulled, Reader, Sharp, Tally, Up, Whole, counted,
+    SumArray, Between, Claims, Down, Most, Pulled, Reader, Sharp, NamedSums, Up, OneBlock, counted,
     kept_frame,
 )  # fmt: skip
 from cotas.certificates.core import choices
@@ -113,13 +113,13 @@ class ClassReader(Reader):
 
     def known(self, block: Any) -> tuple[Rows, FloatArray, FloatArray]:
         """Return the rows, their classes and their weights; rows in memory are looked at once."""
-        if isinstance(block, Whole) and block.known is not None:
+        if isinstance(block, OneBlock) and block.known is not None:
             return block.rows, *block.known
         rows, (y, s) = self.rows(block), self.targets(block)
         truth = np.asarray(y > 0, dtype=np.float64)
         if not (truth.sum(axis=1) == 1.0).all():
             raise Objection("unknown label")  # a row of none of the classes, or of two
-        if isinstance(block, Whole):
+        if isinstance(block, OneBlock):
             block.known = truth, s
         return rows, truth, s
 
@@ -132,7 +132,7 @@ class ClassReader(Reader):
             W, b = self.reference or (self.claims.thetas, self.claims.biases)
             z = rows.scores(W, [(value,) for value in b])[0]
         p = choices.probabilities(z)
-        if isinstance(block, Whole):
+        if isinstance(block, OneBlock):
             block.p = p  # the next pass need not compute it again
         return p
 
@@ -142,22 +142,22 @@ class ClassValues(ClassReader):
     """The first pass: Σ of the weights and of the losses, and the mass of each class."""
 
     @np.errstate(all="ignore")
-    def __call__(self, block: Any) -> Tally:
+    def __call__(self, block: Any) -> NamedSums:
         rows, truth, s = self.known(block)
         z, off, _ = self.scores(rows)
         p, k = self.probabilities(block, rows, z), truth.shape[1]
         losses, slack = losses_of(z, off, truth)
-        whole = Tally(
+        whole = NamedSums(
             rows=len(s),
             weights=Between.sum_of(s),
             longest=Most(longest(rows)),
             losses=Up(total_up(s * losses)),
             felt=Up(total_up(s * slack)),
-            wanted=Array(s @ truth),
-            given=Array(s @ feasible(p, truth, np.ones(k), np.zeros(k))),
+            wanted=SumArray(s @ truth),
+            given=SumArray(s @ feasible(p, truth, np.ones(k), np.zeros(k))),
         )
         masses = (total_down(s * column) for column in truth.T)
-        return Tally({**whole, **{f"mass {j}": Down(mass) for j, mass in enumerate(masses)}})
+        return NamedSums({**whole, **{f"mass {j}": Down(mass) for j, mass in enumerate(masses)}})
 
 
 @dataclass(frozen=True)
@@ -169,12 +169,12 @@ class ClassPulls(ClassReader):
     multiples: tuple[float, ...]
 
     @np.errstate(all="ignore")
-    def __call__(self, block: Any) -> Tally:
+    def __call__(self, block: Any) -> NamedSums:
         rows, truth, s = self.known(block)
         p = feasible(self.probabilities(block, rows, None), truth, self.kept, self.lacking)
         c = s[:, None] * (p - truth)
         reached = (s[:, None] * (p + truth)).T
-        whole = Tally(rows=len(s))
+        whole = NamedSums(rows=len(s))
         for j, (pull, sizes) in enumerate(zip(rows.pull(c), reached, strict=True)):
             whole |= {
                 f"pull {j}": Pulled.of(pull),
@@ -229,13 +229,13 @@ def softmax_bounds(
     lower, t, rounding = best_multiple(claim, w, *known)
     rounding += choices.blur(penalty, claim.theta, pull, t, w.low)
     room = choices.charge(float(first["felt"]) / w.low + rounding, lower, upper)
-    if isinstance(source, Whole):
+    if isinstance(source, OneBlock):
         return Bounds.proved(lower, upper, room)
     # The same rows in other blocks prove a little more or less: there is room for that.
     return Bounds.proved(lower, upper, room + choices.APART * upper, room)
 
 
-def _pull(claims: Claims, unit: FloatArray, second: Tally) -> tuple[Pull, float]:
+def _pull(claims: Claims, unit: FloatArray, second: NamedSums) -> tuple[Pull, float]:
     """Compute Xᵀc of all classes, one after the other as θ, and Σₖ|δₖ| at most."""
     k, found, rest = len(claims.biases), list[Pull](), 0.0
     for j in range(k):

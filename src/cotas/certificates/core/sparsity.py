@@ -89,8 +89,8 @@ class Sparse:
         if type(loss) not in LIMITS:
             return math.inf
         losses = total_up(w.s * loss.value(y, np.zeros_like(y), 0.0))
-        nothing = above(losses / w.low, loss.ulps + 4)  # P of θ = 0, b = 0
-        limits = LIMITS[type(loss)](claim, rows, w, min(level, nothing))
+        at_zero = above(losses / w.low, loss.ulps + 4)  # P of θ = 0, b = 0
+        limits = LIMITS[type(loss)](claim, rows, w, min(level, at_zero))
         return above(up(1.0 / w.low) * self.taken(pull, limits))
 
     def taken(self, pull: Pull, limits: FloatArray) -> float:
@@ -107,7 +107,7 @@ def sizes_of(pull: Pull, positive: bool) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class ElasticNet(Sparse):
+class ElasticNetRegularizer(Sparse):
     """The elastic net λ₁ Σ wⱼ|βⱼ| + (λ₂/2) Σ (wⱼβⱼ)², β ≥ 0 if `positive`; λ₂ = 0 is the Lasso."""
 
     lam1: float

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cotas.certificates.core.blocks import (  # isort: skip
-    Array, Between, Claims, Down, Most, Pulled, Reader, Tally, Up, counted, kept_frame,
+    SumArray, Between, Claims, Down, Most, Pulled, Reader, NamedSums, Up, counted, kept_frame,
     objected,
 )  # fmt: skip
 from cotas.certificates.core.bounds import Objection
@@ -33,20 +33,20 @@ class Squares(Reader):
     with_hessian: bool
 
     @np.errstate(all="ignore")
-    def __call__(self, block: Any) -> Tally:
+    def __call__(self, block: Any) -> NamedSums:
         rows, (y, s) = self.rows(block), self.targets(block)
 
         def combine(span: slice, part: Any, z: FloatArray) -> FloatArray:
             return np.asarray(rows.combine(part, s[span, None] * (z - y[span])))
 
         z, off, combined = self.scores(rows, combine)
-        whole = Tally(
+        whole = NamedSums(
             rows=len(s),
             weights=Between.sum_of(s),
             length=Up(total_up(s * rows.lengths)),
         )
         if self.with_hessian:
-            H = Array(*squares(rows, rows.spans, s, self.claims.risk.free_bias))
+            H = SumArray(*squares(rows, rows.spans, s, self.claims.risk.free_bias))
             whole |= {"H": H, "tallest": Most(rows.spans[0].stop)}
         loss, residuals = self.claims.risk.loss, z - y
         for k, pull in enumerate(rows.pull(s[:, None] * residuals, combined)):

@@ -33,16 +33,16 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
+from cotas.certificates.passes import EPS, ROUNDED, Sketch, as_sketches
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_least
 from cotas.certificates.presentation import ends as bounds_in_words
-from cotas.certificates.sweep import EPS, ROUNDED, Sketch, as_sketches
 from cotas.certificates.theorems.combinations import (
     Combined,
     ExampleWeights,
-    LongSweep,
+    LongPass,
     weighted_total,
 )
-from cotas.certificates.theorems.products import Tally
+from cotas.certificates.theorems.products import Totals
 from cotas.certificates.theorems.weak_learners import PlainTrees, StumpClass
 from cotas.words import say
 
@@ -120,9 +120,9 @@ class AdditiveFit(Combined):
     # ---- what is measured ----------------------------------------------------------------------
 
     @np.errstate(over="ignore", invalid="ignore", under="ignore")
-    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
-        y, used, radius, lower = sweep.y, np.flatnonzero(weights.w > 0), self.radius(), 0.0
-        r, slack, sums = self.residuals(sweep, weights, each)
+    def measure(self, data_pass: LongPass, weights: ExampleWeights, each: Each) -> Certificate:
+        y, used, radius, lower = data_pass.y, np.flatnonzero(weights.w > 0), self.radius(), 0.0
+        r, slack, sums = self.residuals(data_pass, weights, each)
         sums |= self.losses(y, r, slack, weights)
         ends, largest = self.ends(sums, weights), float(sums["max largest"])
 
@@ -133,7 +133,7 @@ class AdditiveFit(Combined):
 
         one = np.zeros(len(used), dtype=np.int64)
         constant = self.least(dual(y, used, one)[1], largest, weights)
-        rows, cells = self.tests.cells(sweep.X, used)
+        rows, cells = self.tests.cells(data_pass.X, used)
         if len(rows):
             g, found = dual(y, rows, cells)
             apart = total_up(np.abs(np.bincount(cells, g)))
@@ -143,13 +143,13 @@ class AdditiveFit(Combined):
             g, found = dual(r, used, one)
             whole = np.zeros(len(y))
             whole[used] = g
-            edge = self.tests.largest_edge(sweep.X, whole, each)
+            edge = self.tests.largest_edge(data_pass.X, whole, each)
             lower = max(lower, self.least(found, up(largest + radius), weights, radius, edge))
-        return self.in_certificate(sums, ends, (lower, constant), weights, sweep.X.shape)
+        return self.in_certificate(sums, ends, (lower, constant), weights, data_pass.X.shape)
 
     def losses(
         self, y: FloatArray, r: FloatArray, slack: FloatArray, weights: ExampleWeights
-    ) -> Tally:
+    ) -> Totals:
         """Sum the losses and the sizes of the targets over rows; not all need be accurate."""
         w, used = weights.w, weights.w > 0
         size = y * y if self.loss == "squared" else np.abs(y)
@@ -163,19 +163,19 @@ class AdditiveFit(Combined):
             "sum sizes": float(w @ size),
         }
 
-    def ends(self, sums: Tally, weights: ExampleWeights) -> tuple[float, float]:
+    def ends(self, sums: Totals, weights: ExampleWeights) -> tuple[float, float]:
         """Return the mean loss from both sides."""
         ends = weights.quotient(float(sums["down value"]), float(sums["up value"]))
         if not math.isfinite(ends[1]):
             raise Objection("The loss of the model overflows.")
         return ends
 
-    def sketch(self, sums: Tally, shape: tuple[int, int]) -> Sketch:
+    def sketch(self, sums: Totals, shape: tuple[int, int]) -> Sketch:
         """Return the sketch of the data."""
         return as_sketches(sums["sum sketch"], shape, [sums["max furthest"]])[0]
 
     def in_certificate(
-        self, sums: Tally, ends: tuple[float, float], least: tuple[float, float],
+        self, sums: Totals, ends: tuple[float, float], least: tuple[float, float],
         weights: ExampleWeights, shape: tuple[int, int], *more: str,
     ) -> Certificate:  # fmt: skip
         """Return what was found in words; other models of the class, or constants, have `least`."""
@@ -222,15 +222,15 @@ class AdditiveFit(Combined):
         return float(0.5 * (np.einsum("i,i->", r, r) if uniform else np.einsum("i,i,i->", w, r, r)))
 
     def residuals(
-        self, sweep: LongSweep, weights: ExampleWeights, each: Each
-    ) -> tuple[FloatArray, FloatArray, Tally]:
+        self, data_pass: LongPass, weights: ExampleWeights, each: Each
+    ) -> tuple[FloatArray, FloatArray, Totals]:
         """Compute y − F of each row, how far it may be off, and the loss after each round."""
-        if not np.isfinite(sweep.y).all():
+        if not np.isfinite(data_pass.y).all():
             raise Objection("y holds what is not a finite number.")
-        n = sweep.X.shape[0]
+        n = data_pass.X.shape[0]
         r, slack = np.empty(n), np.empty(n)
 
-        def read(span: slice, rows: Matrix, y: FloatArray) -> Tally:
+        def read(span: slice, rows: Matrix, y: FloatArray) -> Totals:
             w, F = weights.w[span], self.constant - y.T
             losses = [self._total(w, F[0], weights.uniform)]
             found = self.added(
@@ -239,9 +239,9 @@ class AdditiveFit(Combined):
             r[span], slack[span] = -F[0], found.slack
             return {"sum losses": np.array(losses)}
 
-        return r, slack, sweep.tally(read, each)
+        return r, slack, data_pass.totals(read, each)
 
-    def _rise(self, sums: Tally, weights: ExampleWeights) -> float:
+    def _rise(self, sums: Totals, weights: ExampleWeights) -> float:
         """Return the largest difference of the losses after a round and before it, rounded up."""
         after, widest, W = sums["sum losses"], float(sums["max slack"]), weights.most
         top = float(after.max())

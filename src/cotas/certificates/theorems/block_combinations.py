@@ -18,8 +18,7 @@ import numpy as np
 from cotas.arrays import AnyArray, Each, FloatArray
 from cotas.certificates.blocks import as_source, class_factors, weighed
 from cotas.certificates.certificate import Certificate
-from cotas.certificates.core.blocks import Down, Least, Most, Up, counted
-from cotas.certificates.core.blocks import Tally as BlockTally
+from cotas.certificates.core.blocks import Down, Least, Most, NamedSums, Up, counted
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.choices import APART
 from cotas.certificates.core.rounding import TINY, total_down, total_up, up
@@ -34,7 +33,7 @@ from cotas.certificates.theorems.combinations import (
     Combined,
     ExampleWeights,
 )
-from cotas.certificates.theorems.products import Tally
+from cotas.certificates.theorems.products import Totals
 from cotas.certificates.theorems.surrogates import (
     AFTER_A_ROUND,
     AFTER_A_VOTE,
@@ -49,7 +48,7 @@ ENDS: dict[str, Any] = {"max": Most, "min": Least, "sum": np.asarray, "up ": Up,
 
 
 @dataclass(frozen=True, kw_only=True)
-class InBlocks(Combined):
+class CombinedInBlocks(Combined):
     """The base of both witnesses: classes may weigh more than their rows do."""
 
     takes_blocks: ClassVar[bool] = True
@@ -87,15 +86,15 @@ def weights_of(block: Block, pairs: tuple[tuple[Any, float], ...]) -> ExampleWei
     return ExampleWeights(w, total_down(w), total_up(w), False)
 
 
-def whole(weights: ExampleWeights, tally: Tally) -> BlockTally:
+def whole(weights: ExampleWeights, totals: Totals) -> NamedSums:
     """Return what is found in a block, which adds up outwards, and its rows and weights."""
     w = weights.w
-    ends = {name: ENDS[name[:3]](value) for name, value in tally.items()}
+    ends = {name: ENDS[name[:3]](value) for name, value in totals.items()}
     about = {"rows": len(w), "low": Down(weights.mass), "high": Up(weights.most)}
-    return BlockTally(ends | about | {"lightest": Least(w.min()), "heaviest": Most(w.max())})
+    return NamedSums(ends | about | {"lightest": Least(w.min()), "heaviest": Most(w.max())})
 
 
-def all_weights(found: BlockTally) -> ExampleWeights:
+def all_weights(found: NamedSums) -> ExampleWeights:
     """Return the sum of all weights from both sides; those of the rows are not kept."""
     low, high = float(found["low"]), float(found["high"])
     if not (low > 0 and high < math.inf):
@@ -121,7 +120,7 @@ def in_few_digits(found: Certificate, unit: float) -> Certificate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockSurrogate(InBlocks, SurrogateBound):
+class BlockSurrogate(CombinedInBlocks, SurrogateBound):
     """The training error of a booster, and the surrogate that bounds it, from blocks."""
 
     def refuse_unsound(self) -> None:
@@ -141,10 +140,10 @@ class BlockSurrogate(InBlocks, SurrogateBound):
 
 
 @np.errstate(all="ignore")
-def margins_of_block(witness: BlockSurrogate, block: Block) -> BlockTally:
+def margins_of_block(witness: BlockSurrogate, block: Block) -> NamedSums:
     """Return the margins of the rows of a block, and their costs, as sums."""
     weights = weights_of(block, witness.pairs())
-    found = witness.margins(witness.sweep(block.X, block.y, block.start), weights, map)
+    found = witness.margins(witness.data_pass(block.X, block.y, block.start), weights, map)
     return whole(weights, witness.sums(found, weights, witness.thetas()))
 
 
@@ -152,7 +151,7 @@ def margins_of_block(witness: BlockSurrogate, block: Block) -> BlockTally:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockAdditive(InBlocks, AdditiveFit):
+class BlockAdditive(CombinedInBlocks, AdditiveFit):
     """A sum b + Σ cₘfₘ(x), to be compared with others of the same kind, from blocks."""
 
     targets: ClassVar[bool] = True
@@ -186,20 +185,20 @@ class BlockAdditive(InBlocks, AdditiveFit):
 
 
 @np.errstate(all="ignore")
-def losses_of_block(witness: BlockAdditive, block: Block) -> BlockTally:
+def losses_of_block(witness: BlockAdditive, block: Block) -> NamedSums:
     """Return the losses of the rows of a block, as sums, and what the second pass begins with."""
-    weights, y, r, slack, tally = _residuals(witness, block)
+    weights, y, r, slack, totals = _residuals(witness, block)
     guesses = {"sum residuals": (weights.w * r).sum(), "sum numbers": (weights.w * y).sum()}
-    return whole(weights, tally | witness.losses(y, r, slack, weights) | guesses)
+    return whole(weights, totals | witness.losses(y, r, slack, weights) | guesses)
 
 
 @np.errstate(all="ignore")
 def duals_of_block(
     witness: BlockAdditive, middles: Sequence[float], edges: bool, block: Block
-) -> BlockTally:
+) -> NamedSums:
     """Sum, for u = y less its mean and for u = r less its mean, what the bounds are made of."""
-    weights, y, r, _, tally = _residuals(witness, block)
-    found = whole(weights, tally | {"max furthest": np.abs(y).max()})
+    weights, y, r, _, totals = _residuals(witness, block)
+    found = whole(weights, totals | {"max furthest": np.abs(y).max()})
     for name, v, middle in zip(("of y", "of r"), (y, r), middles, strict=True):
         u = np.where(weights.w > 0, v - middle, 0.0)
         n, size, least, most, gain, curve, _ = DualSums.of(weights.w, u, y)
@@ -211,8 +210,8 @@ def duals_of_block(
 
 def _residuals(witness: BlockAdditive, block: Block) -> Any:
     """Return the weights, y, y − F as computed, how far it may be off, and what the sweep found."""
-    sweep, weights = witness.sweep(block.X, block.y, block.start), weights_of(block, ())
-    return weights, sweep.y, *witness.residuals(sweep, weights, map)
+    data_pass, weights = witness.data_pass(block.X, block.y, block.start), weights_of(block, ())
+    return weights, data_pass.y, *witness.residuals(data_pass, weights, map)
 
 
 def in_blocks(witness: Any, factors: tuple[tuple[Any, float], ...]) -> Any:

@@ -27,8 +27,7 @@ from cotas.certificates.core.rounding import (
     total_up,
     up,
 )
-from cotas.certificates.presentation import against_the_rest, in_words, other_rows
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     as_rows,
     class_signs,
     project,
@@ -36,14 +35,15 @@ from cotas.certificates.sweep import (
     refuse_other_labels,
     sketch_sums,
 )
-from cotas.certificates.theorems.products import MERGE, Tally
+from cotas.certificates.presentation import against_the_rest, in_words, other_rows
+from cotas.certificates.theorems.products import MERGE, Totals
 from cotas.certificates.theorems.weak_learners import Learners, PlainTrees, numbers
 from cotas.certificates.witnesses import Parametric
 
 LONG_BLOCK_BYTES, LONG_BLOCK_ROWS = 1 << 24, 1 << 15
 # Of each number below 256 its bits, the lowest first.
 PATTERNS = (np.arange(256)[:, None] >> np.arange(8)) & 1
-Read = Callable[[slice, Matrix, FloatArray], Tally]
+Read = Callable[[slice, Matrix, FloatArray], Totals]
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,16 @@ class RoundWeights:
     def eight(self, wrong: IntArray) -> None:
         """Weigh by up to eight rounds: by a bit for each that says whether f is wrong."""
         c = self.c[self.m : self.m + 8]
-        told, rounds = PATTERNS[:, : len(c)], slice(self.m, self.m + len(c))
-        alike = np.bincount(wrong, self.w, len(told))
-        factors = np.exp(np.where(told, c, -c))
+        patterns, rounds = PATTERNS[:, : len(c)], slice(self.m, self.m + len(c))
+        alike = np.bincount(wrong, self.w, len(patterns))
+        factors = np.exp(np.where(patterns, c, -c))
         grown = np.cumprod(np.column_stack([alike, factors]), axis=1)
-        self.wrong[rounds] = (grown[:, :-1] * told).sum(axis=0)
+        self.wrong[rounds] = (grown[:, :-1] * patterns).sum(axis=0)
         self.m += len(c)
         self.sums[rounds.start + 1 : rounds.stop + 1] = grown[:, 1:].sum(axis=0)
         self.w *= factors.prod(axis=1).take(wrong)
 
-    def tally(self) -> Tally:
+    def totals(self) -> Totals:
         """Sum over these rows, to be added to those of others."""
         return {"sum weights": self.sums, "sum wrong": self.wrong}
 
@@ -152,9 +152,11 @@ class Combined(Parametric):
         return replace(self, combinations=tuple(combinations))
 
     def check(self, X: Matrix, y: AnyArray, each: Each = map) -> Certificate:
-        sweep = self.sweep(X, y)
-        n = sweep.X.shape[0]
-        return self.proved(lambda: self.measure(sweep, ExampleWeights.of(self.weights, n), each))
+        data_pass = self.data_pass(X, y)
+        n = data_pass.X.shape[0]
+        return self.proved(
+            lambda: self.measure(data_pass, ExampleWeights.of(self.weights, n), each)
+        )
 
     def proved(self, measure: Callable[[], Certificate]) -> Certificate:
         """Return what is measured, or why nothing can be."""
@@ -167,11 +169,11 @@ class Combined(Parametric):
                 witness=self, sketch=None, objection=in_words(why), vacuous=True,
             )  # fmt: skip
 
-    def sweep(self, X: Matrix, y: AnyArray, first: int = 0) -> LongSweep:
+    def data_pass(self, X: Matrix, y: AnyArray, first: int = 0) -> LongPass:
         """Return rows from the given one on, to be read in blocks."""
-        return LongSweep(X, y, self.positives, first)
+        return LongPass(X, y, self.positives, first)
 
-    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
+    def measure(self, data_pass: LongPass, weights: ExampleWeights, each: Each) -> Certificate:
         """Return what is proved of the model, which is sound."""
         raise NotImplementedError
 
@@ -384,7 +386,7 @@ def weighted_total(w: FloatArray, values: FloatArray, operations: int = 2) -> tu
 # ---- the rows, and the fingerprint of data that may have gaps ----------------------------------
 
 
-class LongSweep:
+class LongPass:
     """A pass over X and y in long blocks: each is read many times, once for every function of the
     combination.
 
@@ -398,13 +400,13 @@ class LongSweep:
             self.y = self.y.astype(np.float64, copy=False)
         refuse_other_labels(self.X, self.y)
 
-    def tally(self, read: Read, each: Each = map) -> Tally:
+    def totals(self, read: Read, each: Each = map) -> Totals:
         """Collect what `read` finds in all blocks, and the sums for a sketch of the data.
 
         It is given the place of some rows, the rows in double precision, and ±1 for each class.
         """
 
-        def one(span: slice) -> Tally:
+        def one(span: slice) -> Totals:
             rows, y = read_span(self.X, span), self.y[span]
             signs = class_signs(y, self.positives) if len(self.positives) else y[:, None]
             found = read(span, rows, signs)
@@ -416,7 +418,7 @@ class LongSweep:
         n, d = self.X.shape
         most = int(np.clip(LONG_BLOCK_BYTES // (8 * max(1, d)), 1, LONG_BLOCK_ROWS))
         rows = -(-n // -(-n // most))  # blocks of about the same length
-        total: Tally = {}
+        total: Totals = {}
         for part in each(one, [slice(a, min(a + rows, n)) for a in range(0, n, rows)]):
             for name, value in part.items():
                 total[name] = MERGE[name[:3]](total[name], value) if name in total else value

@@ -37,7 +37,7 @@ from cotas.refusals import ParameterError
 from cotas.words import in_one, say
 
 # Logarithms of `Decimal` are right to the last of these digits; so much covers all their errors.
-ENOUGH, SLIGHT = Context(prec=60), Decimal("1e-20")
+SIXTY_DIGITS, SLIGHT = Context(prec=60), Decimal("1e-20")
 HALF_LOG_TWO_PI = Decimal("0.9189385332046727417803297364056176398613974736377834128171515405")
 MOST_TERMS = 1_000_000
 COUNTS = "The number of mistakes and that of rows."
@@ -219,7 +219,7 @@ def _log_probability(wrong: int, n: int, p: float) -> Decimal:
     # Twice, since 1 − r may have lost digits.
     rest = 2.0 * terms[-1] / (1.0 - ratios[0]) if len(terms) < wrong else 0.0
     total = above(1.0 + total_up(terms) + float(rest), 8) * (1.0 + gamma(8 * len(terms) + 8))
-    with localcontext(ENOUGH):
+    with localcontext(SIXTY_DIGITS):
         likely = Decimal(p).ln() * wrong + (1 - Decimal(p)).ln() * (n - wrong)
         choices = _log_factorial(n) - _log_factorial(wrong) - _log_factorial(n - wrong)
         return likely + choices + Decimal(up(total)).ln() + SLIGHT * (n + 1)
@@ -236,7 +236,7 @@ def _log_factorial(m: int) -> Decimal:
 
 def _divergence(q: float, p: float) -> Decimal:
     """Compute kl(q, p) = q log(q/p) + (1−q) log((1−q)/(1−p)), rounded down."""
-    with localcontext(ENOUGH):
+    with localcontext(SIXTY_DIGITS):
         pairs = [(Decimal(q), Decimal(p)), (1 - Decimal(q), 1 - Decimal(p))]
         parts: list[Decimal] = [a * (a / b).ln() for a, b in pairs if a > 0]
         return sum(parts, -SLIGHT)
@@ -244,7 +244,7 @@ def _divergence(q: float, p: float) -> Decimal:
 
 def _logarithm(risk: Fraction) -> Decimal:
     """Compute log risk, rounded down."""
-    with localcontext(ENOUGH):
+    with localcontext(SIXTY_DIGITS):
         return (Decimal(risk.numerator) / Decimal(risk.denominator)).ln() - SLIGHT
 
 

@@ -22,15 +22,15 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude_bounds
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.rounding import TINY, above, down, gamma, up
+from cotas.certificates.passes import as_sketches, signs_of
 from cotas.certificates.presentation import at_least, ends
-from cotas.certificates.sweep import as_sketches, signs_of
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
-    LongSweep,
+    LongPass,
     weighted_total,
 )
-from cotas.certificates.theorems.products import Tally
+from cotas.certificates.theorems.products import Totals
 from cotas.certificates.theorems.surrogates import ABOUT_TRAINING, OPERATIONS
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.losses import Exponential, Logistic, Loss, SquaredHinge
@@ -94,17 +94,17 @@ class HullPoint(Labelled):
             value, slope = self.cost.value(z), self.cost.slope(z)
         return np.asarray(value, dtype=np.float64), np.asarray(slope, dtype=np.float64)
 
-    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
-        radius, n = self._reach(), sweep.X.shape[0]
+    def measure(self, data_pass: LongPass, weights: ExampleWeights, each: Each) -> Certificate:
+        radius, n = self._reach(), data_pass.X.shape[0]
         z, slack = np.empty(n), np.empty(n)
 
-        def read(span: slice, rows: Matrix, signs: FloatArray) -> Tally:
+        def read(span: slice, rows: Matrix, signs: FloatArray) -> Totals:
             with np.errstate(over="ignore", invalid="ignore"):
                 lead = self.lead(rows, signs)
             z[span], slack[span] = lead.ahead[0], lead.slack
             return {}
 
-        tally = sweep.tally(read, each)
+        totals = data_pass.totals(read, each)
         value, slope = self._curve(z)
         # A convex function is largest at one of the ends of an interval.
         largest = np.maximum(self._curve(z - slack)[0], self._curve(z + slack)[0])
@@ -112,8 +112,8 @@ class HullPoint(Labelled):
         a = weights.w * np.where(weights.w > 0, slope, 0.0)
         if not (math.isfinite(upper) and np.isfinite(a).all()):
             raise Objection("The cost of the model overflows.")
-        signs = signs_of(sweep.y, self.classes[0])
-        edge = above(self.stumps.largest_edge(sweep.X, signs * a, each) / weights.mass)
+        signs = signs_of(data_pass.y, self.classes[0])
+        edge = above(self.stumps.largest_edge(data_pass.X, signs * a, each) / weights.mass)
         touching = weights.mean(value - slope * z)[0]
         sizes = np.abs(value) + np.abs(slope) * (np.abs(z) + radius)
         off = above(gamma(OPERATIONS + 8) * weights.mean(sizes)[1])
@@ -147,5 +147,5 @@ class HullPoint(Labelled):
             remarks=[ABOUT_TRAINING] if self.radius is not None else [OWN_WEIGHT, ABOUT_TRAINING],
             trusted=self.trusted(),
             witness=self,
-            sketch=as_sketches(tally["sum sketch"], sweep.X.shape)[0],
+            sketch=as_sketches(totals["sum sketch"], data_pass.X.shape)[0],
         )

@@ -32,9 +32,9 @@ from cotas.certificates.core.rounding import (
     up,
 )
 from cotas.certificates.numbers import whole
+from cotas.certificates.passes import MORE, Facts, Sketch, gather_facts, outwards, refuse_other_rows
 from cotas.certificates.presentation import at_most
-from cotas.certificates.sweep import MORE, Facts, Sketch, gather_facts, outwards, refuse_other_rows
-from cotas.certificates.theorems.products import Block, Sweep, Tally, moved_rows
+from cotas.certificates.theorems.products import DataPass, SignedBlock, Totals, moved_rows
 from cotas.certificates.verification import ROUNDED
 from cotas.certificates.witnesses import Together
 from cotas.words import say
@@ -43,8 +43,8 @@ THEOREM = "Theorem 3.1 of Fuentes Cabrera (Novikoff 1962)"
 SHORTFALL_THEOREM = "Freund and Schapire 1999, Theorem 2"
 PA_THEOREM = "Crammer et al. 2006, Theorem 4 (PA-I)"
 NOT_ABOUT_NEW_DATA = "It counts mistakes made while learning; it says nothing about new data."
-TOLD = "The number of presentations, and that each entry of the ledger was earned by a mistake."
-TOLD_STEPS = "The number of presentations and that of mistakes, which the steps only limit."
+TRUSTED = "The number of presentations, and that each entry of the ledger was earned by a mistake."
+TRUSTED_STEPS = "The number of presentations and that of mistakes, which the steps only limit."
 OVERFLOW = "The scores of the model overflow on these rows: rescale the columns."
 WITHOUT_SHORTFALL = "(R/γ)² of Theorem 3.1"
 MARGIN, SOUGHT = "γ (margin of u), at least", "γ (margin sought)"
@@ -57,6 +57,8 @@ RUN = (
 )
 # Of the margins that are tried as γ.
 QUANTILES = np.linspace(0.05, 1.0, 39)
+# Binary digits of a root beyond those of whole numbers.
+DIGITS = 128
 # Lengths below this have lost digits to underflow.
 SMALLEST = 2.0**-900
 ANOTHER_MODEL = "The ledger of the run does not give back the model from these data."
@@ -71,7 +73,11 @@ def mistakes_allowed(
     vanish for a run that starts at zero, which leaves (R/γ)². A shortfall D > 0 is the case of
     data that u does not separate: each example gets a coordinate Δ of its own, which turns R²
     into R² + Δ² and divides the margin by Z = √(1 + D²/Δ²); with Δ² = RD a run from zero gets
-    ((R + D)/γ)². All but one square root is computed in rational numbers.
+    ((R + D)/γ)². Otherwise the quadratic in k has, with S = R + D and h = S²/2 − γ θ⁰·u, the root
+
+        k = (h + √(h² + γ²(‖θ⁰‖² S/R − (θ⁰·u)²))) / γ²,
+
+    all in whole numbers of the finest unit of those given, but for one square root.
 
     >>> mistakes_allowed(3.0, 1.0, 0.0, 0.0, 0.0)
     9.0
@@ -81,15 +87,20 @@ def mistakes_allowed(
     numbers = (radius, margin, shortfall, aligned, length)
     if not (margin > 0 and radius > 0 and all(map(math.isfinite, numbers))):
         return math.inf
-    r, g, d, along, size = map(Fraction, numbers)
-    stretch = 1 + d / r
-    gg = g * g / (r * r * stretch)
-    half = stretch / 2 - along * g / (r * r * stretch)
-    square = half * half + gg * (size * size - along * along / stretch) / (r * r)
-    allowed = max(Fraction(0), (half + _root_up(max(Fraction(0), square))) / gg)
-    if allowed > Fraction(2.0**1000):
+    ratios = [float(number).as_integer_ratio() for number in numbers]
+    finest = max(unit for _, unit in ratios)  # a power of two, as they all are
+    r, g, d, along, size = (count * (finest // unit) for count, unit in ratios)
+    s = r + d
+    twice_h = s * s - 2 * along * g
+    inside = twice_h * twice_h * r + 4 * g * g * (size * size * s - along * along * r)
+    scale = r << DIGITS
+    top = max(0, twice_h * scale + _root_up(max(0, inside) * r << 2 * DIGITS))
+    bottom = 2 * g * g * scale
+    if top > bottom << 1000:
         return math.inf
-    return float(allowed) if Fraction(float(allowed)) >= allowed else up(float(allowed))
+    allowed = top / bottom
+    count, unit = allowed.as_integer_ratio()
+    return allowed if count * bottom >= top * unit else up(allowed)
 
 
 def beyond_rounding(allowed: float, charge: float) -> tuple[float, float]:
@@ -102,21 +113,19 @@ def beyond_rounding(allowed: float, charge: float) -> tuple[float, float]:
     return up(allowed + 4 * charge), 4 * charge
 
 
-def _root_up(x: Fraction) -> Fraction:
-    """Compute √x, exact for squares and rounded up otherwise, to more digits than a double has."""
-    scale = 1 << 128
-    inside = x.numerator * x.denominator * scale * scale
-    root = math.isqrt(inside)
-    return Fraction(root + (root * root < inside), x.denominator * scale)
+def _root_up(square: int) -> int:
+    """Compute √square, rounded up to a whole number."""
+    root = math.isqrt(square)
+    return root + (root * root < square)
 
 
-class MistakeSurvey(NamedTuple):
+class MistakeStatistics(NamedTuple):
     """Statistics of a pass over the data about the ledgers of all classes, one column for each.
 
     Attributes
     ----------
     used : which rows have a weight
-    agreements : yᵢ u·zᵢ of those rows, rounded down (times their weights, for a perceptron)
+    margins : yᵢ u·zᵢ of those rows, rounded down (times their weights, for a perceptron)
     off : how far each of them may be off, for each class
     lengths : N, the length of u rounded up
     radius : R, rounded up
@@ -124,7 +133,7 @@ class MistakeSurvey(NamedTuple):
     """
 
     used: AnyArray
-    agreements: FloatArray
+    margins: FloatArray
     off: FloatArray
     lengths: list[float]
     radius: float
@@ -229,33 +238,33 @@ class Ledger(Together):
 
         `facts` are those of the same data, if they have been gathered already.
         """
-        survey = cls._survey(ledgers, X, y, facts, each)
+        statistics = cls._statistics(ledgers, X, y, facts, each)
         with np.errstate(all="ignore"):  # what is not finite is no bound
-            return [ledger._conclude(survey, c) for c, ledger in enumerate(ledgers)]
+            return [ledger._conclude(statistics, c) for c, ledger in enumerate(ledgers)]
 
     @classmethod
-    def _survey(
+    def _statistics(
         cls, ledgers: Sequence[Self], X: Matrix, y: AnyArray, facts: Facts | None, each: Each
-    ) -> MistakeSurvey:
+    ) -> MistakeStatistics:
         """Return one pass over the data for linear models."""
         first, positives, K = ledgers[0], [one.positive for one in ledgers], len(ledgers)
         u = np.stack([ledger.direction for ledger in ledgers], axis=1)
-        sweep = sweep_of(ledgers, X, y, u[:-1])
+        data_pass = pass_of(ledgers, X, y, u[:-1])
         facts = facts or gather_facts(X, y, positives, each)
         known, used = facts.measured, used_by(first)
         factor = np.broadcast_to(1.0, len(known))
         if first.scales_rows and first.weights is not None:
             factor = np.asarray(first.weights, dtype=np.float64)
-        agreements = np.empty((len(factor), K))
+        margins = np.empty((len(factor), K))
         entries: list[Any] = [one.updates for one in ledgers]
         if first.averaged_updates is not None:
             entries += [one.averaged_updates for one in ledgers]
 
-        def read(block: Block) -> Tally:
+        def read(block: SignedBlock) -> Totals:
             scale = factor[block.span, None]
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = block.signs * (block.products + first.bias * u[-1])
-                agreements[block.span] = scores * scale
+                margins[block.span] = scores * scale
             columns = np.array([e[block.span] for e in entries], dtype=np.float64).T
             steps = np.tile(block.signs, len(entries) // K) * columns * scale
             moved = moved_rows(steps)
@@ -270,7 +279,7 @@ class Ledger(Together):
             sums = {"sum rebuilt": rebuilt, "sum way": np.array(way), "sum adds": 1}
             return {"max radius": longest, "max adds": len(moved), **sums}  # zeros round nothing
 
-        found = sweep.tally(read, each)
+        found = data_pass.totals(read, each)
         adds, sums = int(found["max adds"] + found["sum adds"]), found["sum rebuilt"].T
         radius = above(float(found["max radius"]), 2)
         sizes = [norm_up(column) for column in u.T]
@@ -281,18 +290,18 @@ class Ledger(Together):
             for c, ledger in enumerate(ledgers)
         ]
         with np.errstate(invalid="ignore"):
-            agreements -= off
-        lowest = or_nothing(agreements[used])
-        return MistakeSurvey(used, lowest, off, sizes, radius, missed, facts.sketches)
+            margins -= off
+        lowest = or_vacuous(margins[used])
+        return MistakeStatistics(used, lowest, off, sizes, radius, missed, facts.sketches)
 
-    def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
+    def _allowed(self, statistics: MistakeStatistics, c: int) -> Allowed:
         raise NotImplementedError
 
-    def _conclude(self, survey: MistakeSurvey, c: int) -> Certificate:
-        found, k, shown = self._allowed(survey, c), self.mistakes, self.presentations
+    def _conclude(self, statistics: MistakeStatistics, c: int) -> Certificate:
+        found, k, shown = self._allowed(statistics, c), self.mistakes, self.presentations
         figures, about = {"presentations": float(shown)}, {"k": k, "shown": shown}
-        whose: dict[str, Any] = {"witness": self, "sketch": survey.sketches[c]}
-        return found.against(k, float(shown), RUN, figures, survey.missed[c], about, **whose)
+        whose: dict[str, Any] = {"witness": self, "sketch": statistics.sketches[c]}
+        return found.against(k, float(shown), RUN, figures, statistics.missed[c], about, **whose)
 
     @property
     def direction(self) -> FloatArray:
@@ -369,17 +378,17 @@ def used_by(ledger: Ledger) -> AnyArray:
     return np.ones(len(ledger.updates), dtype=np.bool_) if weights is None else weights > 0
 
 
-def or_nothing(lowest: FloatArray) -> FloatArray:
+def or_vacuous(lowest: FloatArray) -> FloatArray:
     """Return lower bounds; where a number overflowed on the way there is none."""
     return np.where(np.isfinite(lowest), lowest, -math.inf)
 
 
-def sweep_of(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> Sweep:
+def pass_of(ledgers: Sequence[Ledger], X: Matrix, y: AnyArray, directions: FloatArray) -> DataPass:
     """Return the data, if the ledgers can be about them."""
-    sweep = Sweep(X, y, [one.positive for one in ledgers], directions)
-    refuse_other_rows(sweep.X.shape[0], *(one.updates for one in ledgers))
+    data_pass = DataPass(X, y, [one.positive for one in ledgers], directions)
+    refuse_other_rows(data_pass.X.shape[0], *(one.updates for one in ledgers))
     refuse_other_bias(ledgers)
-    return sweep
+    return data_pass
 
 
 def refuse_other_bias(ledgers: Sequence[Any]) -> None:
@@ -395,8 +404,8 @@ class PerceptronLedger(Ledger):
     # A weight multiplies the update, which is the plain perceptron on the row s·(x, 1).
     scales_rows: ClassVar[bool] = True
 
-    def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
-        size, margins = survey.lengths[c], survey.agreements[:, c]
+    def _allowed(self, statistics: MistakeStatistics, c: int) -> Allowed:
+        size, margins = statistics.lengths[c], statistics.margins[:, c]
         passes, least = self.passes(len(margins)), float(margins.min(initial=math.inf))
         value, off = dot(self.origin, self.direction) if self.start is not None else (0.0, 0.0)
         start = (down(value - off), up(norm_up(self.origin) * size))
@@ -404,7 +413,7 @@ class PerceptronLedger(Ledger):
         # D(γ): the root of all that the margins fall short of γ, squared, in each pass.
         missing = sought - margins[margins < sought]
         lacking = above(math.sqrt(above(total_up(outwards(missing * missing)) * passes)), 2)
-        given = (survey.radius, size, float(survey.off[c]), least, sought, lacking)
+        given = (statistics.radius, size, float(statistics.off[c]), least, sought, lacking)
         terms = float(len(missing) * passes)
         entries = np.asarray(self.updates, dtype=np.float64)
         counts = bool((entries == np.floor(entries)).all() and (entries <= passes).all())
@@ -454,7 +463,7 @@ def novikoff(
         room[LACKING] = above(2.0 * blur * math.sqrt(terms), 4)
         figures[LACKING] = above(shortfall / size + 1.5 * room[LACKING], 4)
     charge = allowed * 8.0 * off / least if least > 0 else 0.0
-    return Allowed(allowed, formula, reference, TOLD, "", charge, figures, room, [])
+    return Allowed(allowed, formula, reference, TRUSTED, "", charge, figures, room, [])
 
 
 def least_step(radius: float, lam: float, lightest: float) -> float:
@@ -501,12 +510,12 @@ class PassiveAggressiveLedger(Ledger):
 
     lam: float = field(kw_only=True)
 
-    def _allowed(self, survey: MistakeSurvey, c: int) -> Allowed:
+    def _allowed(self, statistics: MistakeStatistics, c: int) -> Allowed:
         weights = np.ones(len(self.updates)) if self.weights is None else self.weights
-        weights, lam = weights[survey.used], self.lam if self.lam > 0 else math.nan
-        passes, radius = self.passes(len(weights)), survey.radius
+        weights, lam = weights[statistics.used], self.lam if self.lam > 0 else math.nan
+        passes, radius = self.passes(len(weights)), statistics.radius
         away = above(norm_up(self.direction - self.origin), 2)
-        losses = np.maximum(0.0, np.nextafter(1.0 - survey.agreements[:, c], math.inf))
+        losses = np.maximum(0.0, np.nextafter(1.0 - statistics.margins[:, c], math.inf))
         total = above(total_up(outwards(weights * losses)) * passes)
         least = least_step(radius, lam, float(weights.min(initial=math.inf)))
         allowed = aggressive(away, total, lam, least)
@@ -517,11 +526,11 @@ class PassiveAggressiveLedger(Ledger):
         if self.mistakes * least > steps * (1.0 + 2.0 * (passes + 4) * _precision(self.updates)):
             objection = "The ledger is too small for that many mistakes."
         figures = {"R (longest row)": radius, "‖u − θ⁰‖²": above(away * away)}
-        off = float(survey.off[c])
+        off = float(statistics.off[c])
         # The same losses in another order of sums, on the safe side: each is off twice at most.
         room = {LOSSES: above(2.0 * passes * off * total_up(weights), 4)}
         figures[LOSSES] = above(total + room[LOSSES])
         charge = allowed * gamma(64) + 8.0 * passes * off * weights.sum() / lam / least
         formula = "max(R², λ)(‖u‖² + (2/λ)ΣH)" if plain else say("the PA-I bound")
-        said = (PA_THEOREM, TOLD_STEPS, objection, charge, figures, room)
+        said = (PA_THEOREM, TRUSTED_STEPS, objection, charge, figures, room)
         return Allowed(allowed, formula, *said, ["u is the model itself."])

@@ -32,8 +32,7 @@ from cotas.certificates.certificate import Certificate
 from cotas.certificates.core.blocks import Least, Most, Up
 from cotas.certificates.core.rounding import TINY, U, above, down, gamma, norm_up, total_up
 from cotas.certificates.numbers import whole
-from cotas.certificates.presentation import other_rows
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     MORE,
     as_double,
     outwards,
@@ -41,6 +40,7 @@ from cotas.certificates.sweep import (
     refuse_other_features,
     row_lengths,
 )
+from cotas.certificates.presentation import other_rows
 from cotas.certificates.theorems.mistakes import (
     OVERFLOW,
     PA_THEOREM,
@@ -69,7 +69,7 @@ RUNS = (
     "{mean} a block by its rows; {formula} allows at most {most}.",
     "The runs made more mistakes than the theorem allows.",
 )
-TOLD = "How many rounds there were, the mistakes counted, and that θ comes of these runs."
+TRUSTED = "How many rounds there were, the mistakes counted, and that θ comes of these runs."
 # Margins of so many rows tell which γ to look for.
 SAMPLE = 1000
 
@@ -149,7 +149,7 @@ class _BlockRows(NamedTuple):
     runs: IntArray
 
 
-class Survey(NamedTuple):
+class MixtureStatistics(NamedTuple):
     """Statistics of a first pass; `n` are the rows of each run, `most` those with weighted μᵢ."""
 
     n: FloatArray
@@ -213,14 +213,14 @@ class MixtureLedger(Together):
         u = np.stack([np.append(one_.coef, one_.intercept) for one_ in ledgers], axis=1)
         ends = np.asarray(one.ends, np.int64)
         margins = MixtureMargins(u.astype(np.float64), float(one.bias), read, cls.scales_rows, ends)
-        survey = one._survey(watched, margins, source.n_rows)
+        statistics = one._statistics(watched, margins, source.n_rows)
         with np.errstate(all="ignore"):
-            sought = np.array([ledger._sought(survey, c) for c, ledger in enumerate(ledgers)])
-            second = partial(margins.lacking, sought, survey.shares, cls.squared)
+            sought = np.array([ledger._sought(statistics, c) for c, ledger in enumerate(ledgers)])
+            second = partial(margins.lacking, sought, statistics.shares, cls.squared)
             lacks = watched.map_reduce(second)
             sketches = watched.sketches()
             return [
-                ledger._conclude(survey, c, float(sought[c]), float(lacks[c]), sketches[c])
+                ledger._conclude(statistics, c, float(sought[c]), float(lacks[c]), sketches[c])
                 for c, ledger in enumerate(ledgers)
             ]
 
@@ -238,57 +238,61 @@ class MixtureLedger(Together):
             refuse_other_features(source.n_features, len(one.coef))
         refuse_other_bias(ledgers)
 
-    def _survey(self, watched: Watched, margins: MixtureMargins, n_rows: int) -> Survey:
-        look = partial(margins.found, max(1, n_rows // SAMPLE))
-        rows, runs, radius, off, least_weight, least, some = watched.map_reduce(look)
+    def _statistics(
+        self, watched: Watched, margins: MixtureMargins, n_rows: int
+    ) -> MixtureStatistics:
+        first_pass = partial(margins.found, max(1, n_rows // SAMPLE))
+        rows, runs, radius, off, least_weight, least, some = watched.map_reduce(first_pass)
         n = np.array([runs[i] for i in range(len(self.ends))], dtype=np.float64)
         objection = "" if rows == n_rows and n.sum() > 0 else "There are no rows with a weight."
         shares = n / max(1.0, n.sum())
         lowest = [float(value) for value in least]
         found = (float(radius), float(off), float(least_weight), lowest, np.concatenate(some))
-        return Survey(n, shares, *found, objection)
+        return MixtureStatistics(n, shares, *found, objection)
 
-    def _sought(self, survey: Survey, c: int) -> float:
+    def _sought(self, statistics: MixtureStatistics, c: int) -> float:
         """Return the margin from which it is counted what rows lack."""
         raise NotImplementedError
 
-    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> Allowed:
+    def _allowed(
+        self, statistics: MixtureStatistics, c: int, sought: float, lack: float
+    ) -> Allowed:
         raise NotImplementedError
 
-    def _impossible(self, survey: Survey) -> str:
+    def _impossible(self, statistics: MixtureStatistics) -> str:
         """Return what no runs can have counted, or nothing."""
         counts = np.asarray(self.mistakes)
         if not whole(self.rounds) or counts.dtype.kind not in "iu":
             return "Mistakes and rounds are whole numbers."
         if counts.shape != (len(self.ends),) or (counts < 0).any():
             return "Each run has its own count of mistakes."
-        if (counts > self.rounds * survey.n).any():
+        if (counts > self.rounds * statistics.n).any():
             return "There were more mistakes than presentations."
         if not self.bias and self.intercept:
             return "The model has a bias, and the problem has none."
         if not np.isfinite(np.append(self.coef, self.intercept)).all():
             return "The model holds NaN or infinity."
-        if not survey.radius * norm_up(np.append(self.coef, self.intercept)) < math.inf:
+        if not statistics.radius * norm_up(np.append(self.coef, self.intercept)) < math.inf:
             return OVERFLOW
-        return survey.objection
+        return statistics.objection
 
-    def _mean(self, survey: Survey) -> Fraction:
+    def _mean(self, statistics: MixtureStatistics) -> Fraction:
         """Compute M = Σ μᵢkᵢ."""
-        counts = zip(np.asarray(self.mistakes).tolist(), survey.n.tolist(), strict=True)
-        return Fraction(sum(k * int(n) for k, n in counts), int(survey.n.sum()))
+        counts = zip(np.asarray(self.mistakes).tolist(), statistics.n.tolist(), strict=True)
+        return Fraction(sum(k * int(n) for k, n in counts), int(statistics.n.sum()))
 
     def _conclude(
-        self, survey: Survey, c: int, sought: float, lack: float, sketch: Any
+        self, statistics: MixtureStatistics, c: int, sought: float, lack: float, sketch: Any
     ) -> Certificate:
-        objection, counted, mean, rounds = self._impossible(survey), 0, Fraction(0), 0
+        objection, counted, mean, rounds = self._impossible(statistics), 0, Fraction(0), 0
         if not objection:
-            counted, mean = sum(np.asarray(self.mistakes).tolist()), self._mean(survey)
+            counted, mean = sum(np.asarray(self.mistakes).tolist()), self._mean(statistics)
             rounds = int(self.rounds)
-        shown, blocks = rounds * int(survey.n.sum()), int(np.count_nonzero(survey.n))
+        shown, blocks = rounds * int(statistics.n.sum()), int(np.count_nonzero(statistics.n))
         about = {"counted": counted, "shown": shown, "blocks": blocks, "mean": f"{float(mean):.6g}"}
         figures = {"presentations": float(shown), "rounds": float(rounds)}
-        found = self._allowed(survey, c, sought, lack)
-        found, most = found._replace(remarks=[HOW, *found.remarks]), rounds * survey.most
+        found = self._allowed(statistics, c, sought, lack)
+        found, most = found._replace(remarks=[HOW, *found.remarks]), rounds * statistics.most
         whose: dict[str, Any] = {"witness": self, "sketch": sketch}
         return found.against(mean, most, RUNS, figures, objection, about, **whose)
 
@@ -301,17 +305,19 @@ class PerceptronMixture(MixtureLedger):
     scales_rows: ClassVar[bool] = True
     squared: ClassVar[bool] = True
 
-    def _sought(self, survey: Survey, c: int) -> float:
-        some = survey.some[:, c]
+    def _sought(self, statistics: MixtureStatistics, c: int) -> float:
+        some = statistics.some[:, c]
         rounds = self.rounds if whole(self.rounds) else 0
-        return best_margin(some, rounds * survey.most / max(1, len(some)))
+        return best_margin(some, rounds * statistics.most / max(1, len(some)))
 
-    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> Allowed:
-        size, least = norm_up(np.append(self.coef, self.intercept)), survey.least[c]
+    def _allowed(
+        self, statistics: MixtureStatistics, c: int, sought: float, lack: float
+    ) -> Allowed:
+        size, least = norm_up(np.append(self.coef, self.intercept)), statistics.least[c]
         rounds = int(self.rounds) if whole(self.rounds) else 0
         shortfall = above(math.sqrt(above(lack * rounds, 2)), 2) if lack < math.inf else math.inf
-        given = (survey.radius, size, survey.off, least, sought, shortfall)
-        found = novikoff(*given, rounds * survey.most)
+        given = (statistics.radius, size, statistics.off, least, sought, shortfall)
+        found = novikoff(*given, rounds * statistics.most)
         found.figures.pop(WITHOUT_SHORTFALL, None)
         text = "u is {whose}, with the bias as a coordinate." if self.bias else "u is {whose}."
         remarks = [say(text, whose=say("the model itself"))]
@@ -319,19 +325,22 @@ class PerceptronMixture(MixtureLedger):
             remarks.append("u does not separate the data, so the rounds may never end.")
         reference = say(MIXED, theorem=say(found.reference))
         return found._replace(
-            reference=reference, trusted=TOLD, objection=self._too_far(survey), remarks=remarks
+            reference=reference,
+            trusted=TRUSTED,
+            objection=self._too_far(statistics),
+            remarks=remarks,
         )
 
-    def _too_far(self, survey: Survey) -> str:
+    def _too_far(self, statistics: MixtureStatistics) -> str:
         """Compute ‖θ‖² ≤ MR², up to what the runs have rounded, or the counts are too small."""
-        if self._impossible(survey):
+        if self._impossible(statistics):
             return ""
         end = np.append(self.coef, self.intercept) if self.last is None else self.last
-        mean = above(float(self._mean(survey)), 2)
-        runs = int(survey.n.max(initial=0)) + len(survey.n)
+        mean = above(float(self._mean(statistics)), 2)
+        runs = int(statistics.n.max(initial=0)) + len(statistics.n)
         steps = 2 * (self.rounds * runs + len(end) + MORE)  # a mistake is one up to rounding
         slack = gamma(steps) if steps * U < 0.25 else math.inf
-        reach = above(survey.radius * (math.sqrt(mean) + slack * mean), 6)
+        reach = above(statistics.radius * (math.sqrt(mean) + slack * mean), 6)
         length = down(norm_up(end) * (1.0 - 4.0 * gamma(len(end) + MORE)))
         return "" if length <= reach else "Runs with so few mistakes do not go as far as θ."
 
@@ -342,22 +351,26 @@ class PassiveAggressiveMixture(MixtureLedger):
 
     lam: float = field(kw_only=True)
 
-    def _sought(self, survey: Survey, c: int) -> float:
+    def _sought(self, statistics: MixtureStatistics, c: int) -> float:
         return 1.0  # the hinge loss
 
-    def _allowed(self, survey: Survey, c: int, sought: float, lack: float) -> Allowed:
-        lam, radius = self.lam if self.lam > 0 else math.nan, survey.radius
+    def _allowed(
+        self, statistics: MixtureStatistics, c: int, sought: float, lack: float
+    ) -> Allowed:
+        lam, radius = self.lam if self.lam > 0 else math.nan, statistics.radius
         rounds = int(self.rounds) if whole(self.rounds) else 0
         away = norm_up(np.append(self.coef, self.intercept))
         total = above(lack * rounds)
-        least = least_step(radius, lam, survey.least_weight)
+        least = least_step(radius, lam, statistics.least_weight)
         allowed = aggressive(away, total, lam, least)
         objection = "" if math.isfinite(lam) else "λ is not a positive number."
         figures = {"R (longest row)": radius, "‖u‖²": above(away * away)}
         figures["ΣμH (hinge losses of u)"] = total
-        lost = 8.0 * rounds * survey.off * survey.most / lam / least if least > 0 else 0.0
+        lost = 8.0 * rounds * statistics.off * statistics.most / lam / least if least > 0 else 0.0
         charge = allowed * gamma(64) + lost
-        plain = survey.least_weight == 1.0 and self.factors is None
+        plain = statistics.least_weight == 1.0 and self.factors is None
         formula = "max(R², λ)(‖u‖² + (2/λ)ΣμH)" if plain else say("the PA-I bound")
         reference, remarks = say(MIXED, theorem=say(PA_THEOREM)), ["u is the model itself."]
-        return Allowed(allowed, formula, reference, TOLD, objection, charge, figures, {}, remarks)
+        return Allowed(
+            allowed, formula, reference, TRUSTED, objection, charge, figures, {}, remarks
+        )

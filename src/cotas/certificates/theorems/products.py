@@ -10,7 +10,7 @@ import numpy as np
 
 from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.core.sparse_rows import flipped
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     as_rows,
     class_signs,
     read_span,
@@ -20,12 +20,12 @@ from cotas.certificates.sweep import (
 )
 
 # What a block contributes: each name begins with how to merge it, "sum", "max" or "min".
-Tally: TypeAlias = dict[str, Any]
+Totals: TypeAlias = dict[str, Any]
 MERGE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
 @dataclass(frozen=True)
-class Block:
+class SignedBlock:
     """Some consecutive rows in double precision.
 
     `signs` are the labels as ±1 and `products` the rows times the directions of the sweep, one
@@ -45,7 +45,7 @@ class Block:
         return _times(flipped(rows), factors)
 
 
-class Sweep:
+class DataPass:
     """A pass over X and y, block by block, multiplied by some directions on the way."""
 
     def __init__(
@@ -58,9 +58,9 @@ class Sweep:
         refuse_other_labels(self.X, self.y)
         refuse_other_features(self.X.shape[1], directions.shape[0])
 
-    def tally(self, read: Callable[[Block], Tally], each: Each = map) -> Tally:
+    def totals(self, read: Callable[[SignedBlock], Totals], each: Each = map) -> Totals:
         """Collect what `read` finds in all blocks; `each` may read them in threads."""
-        total: Tally = {}
+        total: Totals = {}
         for part in each(lambda span: read(self._block(span)), self._spans()):
             for name, value in part.items():
                 known = total.get(name)
@@ -70,10 +70,10 @@ class Sweep:
     def _spans(self) -> list[slice]:
         return spans_of(self.X)
 
-    def _block(self, span: slice) -> Block:
+    def _block(self, span: slice) -> SignedBlock:
         rows = read_span(self.X, span)
         with np.errstate(over="ignore", invalid="ignore"):
-            return Block(span, rows, self._signs(span), _times(rows, self.directions))
+            return SignedBlock(span, rows, self._signs(span), _times(rows, self.directions))
 
     def _signs(self, span: slice) -> FloatArray:
         return class_signs(self.y[span], self.positives)

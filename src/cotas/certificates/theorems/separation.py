@@ -40,8 +40,7 @@ from cotas.certificates.core.rounding import (
 )
 from cotas.certificates.core.rows import pairwise
 from cotas.certificates.core.sparse_rows import flipped
-from cotas.certificates.presentation import at_most
-from cotas.certificates.sweep import (
+from cotas.certificates.passes import (
     MORE,
     Sketch,
     as_double,
@@ -54,6 +53,7 @@ from cotas.certificates.sweep import (
     signs_of,
     spans_of,
 )
+from cotas.certificates.presentation import at_most
 from cotas.certificates.witnesses import Parametric
 from cotas.words import say
 
@@ -84,10 +84,10 @@ class SeparationWitness(Parametric):
         facts, signs = gather_facts(X, y, [self.positive]), signs_of(y, self.positive)
         lengths = facts.measured
         least = [
-            _least_agreement(read_span(X, span), signs[span], lengths[span], u, self.bias)
+            _least_margin(read_span(X, span), signs[span], lengths[span], u, self.bias)
             for span in spans_of(X)
         ]
-        found = {"agreement": np.min(least), "shortest": lengths.min(), "longest": lengths.max()}
+        found = {"margin": np.min(least), "shortest": lengths.min(), "longest": lengths.max()}
         if self.alpha is not None:
             alpha = _combination(self.alpha, len(y))
             found["rows in the combination"] = np.count_nonzero(alpha)
@@ -106,7 +106,7 @@ class SeparationWitness(Parametric):
         return np.asarray(np.ldexp(u, -math.frexp(float(np.abs(u).max()))[1]))
 
     def _conclude(self, found: dict[str, Any], u: FloatArray, sketch: Sketch) -> Certificate:
-        smallest = float(found["agreement"])
+        smallest = float(found["margin"])
         longest = above(math.hypot(float(found["longest"]), self.bias), 4)
         # One row alone is a convex combination too: γ* ≤ min ‖zᵢ‖.
         ceiling = above(math.hypot(float(found["shortest"]), self.bias), 4)
@@ -152,7 +152,7 @@ class SeparationWitness(Parametric):
         )
 
 
-def _least_agreement(
+def _least_margin(
     rows: Matrix, signs: FloatArray, lengths: FloatArray, u: FloatArray, bias: float
 ) -> float:
     """Return the least zᵢ·u of some rows, rounded down; not a number where something overflowed.
@@ -162,10 +162,10 @@ def _least_agreement(
     """
     tiny = TINY * lengths  # what u may have lost by its scaling
     with np.errstate(over="ignore", invalid="ignore"):
-        agreements = signs * (np.asarray(rows @ u[:-1]) + bias * u[-1])
+        margins = signs * (np.asarray(rows @ u[:-1]) + bias * u[-1])
         size = np.asarray(abs(rows) @ np.abs(u[:-1])) + abs(bias * u[-1])
         off = outwards(gamma(len(u) + MORE) * size + tiny)
-        lowest, highest = agreements - off, agreements + off
+        lowest, highest = margins - off, margins + off
     if not (np.isfinite(lowest).all() and np.isfinite(highest).all()):
         return math.nan
     while lowest[i := int(np.argmin(lowest))] < highest[i] > 0:

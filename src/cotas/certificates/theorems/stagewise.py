@@ -12,15 +12,15 @@ from cotas.arrays import AnyArray, BoolArray, Each, FloatArray, IntArray
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import moved_apart
 from cotas.certificates.core.rounding import above, below
+from cotas.certificates.passes import refuse_other_features
 from cotas.certificates.presentation import OPTIMIZATION_ONLY, at_most, ends
-from cotas.certificates.sweep import refuse_other_features
 from cotas.certificates.theorems.stagewise_bounds import (
     LENGTH,
     SPARSITY,
     TELLING,
     THEOREMS,
     Replayed,
-    Setting,
+    StagewiseSetting,
     best,
     omegas,
     replay,
@@ -82,7 +82,7 @@ class Proof:
     omegas: FloatArray = field(repr=False)  # ω_δ of R-FS
 
     @classmethod
-    def of(cls, run: StagewiseRun, s: Setting, square: float) -> Proof:
+    def of(cls, run: StagewiseRun, s: StagewiseSetting, square: float) -> Proof:
         """Return every item of the theorem at every iteration."""
         items = THEOREMS[run.algorithm][1](s)
         first = np.isin(s.ks[:-1], np.unique(run.chosen, return_index=True)[1])
@@ -218,7 +218,9 @@ class StagewiseRun(Parametric):
     def _conclude(self, data: UnitColumns, weights: AnyArray | None) -> StagewiseCertificate:
         trace, beta, objection = replay(self, data)
         smallest, fitted = data.curvature()
-        s = Setting(data.n, int(data.varies.sum()), self.eps, self.delta, smallest, fitted, trace)
+        s = StagewiseSetting(
+            data.n, int(data.varies.sum()), self.eps, self.delta, smallest, fitted, trace
+        )
         proof = Proof.of(self, s, data.square)
         apart, whole = data.apart(beta, self.coef, self.intercept)
         k, first = proof.last, proof.items(proof.last)[0]
@@ -241,7 +243,7 @@ class StagewiseRun(Parametric):
             shown: _Shown = ("duality", lower, upper, empty, _of_the_ball(lower, upper))
         else:
             # The model is the last iteration, but for the rounding of its coefficients.
-            far = math.sqrt(above(float(s.excess()[k]))) + apart
+            far = math.sqrt(above(float(s.suboptimality()[k]))) + apart
             last, moved = above(far * far / (2 * data.n), 8), (0.0, 0.0)
             if self.algorithm == "FS":
                 figures["at the end, at most"] = last
@@ -273,14 +275,16 @@ class StagewiseRun(Parametric):
                 first.measured,
                 "After {k} iterations iteration {best} has a training error {beyond}; {allowed}.",
             )
-        told = first.holds and lower <= below(first.bound, 32 * k + 64)
+        proved_by_theorem = first.holds and lower <= below(first.bound, 32 * k + 64)
         # The bound of an open item is still one that the theorem allows, where it is finite.
         upper = max(lower, first.bound) if math.isfinite(first.bound) else lower
-        allowed = "the theorem allows {upper}" if told else "the theorem's bound is open"
+        allowed = (
+            "the theorem allows {upper}" if proved_by_theorem else "the theorem's bound is open"
+        )
         beyond = say("at most {lower} above that of least squares", lower=at_most(lower))
         allowed = say(allowed, upper=at_most(upper))
         statement = say(text, k=k, best=first.iteration, beyond=beyond, allowed=allowed)
-        return "stagewise", lower, upper, first.vacuous or not told, statement
+        return "stagewise", lower, upper, first.vacuous or not proved_by_theorem, statement
 
 
 def _of_the_ball(lower: float, upper: float) -> str:
@@ -299,7 +303,7 @@ def _ball(data: UnitColumns, trace: Replayed, delta: float, apart: float) -> tup
     most = above(data.square * (1 + data.off), 4)
     drop = float(trace.drops[-1])
     loss = above(max(0.0, most - drop), 2)
-    twice = 2 * (float(trace.agreements[-1]) - float(trace.agreement_error[-1]))
+    twice = 2 * (float(trace.inner_products[-1]) - float(trace.inner_product_error[-1]))
     terms = below(data.square * (1 - data.off), 4) - drop - float(trace.drop_error[-1]) + twice
     size = most + abs(drop) + abs(twice) + 2 * delta * float(trace.largest[-1])
     lower = terms - 2 * delta * float(trace.largest[-1]) - above(8 * 2.0**-53 * size, 8)

@@ -61,7 +61,7 @@ class Replayed:
     """Measurements along the run; entry k is about iteration k, from 0 to the last.
 
     `visited` are the iterations at which all correlations c = Xᵀr were computed, and `largest`,
-    `norms` and `agreements` are ‖c‖_∞ and ‖c‖, at most, and β·c there.
+    `norms` and `inner_products` are ‖c‖_∞ and ‖c‖, at most, and β·c there.
     """
 
     drops: FloatArray  # ‖y‖² − ‖r‖², at least
@@ -72,8 +72,8 @@ class Replayed:
     visited: IntArray
     largest: FloatArray
     norms: FloatArray
-    agreements: FloatArray
-    agreement_error: FloatArray  # how far at most from β·c
+    inner_products: FloatArray
+    inner_product_error: FloatArray  # how far at most from β·c
 
 
 def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Replayed, FloatArray, str]:
@@ -88,12 +88,12 @@ def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Replayed, FloatArray, 
     error = more((data.off + data.rho * more((8 * ks + 8) * U)) * (data.length + reach))
     parts = list(_walk(run, data, visited))
     lengths, nonzeros, met = (np.concatenate(part) for part in list(zip(*parts, strict=True))[:3])
-    largest, norms, agreements, others = np.hstack([part[3] for part in parts])
+    largest, norms, inner_products, others = np.hstack([part[3] for part in parts])
     at = error[visited]
     # β·c of rounded numbers, each c being off by `error` and β by its own part of it.
     inner = more(2 * reach[visited] * (at + data.p * U * (largest + data.length)), 2 * data.p)
     if run.algorithm == "R-FS":
-        drops, drop_error = agreements + others, 2 * inner
+        drops, drop_error = inner_products + others, 2 * inner
     else:
         falls = run.steps * (2 * met - run.steps)
         rounding = more(np.abs(run.steps) * error[:-1] + (m + 4) * U * np.abs(falls))
@@ -108,19 +108,19 @@ def replay(run: StagewiseRun, data: UnitColumns) -> tuple[Replayed, FloatArray, 
         visited,
         more(largest + at),
         more(norms + np.sqrt(data.p) * at, data.p + 8),
-        agreements,
+        inner_products,
         inner,
     )
     return trace, parts[-1][4], _complaint(run, data, met, error, trace)
 
 
 def _walk(run: StagewiseRun, data: UnitColumns, visited: IntArray) -> Iterator[tuple[Any, ...]]:
-    """Walk some steps at a time: ‖β‖₁, nonzeros, Xⱼ·r met, what `_look` sees, and β."""
+    """Walk some steps at a time: ‖β‖₁, nonzeros, Xⱼ·r met, what `_measured` sees, and β."""
     used = np.unique(run.chosen)
     place, keeps = np.searchsorted(used, run.chosen), run.keeps()
     columns = data.columns(used) if not data.by_gram else np.zeros((0, len(used)))
     beta, r, whole = np.zeros(len(used)), data.y[: len(columns)], np.zeros(data.p)
-    start = _look(data, used, beta[:, None], r[:, None])
+    start = _measured(data, used, beta[:, None], r[:, None])
     yield np.zeros(1), np.zeros(1, np.int64), np.zeros(0), start, whole
     for a in range(0, len(place), TOGETHER):
         some = slice(a, a + TOGETHER)
@@ -139,12 +139,12 @@ def _walk(run: StagewiseRun, data: UnitColumns, visited: IntArray) -> Iterator[t
         beta, r = betas[:, -1], residuals[:, -1]
         whole[used] = beta
         seen = visited[(visited > a) & (visited <= a + TOGETHER)] - a
-        seen = _look(data, used, betas[:, seen], residuals[:, seen])
+        seen = _measured(data, used, betas[:, seen], residuals[:, seen])
         lengths, nonzeros = np.abs(betas).sum(axis=0), np.count_nonzero(betas, axis=0)
         yield lengths[1:], nonzeros[1:], met, seen, whole
 
 
-def _look(data: UnitColumns, used: IntArray, betas: FloatArray, r: FloatArray) -> FloatArray:
+def _measured(data: UnitColumns, used: IntArray, betas: FloatArray, r: FloatArray) -> FloatArray:
     """Compute ‖c‖_∞, ‖c‖, β·c and β·c⁰ with c = Xᵀr, for each state of the run."""
     if betas.shape[1] == 0:
         return np.zeros((4, 0))
@@ -197,7 +197,7 @@ def iterations_to_visit(m: int, data: UnitColumns, everything: bool) -> IntArray
 
 
 @dataclass(frozen=True)
-class Setting:
+class StagewiseSetting:
     """The setting of the bounds: n, p (columns that vary), ε, δ, μ, F, and what was measured."""
 
     n: float
@@ -213,7 +213,7 @@ class Setting:
         """Return all the iterations."""
         return np.arange(len(self.eps) + 1)
 
-    def excess(self) -> FloatArray:
+    def suboptimality(self) -> FloatArray:
         """Compute ‖X(β − β_LS)‖² = 2n(L_n − L_n*) at most: F − (‖y‖² − ‖r‖²), or ‖Xᵀr‖²/μ."""
         found = more(np.maximum(self.fitted - self.trace.drops, 0.0))
         if self.smallest > 0:
@@ -223,13 +223,13 @@ class Setting:
 
     def steepest(self) -> FloatArray:
         """Bound ‖Xᵀr‖_∞: the columns have length one, so it is no more than ‖X(β − β_LS)‖."""
-        found = more(np.sqrt(self.excess()))
+        found = more(np.sqrt(self.suboptimality()))
         found[self.trace.visited] = np.minimum(found[self.trace.visited], self.trace.largest)
         return found
 
     def distance(self) -> FloatArray:
         """Compute ‖β − β_LS‖ for the nearest β_LS, at most: ‖X(β − β_LS)‖/√μ."""
-        return more(_over(more(np.sqrt(self.excess())), math.sqrt(self.smallest)))
+        return more(_over(more(np.sqrt(self.suboptimality())), math.sqrt(self.smallest)))
 
     def subgradient(self, square: float) -> FloatArray:
         """Compute (F + G²Σε²)/(2Σε) over ε₀ … ε_k for k = 0, 1, …, with G² = `square`.
@@ -253,7 +253,7 @@ class Setting:
         return more(bound, operations), found, proved
 
 
-def ls_boost(s: Setting) -> Items:
+def ls_boost(s: StagewiseSetting) -> Items:
     """Apply Theorem 2.1.2: linear convergence at the rate γ = 1 − ε(2 − ε)λ_pmin/(4p).
 
     The first four items follow from ‖y‖² − ‖rᵏ‖² ≥ F(1 − Πγ), where no L_n* stands.
@@ -263,14 +263,14 @@ def ls_boost(s: Setting) -> Items:
     shrunk = np.append(1.0, np.cumprod(gamma))  # γ₀γ₁⋯ up to iteration k
     least = np.where(s.ks > 0, less(shrunk, operations), 1.0)
     proved = (s.trace.drops >= more(s.fitted * (1.0 - least))) & (s.smallest > 0 or s.fitted == 0)
-    above, excess = more(s.fitted * shrunk, operations + 8), s.excess()
-    root, far = more(np.sqrt(above)), more(np.sqrt(excess))
+    above, suboptimality = more(s.fitted * shrunk, operations + 8), s.suboptimality()
+    root, far = more(np.sqrt(above)), more(np.sqrt(suboptimality))
     drop = np.sqrt(np.maximum(s.trace.drops, 0.0))
     by_drop = np.sqrt(np.append(0.0, np.cumsum(s.eps / (2.0 - s.eps)))) * drop
     by_rate = math.sqrt(s.fitted) * np.append(0.0, np.cumsum(s.eps * np.sqrt(least[:-1])))
     smallest = math.sqrt(s.smallest)
     return {
-        TRAINING: (more(above / (2 * s.n)), more(excess / (2 * s.n)), proved),
+        TRAINING: (more(above / (2 * s.n)), more(suboptimality / (2 * s.n)), proved),
         COEFFICIENTS: (more(_over(root, smallest)), s.distance(), proved),
         PREDICTIONS: (root, far, proved),
         GRADIENT: (more(root / s.n), more(s.steepest() / s.n), proved),
@@ -278,27 +278,29 @@ def ls_boost(s: Setting) -> Items:
     }
 
 
-def forward_stagewise(s: Setting) -> Items:
+def forward_stagewise(s: StagewiseSetting) -> Items:
     """Apply Theorem 2.2.1: some i ≤ k is near the least-squares solution, by the size of steps.
 
     With b = (‖Xβ_LS‖² + Σε²)/(2Σε) over ε₀ … ε_k, the subgradient method has ‖Xᵀrⁱ‖_∞ ≤ b.
     """
     b, i, operations = s.subgradient(1.0), best(s, s.trace.largest), 2 * s.ks + 16
     wide, smallest = math.sqrt(max(s.p, 1)) * 2 * b, s.smallest
-    excess = s.excess()[i]
+    suboptimality = s.suboptimality()[i]
     return {
         TRAINING: s.item(
-            _over(wide**2, 2 * s.n * smallest), more(excess / (2 * s.n)), 2 * operations
+            _over(wide**2, 2 * s.n * smallest), more(suboptimality / (2 * s.n)), 2 * operations
         ),
         COEFFICIENTS: s.item(_over(wide, smallest), s.distance()[i], operations),
-        PREDICTIONS: s.item(_over(wide, math.sqrt(smallest)), more(np.sqrt(excess)), operations),
+        PREDICTIONS: s.item(
+            _over(wide, math.sqrt(smallest)), more(np.sqrt(suboptimality)), operations
+        ),
         CORRELATION: s.item(b, s.steepest()[i], operations),
         # ‖β‖₁ grows by ε at most in each step: nothing to compare.
         LENGTH: (s.grown(np.append(0.0, np.cumsum(s.eps))), s.trace.longest[i], s.ks >= 0),
     }
 
 
-def regularized(s: Setting) -> Items:
+def regularized(s: StagewiseSetting) -> Items:
     """Apply Theorem 2.2.3: some i ≤ k is near the solution of the Lasso on the ball of radius δ.
 
     What is bounded is ω_δ itself, which is more: see the proof.
@@ -316,12 +318,12 @@ def regularized(s: Setting) -> Items:
 
 def omegas(trace: Replayed, delta: float) -> FloatArray:
     """Compute ω_δ at every iteration of R-FS, rounded up: ‖Xᵀr‖_∞ − r·Xβ/δ."""
-    inside = trace.agreements - trace.agreement_error
+    inside = trace.inner_products - trace.inner_product_error
     size = np.abs(trace.largest) + np.abs(inside) / delta
     return np.maximum(trace.largest - inside / delta + more(4 * U * size), 0.0)
 
 
-def best(s: Setting, sizes: FloatArray) -> IntArray:
+def best(s: StagewiseSetting, sizes: FloatArray) -> IntArray:
     """Find for each k the iteration i ≤ k, of those visited, with the least of `sizes`."""
     lowest = np.append(np.inf, np.minimum.accumulate(sizes)[:-1])
     place = np.maximum.accumulate(np.where(sizes < lowest, np.arange(len(sizes)), 0))
@@ -334,7 +336,7 @@ def _over(above: FloatArray, below: float) -> FloatArray:
     return above / below if below > 0 else np.where(above > 0, np.inf, 0.0)
 
 
-THEOREMS: dict[str, tuple[str, Callable[[Setting], Items]]] = {
+THEOREMS: dict[str, tuple[str, Callable[[StagewiseSetting], Items]]] = {
     "LS-Boost": ("Theorem 2.1.2 of Rugeles Ospina", ls_boost),
     "FS": ("Theorem 2.2.1 of Rugeles Ospina", forward_stagewise),
     "R-FS": ("Theorem 2.2.3 of Rugeles Ospina", regularized),

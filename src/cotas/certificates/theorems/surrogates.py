@@ -24,16 +24,16 @@ from cotas.arrays import Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, conclude
 from cotas.certificates.core.bounds import Objection
 from cotas.certificates.core.rounding import U, above, down, gamma, total_down, up
+from cotas.certificates.passes import as_sketches, signs_of
 from cotas.certificates.presentation import at_most
-from cotas.certificates.sweep import as_sketches, signs_of
 from cotas.certificates.theorems.combinations import (
     ExampleWeights,
     Labelled,
-    LongSweep,
+    LongPass,
     RoundWeights,
     weighted_total,
 )
-from cotas.certificates.theorems.products import Tally
+from cotas.certificates.theorems.products import Totals
 from cotas.certificates.theorems.weak_learners import StumpClass
 from cotas.words import say
 
@@ -65,7 +65,7 @@ class Margins(NamedTuple):
     least: FloatArray  # rounded down
     costs: FloatArray  # the surrogate of the margin rounded down, but for "votes"
     final: FloatArray  # the weight after the last round, where it was followed
-    tally: Tally
+    totals: Totals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +91,15 @@ class SurrogateBound(Labelled):
         if self.surrogate not in (("votes", "likelihood") if several else SURROGATES):
             raise Objection("This surrogate does not belong to so many classes.")
 
-    def margins(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Margins:
+    def margins(self, data_pass: LongPass, weights: ExampleWeights, each: Each) -> Margins:
         """Return the margin and the cost of each example, and the weights of the rounds."""
-        n = sweep.X.shape[0]
+        n = data_pass.X.shape[0]
         margins, costs, final = np.empty(n), np.empty(n), np.zeros(n)
         c = np.asarray(self.combinations[0].coefficients, dtype=np.float64)
         follows = self.discrete and np.abs(c).sum() <= FOLLOWED_UP_TO
 
         @np.errstate(over="ignore", invalid="ignore", under="ignore")
-        def read(span: slice, rows: Matrix, signs: FloatArray) -> Tally:
+        def read(span: slice, rows: Matrix, signs: FloatArray) -> Totals:
             rounds = RoundWeights(weights.w[span], c) if follows else None
             lead = self.lead(rows, signs, rounds)
             least = lead.ahead - lead.slack
@@ -114,13 +114,13 @@ class SurrogateBound(Labelled):
             }
             if rounds is not None:
                 final[span] = rounds.w
-                found |= rounds.tally()
+                found |= rounds.totals()
             return found
 
-        tally = sweep.tally(read, each)
-        if self.discrete and not tally["min votes"]:
+        totals = data_pass.totals(read, each)
+        if self.discrete and not totals["min votes"]:
             raise Objection("A function is not ±1, or a round does not name exactly one class.")
-        return Margins(margins, costs, final, tally)
+        return Margins(margins, costs, final, totals)
 
     def _cost(self, least: FloatArray) -> FloatArray:
         """Return the surrogate at these leads, right within `OPERATIONS` and K units."""
@@ -131,13 +131,13 @@ class SurrogateBound(Labelled):
         return np.asarray(np.log1p(odds) / math.log(2))
 
     @np.errstate(all="ignore")
-    def sums(self, found: Margins, weights: ExampleWeights, thetas: Sequence[float] = ()) -> Tally:
+    def sums(self, found: Margins, weights: ExampleWeights, thetas: Sequence[float] = ()) -> Totals:
         """Compute what the bound is made of, as sums over examples; for "votes" the costs at θ."""
         w, operations = weights.w, OPERATIONS + len(self.combinations)
         wrong = (found.least <= 0) & (w > 0)  # one whose sign rounding leaves open is a mistake
         costs = {theta: exp_up(found.least, theta) for theta in thetas} or {1.0: found.costs}
         used = found.least[w > 0]
-        return found.tally | {
+        return found.totals | {
             "sum rows": len(w),
             "sum mistakes": np.count_nonzero(wrong),
             "up mistakes": 0.0
@@ -148,25 +148,25 @@ class SurrogateBound(Labelled):
             **{f"up {t}": weighted_total(w, c, operations)[1] for t, c in costs.items()},
         }
 
-    def _edge(self, sweep: LongSweep, final: FloatArray, each: Each) -> float:
+    def _edge(self, data_pass: LongPass, final: FloatArray, each: Each) -> float:
         """Bound the largest edge of a stump at the last weights; infinite if it is not known."""
         mass = total_down(final)
         learners = self.combinations[0].learners
         if self.stumps is None or not mass > 0 or not self.stumps.contains(learners):
             return math.inf
-        signs = signs_of(sweep.y, self.classes[0])
-        return above(self.stumps.largest_edge(sweep.X, signs * final, each) / mass)
+        signs = signs_of(data_pass.y, self.classes[0])
+        return above(self.stumps.largest_edge(data_pass.X, signs * final, each) / mass)
 
-    def measure(self, sweep: LongSweep, weights: ExampleWeights, each: Each) -> Certificate:
-        found, used = self.margins(sweep, weights, each), weights.w > 0
+    def measure(self, data_pass: LongPass, weights: ExampleWeights, each: Each) -> Certificate:
+        found, used = self.margins(data_pass, weights, each), weights.w > 0
         votes = self.surrogate == "votes"
         thetas = [_best_theta(found.least[used], weights.w[used])] if votes else []
         sums = self.sums(found, weights, thetas)
-        edge = self._edge(sweep, found.final, each)
-        return self.in_certificate(sums, weights, sweep.X.shape, edge, thetas)
+        edge = self._edge(data_pass, found.final, each)
+        return self.in_certificate(sums, weights, data_pass.X.shape, edge, thetas)
 
     def in_certificate(
-        self, sums: Tally, weights: ExampleWeights, shape: tuple[int, int],
+        self, sums: Totals, weights: ExampleWeights, shape: tuple[int, int],
         edge: float = math.inf, thetas: Sequence[float] = (),
     ) -> Certificate:  # fmt: skip
         """Return what was found in words; `edge` is infinite where it is not known."""
@@ -216,7 +216,7 @@ class SurrogateBound(Labelled):
         )
 
     def _figures(
-        self, sums: Tally, weights: ExampleWeights, theta: float, edge: float
+        self, sums: Totals, weights: ExampleWeights, theta: float, edge: float
     ) -> dict[str, float]:
         K, k = len(self.combinations), self.rounds
         figures = {"rounds": float(k)} if K == 1 else {"classes": float(K), "rounds": float(k)}
@@ -239,7 +239,7 @@ class SurrogateBound(Labelled):
             figures["largest edge of a stump at the last weights"] = edge
         return figures
 
-    def _round_figures(self, found: Tally, weights: ExampleWeights) -> dict[str, float]:
+    def _round_figures(self, found: Totals, weights: ExampleWeights) -> dict[str, float]:
         """Compute Corollary 1 and the product of the rounds, each at most what is told.
 
         The weights of round m are products of m factors, so their sums are off by a share ρ.

@@ -22,11 +22,11 @@ import numpy as np
 from scipy import sparse
 
 from cotas.arrays import AnyArray, Each, FloatArray, IntArray, Matrix
-from cotas.certificates.blocks import Columns, Watched
+from cotas.certificates.blocks import TargetColumns, Watched
 from cotas.certificates.core.definite import is_definite
 from cotas.certificates.core.rounding import above, dot, gamma, norm_up, total_up, up
 from cotas.certificates.core.rows import pairwise
-from cotas.certificates.sweep import as_rows, sketches_of, targets_of
+from cotas.certificates.passes import as_rows, sketches_of, targets_of
 from cotas.refusals import ParameterError
 from cotas.source import Block, Source, Sums
 
@@ -44,7 +44,7 @@ OTHER_COUNT = "The blocks of the source hold {found} rows, and it says that it h
 TOO_FLAT = "A column, or y, is too close to constant, too large or too small for double precision."
 
 
-class Seen(NamedTuple):
+class ColumnStatistics(NamedTuple):
     """A first look at some rows with a weight: how many, Σw in parts, and how far columns go.
 
     The last column is y. What a sum of two says is about the rows of both.
@@ -58,7 +58,7 @@ class Seen(NamedTuple):
     is_sparse: bool
 
     def __add__(self, other: Any) -> Any:
-        return Seen(
+        return ColumnStatistics(
             self.rows + other.rows,
             self.weights + other.weights,
             np.minimum(self.low, other.low),
@@ -68,13 +68,13 @@ class Seen(NamedTuple):
         )
 
 
-def look(X: Matrix, y: FloatArray, w: FloatArray) -> Seen:
+def column_statistics(X: Matrix, y: FloatArray, w: FloatArray) -> ColumnStatistics:
     """Return the first look at rows all of which have a weight."""
     low, high = (np.asarray(end.todense()).ravel() if sparse.issparse(end) else end
                  for end in (X.min(axis=0), X.max(axis=0)))  # fmt: skip
     sums = np.append(np.asarray(X.sum(axis=0, dtype=np.float64)).ravel(), y.sum())
     ends = np.append(low, y.min()).astype(np.float64), np.append(high, y.max()).astype(np.float64)
-    return Seen(len(y), [math.fsum(w)], *ends, sums, sparse.issparse(X))
+    return ColumnStatistics(len(y), [math.fsum(w)], *ends, sums, sparse.issparse(X))
 
 
 def with_weight(X: Matrix, y: FloatArray, w: FloatArray) -> tuple[Matrix, FloatArray, FloatArray]:
@@ -139,13 +139,15 @@ class UnitColumns:
         self.y = y
         self.by_gram = self.X.shape[1] <= min(len(y), LARGEST_SPECTRUM)
         with np.errstate(all="ignore"):
-            self._measure(look(self.X, y, self.w) if len(y) else None, self.X.shape[1], centred)
+            self._measure(
+                column_statistics(self.X, y, self.w) if len(y) else None, self.X.shape[1], centred
+            )
             self.y = y - self.mean[2] - self.mean[3]
 
     def _sum(self, products: Products) -> FloatArray:
         return products.over(self.X, self.y, self.w, self.each)
 
-    def _measure(self, seen: Seen | None, p: int, centred: bool) -> None:
+    def _measure(self, seen: ColumnStatistics | None, p: int, centred: bool) -> None:
         """Compute lengths and products of the columns, as `_sum` finds them, and their errors."""
         self.n = math.fsum(seen.weights) if seen is not None else 0.0
         if seen is None or not 0.0 < self.n < math.inf:
@@ -166,18 +168,21 @@ class UnitColumns:
         self.mean = (shifts[:p], delta[:p], float(shifts[p]), float(delta[p]))
         self.c0 = np.where(flat, 0.0, (across - self.n * delta * delta[p])[:p]) / self.scale
         used = np.append(self.varies, not still)
-        told, ratio = length[used], squares[used] / length[used]
+        known_lengths, ratio = length[used], squares[used] / length[used]
         # A sum of some rows, of these sums two by two, and of blocks in the same way.
         operations = ROWS + 4 * self.rows.bit_length() + 9
         spread = 1.01 * float(ratio.max(initial=1.0))
         self.rho = up(math.sqrt(spread)) if spread > 0 else math.nan
         self.off = above(gamma(16 * operations + 2 * self.p) * spread * self.rho, 4)
-        sound = self.off < 1e-3 and ((told > SMALLEST) & (told < 1.0 / SMALLEST)).all()
+        sound = (
+            self.off < 1e-3
+            and ((known_lengths > SMALLEST) & (known_lengths < 1.0 / SMALLEST)).all()
+        )
         self.objection = "" if sound and np.isfinite(self.c0).all() else TOO_FLAT
         self.G = self._gram(found[:p, 1 : p + 1], delta[:p])
         self.length = above(math.sqrt(max(0.0, self.square * (1 + self.off))), 4)  # ‖y‖
 
-    def _shifts(self, seen: Seen, centred: bool) -> tuple[FloatArray, AnyArray, bool]:
+    def _shifts(self, seen: ColumnStatistics, centred: bool) -> tuple[FloatArray, AnyArray, bool]:
         """Compute t; which columns are constant, zero where nothing is centred; if D is dense.
 
         A sparse column can be shifted if it has no zeros: then every entry is stored.
@@ -292,12 +297,14 @@ def rows_of(block: Block) -> tuple[Matrix, FloatArray, FloatArray]:
 
 
 @np.errstate(all="ignore")
-def first_look(block: Block) -> Sums:
+def first_statistics(block: Block) -> Sums:
     """Tell how many rows a block has, and how far its columns go; y is the last."""
     X, y, w = rows_of(block)
     p = X.shape[1] + 1
     ends = (np.full(p, np.inf), np.full(p, -np.inf), np.zeros(p))
-    seen = look(X, y, w) if len(y) else Seen(0, [], *ends, sparse.issparse(X))
+    seen = (
+        column_statistics(X, y, w) if len(y) else ColumnStatistics(0, [], *ends, sparse.issparse(X))
+    )
     return Sums(block.n_rows, seen)
 
 
@@ -314,7 +321,7 @@ class BlockColumns(UnitColumns):
 
     by_gram = True
 
-    def __init__(self, watched: Watched, seen: Seen, centred: bool) -> None:
+    def __init__(self, watched: Watched, seen: ColumnStatistics, centred: bool) -> None:
         self.source = watched
         with np.errstate(all="ignore"):
             self._measure(seen, watched.n_features, centred)
@@ -339,8 +346,8 @@ def columns_in_blocks(
     p = source.n_features
     if p > LARGEST_SPECTRUM:
         raise ValueError(TOO_MANY.format(p=p, most=LARGEST_SPECTRUM))
-    watched = Watched.over(source, Columns((None,)), each)
-    found, seen = watched.map_reduce(first_look)
+    watched = Watched.over(source, TargetColumns((None,)), each)
+    found, seen = watched.map_reduce(first_statistics)
     if found != watched.n_rows:  # a block was left out, or came twice
         raise ValueError(OTHER_COUNT.format(found=found, n=watched.n_rows))
     ends = watched.ends_of_weights()

@@ -33,7 +33,7 @@ def numbers(given: object, what: str, ndim: int = 1) -> FloatArray:
     return plain
 
 
-class Value(NamedTuple):
+class EnclosedFunction(NamedTuple):
     """A function on some rows: its values, how far each may be off, and a bound of |f|."""
 
     f: FloatArray
@@ -47,7 +47,7 @@ class Learners:
     def __len__(self) -> int:
         raise NotImplementedError
 
-    def enclosed(self, rows: Matrix) -> Iterator[Value]:
+    def enclosed(self, rows: Matrix) -> Iterator[EnclosedFunction]:
         """Evaluate f₁, f₂, … on these rows, one by one, with what rounding may have done."""
         raise NotImplementedError
 
@@ -79,11 +79,11 @@ class PlainTrees(Learners):
     def __len__(self) -> int:
         return len(self.feature)
 
-    def enclosed(self, rows: Matrix) -> Iterator[Value]:
+    def enclosed(self, rows: Matrix) -> Iterator[EnclosedFunction]:
         leaves = numbers(self.value, "the leaves of the trees", 2)
         sizes = np.abs(leaves).max(axis=1).tolist()
         for values, place, size in zip(leaves, self.leaves(rows), sizes, strict=True):
-            yield Value(values.take(place), 0.0, size)
+            yield EnclosedFunction(values.take(place), 0.0, size)
 
     def same_tests(self, other: object) -> bool:
         """Tell whether the other trees send each row to the same leaves."""
@@ -172,7 +172,7 @@ class TestedColumn:
             self._rank = {t: k for k, t in enumerate(limits.tolist())}
 
     def at_most(self, threshold: float, missing: bool, out: BoolArray) -> None:
-        """Tell which values are at most the threshold, or missing where those belong to them."""
+        """Mark the values at most the threshold, and missing ones where those belong to them."""
         if self._below is None:
             np.less_equal(self.x, threshold, out=out)
         else:
@@ -200,7 +200,7 @@ class PlainLinear(Learners):
     def __len__(self) -> int:
         return len(self.coef)
 
-    def enclosed(self, rows: Matrix) -> Iterator[Value]:
+    def enclosed(self, rows: Matrix) -> Iterator[EnclosedFunction]:
         theta = numbers(self.coef, "the coefficients of the learners", 2)
         bias = numbers(self.intercept, "the intercepts of the learners")
         sizes: Any = abs(rows)
@@ -214,10 +214,10 @@ class PlainLinear(Learners):
         for f, error in zip(values, off, strict=True):
             if self.sign:
                 # Where the sign cannot be told, ±1 may be off by 2.
-                told = np.abs(f) > error
-                yield Value(np.where(f > 0, 1.0, -1.0), np.where(told, 0.0, 2.0), 1.0)
+                certain = np.abs(f) > error
+                yield EnclosedFunction(np.where(f > 0, 1.0, -1.0), np.where(certain, 0.0, 2.0), 1.0)
             else:
-                yield Value(f, error, above(float((np.abs(f) + error).max(initial=0.0))))
+                yield EnclosedFunction(f, error, above(float((np.abs(f) + error).max(initial=0.0))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,10 +229,10 @@ class Predictors(Learners):
     def __len__(self) -> int:
         return len(self.functions)
 
-    def enclosed(self, rows: Matrix) -> Iterator[Value]:
+    def enclosed(self, rows: Matrix) -> Iterator[EnclosedFunction]:
         for function in self.functions:
             f = np.asarray(function(rows), dtype=np.float64)
-            yield Value(f, 0.0, float(np.abs(f).max(initial=0.0)))
+            yield EnclosedFunction(f, 0.0, float(np.abs(f).max(initial=0.0)))
 
     def trusted(self) -> tuple[str, ...]:
         learners = {type(getattr(f, "estimator", f)).__name__ for f in self.functions}
@@ -294,8 +294,10 @@ class StumpClass:
         if self.thresholds is None or (group >= 0).any():
             return not (group >= 0).any()
         # Infinity tells the missing values from all others.
-        told = threshold != np.inf
-        cuts = ((self.thresholds[j], threshold[told & (feature == j)]) for j in np.unique(feature))
+        certain = threshold != np.inf
+        cuts = (
+            (self.thresholds[j], threshold[certain & (feature == j)]) for j in np.unique(feature)
+        )
         found = (
             (np.append(known, np.nan)[np.searchsorted(known, used)], used) for known, used in cuts
         )
@@ -333,12 +335,12 @@ class StumpClass:
         shared, cells = shared_cells(cells)
         return rows[shared], cells
 
-    def _in_parts(self, X: Matrix, enough: int) -> tuple[Matrix, list[IntArray]]:
+    def _in_parts(self, X: Matrix, entries: int) -> tuple[Matrix, list[IntArray]]:
         """Return X for reading columns, and features as many at a time as have enough numbers."""
         source = X.tocsc() if sparse.issparse(X) else np.asarray(X)
         n, d = source.shape
         self._refuse_unsound(d)
-        width = max(1, enough // max(1, n))
+        width = max(1, entries // max(1, n))
         return source, [np.arange(j, min(j + width, d)) for j in range(0, d, width)]
 
     def _codes(self, x: FloatArray, features: IntArray) -> tuple[IntArray, int]:

@@ -13,32 +13,32 @@ from cotas.files.kinds.values import KERNEL, PLAIN_LINES, PLAIN_TREES
 from cotas.files.schema import (
     LONGEST,
     NUMBERS,
-    Array,
-    Each,
-    Either,
+    ArrayField,
     Estimator,
     Family,
     Field,
+    IntegerField,
     Label,
     Labels,
+    ListField,
     Number,
     Record,
     RowsField,
     Sentence,
-    Whole,
+    UnionField,
     require,
 )
 
 
-def _given(sides: str) -> Array:
+def _given(sides: str) -> ArrayField:
     """Return numbers that only the checker looks at."""
-    return Array(sides, NUMBERS, infinite=True, nan=True)
+    return ArrayField(sides, NUMBERS, infinite=True, nan=True)
 
 
 # What fields of witnesses are wherever they are arrays or whole numbers, or may be anything.
 _USUAL: dict[str, Field] = {
     "positive": Label(),
-    **dict.fromkeys(("column", "n_rows", "n_features"), Whole(0)),
+    **dict.fromkeys(("column", "n_rows", "n_features"), IntegerField(0)),
     "classes": Labels("k"),
     "labels": Labels("k"),
     "factors": _given("k"),
@@ -48,13 +48,13 @@ _USUAL: dict[str, Field] = {
     ),
     **dict.fromkeys(("last", "start", "averaged_start", "separator"), _given("e")),
     **dict.fromkeys(("bounds", "measured"), _given("b j")),
-    **dict.fromkeys(("holds", "vacuous"), Array("b j", "bool")),
+    **dict.fromkeys(("holds", "vacuous"), ArrayField("b j", "bool")),
     **dict.fromkeys(("losses", "lengths", "nonzeros"), _given("i")),
     **dict.fromkeys(("biases", "smoothings"), _given("r")),
     "thetas": _given("r p"),
     "omegas": _given("o"),
     "coefficients": _given("t"),
-    "categorical": Array("d", "bool"),
+    "categorical": ArrayField("d", "bool"),
 }
 
 
@@ -72,43 +72,45 @@ def _record(
 FEATURE_MAP = Estimator(
     "cotas.kernel.feature_map.FeatureMap",
     {
-        "n_features_in": Whole(1, letter="d"),
+        "n_features_in": IntegerField(1, letter="d"),
         "kernel": KERNEL,
         "error": Number(),
-        "eigenvalues": Array("q"),
+        "eigenvalues": ArrayField("q"),
         "rows": RowsField("l d"),
-        "projection": Array("l q").at("_projection"),
+        "projection": ArrayField("l q").at("_projection"),
     },
 )
 FEATURES = Family(
     "features",
     {
         "fourier": Record(
-            "cotas.kernel.approximate.FourierFeatures", {"frequencies": Array("d h")}
+            "cotas.kernel.approximate.FourierFeatures", {"frequencies": ArrayField("d h")}
         ),
         "nystroem": Record(
             "cotas.kernel.approximate.NystroemFeatures",
-            {"landmarks": Array("l", "int32 int64", low=0)},
+            {"landmarks": ArrayField("l", "int32 int64", low=0)},
         ),
     },
-    ("Features",),
+    ("FeatureTransform",),
 )
 
 # What witnesses are made of.
 for _place in (
-    "sweep.Sketch",
+    "passes.Sketch",
     "duality.Expectation",
     "kernel_regression.KernelRegression",
     "lasso.LassoProblem",
-    "least_squares.Descent",
+    "least_squares.DescentBound",
 ):
     _record(_place)
 _record(
-    "theorems.combinations.Combination", {"learners": Either((PLAIN_TREES, PLAIN_LINES))}, own=True
+    "theorems.combinations.Combination",
+    {"learners": UnionField((PLAIN_TREES, PLAIN_LINES))},
+    own=True,
 )
 _record(
     "theorems.weak_learners.StumpClass",
-    {"thresholds": Each(Array("g", infinite=True, nan=True), tuple, "d").or_none()},
+    {"thresholds": ListField(ArrayField("g", infinite=True, nan=True), tuple, "d").or_none()},
 )
 _SUBJECT: dict[str, Field] = {"subject": Sentence()}
 _SOFTMAX: dict[str, Field] = {
@@ -117,7 +119,10 @@ _SOFTMAX: dict[str, Field] = {
     "reference_coef": _given("k p"),
     "reference_intercept": _given("k"),
 }
-_MIXTURE: dict[str, Field] = {"mistakes": Array("b", "int64"), "ends": Array("b", "int64")}
+_MIXTURE: dict[str, Field] = {
+    "mistakes": ArrayField("b", "int64"),
+    "ends": ArrayField("b", "int64"),
+}
 # Classes may have weights besides those of the rows, which stay with the source.
 _IN_BLOCKS: dict[str, Field] = {"labels": Labels("c").or_none(), "factors": _given("c").or_none()}
 
@@ -129,8 +134,8 @@ WITNESS = Family(
         "dual point of a pair": _record(
             "kernel.PairPoint",
             {
-                "n_rows": Whole(1, LONGEST, letter="w"),
-                "rows": Array("r", "int32 int64", low=0, below="w"),
+                "n_rows": IntegerField(1, LONGEST, letter="w"),
+                "rows": ArrayField("r", "int32 int64", low=0, below="w"),
             },
         ),
         "dual point in features": _record("features.FeaturePoint", _SUBJECT),
@@ -152,10 +157,10 @@ WITNESS = Family(
         "stagewise run": _record(
             "theorems.stagewise.StagewiseRun",
             {
-                "eps": Array("s", infinite=True),
-                "coef": Array("d"),
-                "chosen": Array("s", "int64", low=0, below="d"),
-                "steps": Array("s"),
+                "eps": ArrayField("s", infinite=True),
+                "coef": ArrayField("d"),
+                "chosen": ArrayField("s", "int64", low=0, below="d"),
+                "steps": ArrayField("s"),
                 "intercept": Number(),
             },
         ),

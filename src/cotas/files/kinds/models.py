@@ -16,16 +16,16 @@ from cotas.files.kinds.certificates import CERTIFICATE, FEATURES
 from cotas.files.kinds.values import BATCHES, ENDING, ENSEMBLE, HISTORY, KERNEL, STAGEWISE_PATH
 from cotas.files.schema import (
     LONGEST,
-    Array,
-    Each,
-    Either,
+    ArrayField,
     Estimator,
     Family,
     Field,
     Flag,
+    IntegerField,
     Known,
     Label,
     Labels,
+    ListField,
     Mapped,
     Names,
     Number,
@@ -33,47 +33,47 @@ from cotas.files.schema import (
     RowsField,
     Sentence,
     Text,
-    Together,
-    Whole,
+    TupleField,
+    UnionField,
     require,
 )
 from cotas.stops import Stop
 
 _EVERY: dict[str, Field] = {
-    "n_features_in": Whole(1, LONGEST, letter="d"),
+    "n_features_in": IntegerField(1, LONGEST, letter="d"),
     "feature_names_in": Names("d").maybe(),
-    "certificates": Each(CERTIFICATE).at("_certificates"),
+    "certificates": ListField(CERTIFICATE).at("_certificates"),
     "seal": Text().at("_seal"),
     "stop": Text(tuple(stop.name for stop in Stop)).at("_stop").maybe(),
     "stop_reason": Sentence().at("_stop_reason").maybe(),
-    "n_iter": Whole(0).maybe(),
+    "n_iter": IntegerField(0).maybe(),
 }
 _CLASSIFIER: dict[str, Field] = {**_EVERY, "classes": Labels("k", least=2)}
-_LINEAR: dict[str, Field] = {**_CLASSIFIER, "coef": Array("m d"), "intercept": Array("m")}
+_LINEAR: dict[str, Field] = {**_CLASSIFIER, "coef": ArrayField("m d"), "intercept": ArrayField("m")}
 
 ONLINE: dict[str, Field] = {
     **_LINEAR,
-    "mistakes_per_epoch": Array("e m", "int64", low=0),
+    "mistakes_per_epoch": ArrayField("e m", "int64", low=0),
     "history": HISTORY.at("_history").maybe(),
 }
 
 _REGION = Record(
     "cotas.certificates.consequences.prediction.Region",
-    {"theta": Array("d"), "radius": Number(0.0), "centre": Array("d").or_none()},
+    {"theta": ArrayField("d"), "radius": Number(0.0), "centre": ArrayField("d").or_none()},
     finite=False,
 )
-_COUNTED = Array("s", "int64", low=0)
+_COUNTED = ArrayField("s", "int64", low=0)
 LINEAR_SVM: dict[str, Field] = {
     **_LINEAR,
     "lam": Number(0.0).maybe(),
     "solver": Text(),
-    "n_support": Array("m", "int64", low=0).maybe(),  # not of rows that came in blocks
-    "margin_width": Array("m", infinite=True),
-    "leave_one_out_bound": Array("m", low=0).maybe(),
-    "support": Either((_COUNTED, Each(_COUNTED, side="m"))).maybe(),
-    "dual_coef": Either((Array("s"), Each(Array("s"), side="m"))).maybe(),
-    "regions": Each(_REGION.or_none(), side="m").at("_regions"),
-    "ends": Each(ENDING).at("_ends").maybe(),
+    "n_support": ArrayField("m", "int64", low=0).maybe(),  # not of rows that came in blocks
+    "margin_width": ArrayField("m", infinite=True),
+    "leave_one_out_bound": ArrayField("m", low=0).maybe(),
+    "support": UnionField((_COUNTED, ListField(_COUNTED, side="m"))).maybe(),
+    "dual_coef": UnionField((ArrayField("s"), ListField(ArrayField("s"), side="m"))).maybe(),
+    "regions": ListField(_REGION.or_none(), side="m").at("_regions"),
+    "ends": ListField(ENDING).at("_ends").maybe(),
 }
 
 LOGISTIC: dict[str, Field] = {**_LINEAR, "lam": Number(0.0), "multiclass": Text(("softmax", "ovr"))}
@@ -83,48 +83,48 @@ _KERNEL_REGION = Record(
 )
 _SUPPORT: dict[str, Field] = {
     "kernel": KERNEL,
-    "intercept": Array("m"),
-    "n_rows": Whole(1, LONGEST, letter="n").at("_n_rows").maybe(),
-    "support": Array("s", "int64", low=0, below="n").maybe(),
-    "dual_coef": Array("m s").maybe(),
+    "intercept": ArrayField("m"),
+    "n_rows": IntegerField(1, LONGEST, letter="n").at("_n_rows").maybe(),
+    "support": ArrayField("s", "int64", low=0, below="n").maybe(),
+    "dual_coef": ArrayField("m s").maybe(),
     "support_vectors": RowsField("v d").maybe(),
-    "coef": Array("m f").maybe(),
+    "coef": ArrayField("m f").maybe(),
 }
 KERNEL_REGRESSOR: dict[str, Field] = {**_EVERY, **_SUPPORT, "lam": Number(0.0)}
 _EXPANSION: dict[str, Field] = {
     **_CLASSIFIER,
     **_SUPPORT,
-    "n_support": Array("k", "int64", low=0).maybe(),
-    "regions": Each(_KERNEL_REGION.or_none(), side="m").at("_regions").maybe(),
+    "n_support": ArrayField("k", "int64", low=0).maybe(),
+    "regions": ListField(_KERNEL_REGION.or_none(), side="m").at("_regions").maybe(),
 }
 KERNEL_ONLINE: dict[str, Field] = {
     **_EXPANSION,
-    "mistakes_per_epoch": Array("e m", "int64", low=0),
-    "updates_per_epoch": Array("e m", "int64", low=0),
+    "mistakes_per_epoch": ArrayField("e m", "int64", low=0),
+    "updates_per_epoch": ArrayField("e m", "int64", low=0),
 }
 KERNEL_SVM: dict[str, Field] = {
     **_EXPANSION,
-    "lam": Either((Number(0.0), Array("m", low=0))),
+    "lam": UnionField((Number(0.0), ArrayField("m", low=0))),
     "features": FEATURES.or_none(),
-    "pairs": Each(Together((Label().or_none(), Label())), side="m"),
+    "pairs": ListField(TupleField((Label().or_none(), Label())), side="m"),
     "votes": Flag().at("_votes"),
 }
 
 _TARGETS: dict[str, Field] = {
     **_EVERY,
-    "coef": Either((Array("d"), Array("q d"))),
-    "intercept": Either((Number(), Array("q"))),
+    "coef": UnionField((ArrayField("d"), ArrayField("q d"))),
+    "intercept": UnionField((Number(), ArrayField("q"))),
 }
 LEAST_SQUARES: dict[str, Field] = {
     **_TARGETS,
     "solver": Text(),
     "condition_number": Number(finite=False).or_none(),
     "history": Mapped(
-        Either(
+        UnionField(
             (
-                Array("i", "int64 float64", infinite=True, nan=True),
-                Array("i a", infinite=True, nan=True),
-                Array("i a b", infinite=True, nan=True),
+                ArrayField("i", "int64 float64", infinite=True, nan=True),
+                ArrayField("i a", infinite=True, nan=True),
+                ArrayField("i a b", infinite=True, nan=True),
             )
         )
     ),
@@ -132,19 +132,21 @@ LEAST_SQUARES: dict[str, Field] = {
 }
 LASSO: dict[str, Field] = {
     **_TARGETS,
-    "lam": Either((Number(), Array("q"))),
-    "delta": Either((Number(), Array("q"))),
+    "lam": UnionField((Number(), ArrayField("q"))),
+    "delta": UnionField((Number(), ArrayField("q"))),
 }
 ROBUST: dict[str, Field] = {**_TARGETS, "lam": Number(0.0)}
 STAGEWISE: dict[str, Field] = {**_TARGETS, "path": STAGEWISE_PATH}
 
-_CATEGORIES: dict[str, Field] = {"categories": Each(Each(Text()).or_none(), side="d").maybe()}
-_ROUNDS = Array("r", infinite=True, nan=True)
-_EACH_ROUND = Either((_ROUNDS, Each(_ROUNDS)))
+_CATEGORIES: dict[str, Field] = {
+    "categories": ListField(ListField(Text()).or_none(), side="d").maybe()
+}
+_ROUNDS = ArrayField("r", infinite=True, nan=True)
+_EACH_ROUND = UnionField((_ROUNDS, ListField(_ROUNDS)))
 BOOSTER: dict[str, Field] = {
     **_CLASSIFIER,
     **_CATEGORIES,
-    "ensembles": Each(ENSEMBLE, side="m"),
+    "ensembles": ListField(ENSEMBLE, side="m"),
     "round_errors": _EACH_ROUND,
     "round_edges": _EACH_ROUND,
     "round_losses": _EACH_ROUND,
@@ -153,10 +155,10 @@ BOOSTER: dict[str, Field] = {
 LS_BOOST: dict[str, Field] = {
     **_EVERY,
     **_CATEGORIES,
-    "coef": Array("d").maybe(),
+    "coef": ArrayField("d").maybe(),
     "intercept": Number(),
     "path": STAGEWISE_PATH.maybe(),
-    "ensembles": Each(ENSEMBLE).maybe(),
+    "ensembles": ListField(ENSEMBLE).maybe(),
     "round_errors": _ROUNDS.maybe(),
     "round_edges": _ROUNDS.maybe(),
     "round_losses": _ROUNDS.maybe(),
@@ -164,7 +166,7 @@ LS_BOOST: dict[str, Field] = {
 VOTED: dict[str, Field] = {**BOOSTER, "voted": Flag().at("_voted")}
 
 
-def machines_of(model: Any) -> int:
+def problem_count(model: Any) -> int:
     """Count how many machines tell the classes apart: one for two classes, else one each or a
     pair."""
     k = len(model.classes_)
@@ -173,21 +175,21 @@ def machines_of(model: Any) -> int:
     return 1 if k == 2 else k
 
 
-def machines_fit(model: Any) -> None:
+def require_right_count(model: Any) -> None:
     """Check that there are as many machines as the classes need."""
-    require(len(model.intercept_) == machines_of(model), "intercept", "is of other classes")
+    require(len(model.intercept_) == problem_count(model), "intercept", "is of other classes")
 
 
 def ends_fit(model: Any) -> None:
     """Check that what all machines ended with is about the same rows."""
-    machines_fit(model)
+    require_right_count(model)
     ends = getattr(model, "_ends", [])
     require(len({len(end.share) for end in ends}) <= 1, "ends", "are of different rows")
 
 
 def kernels_fit(model: Any) -> None:
     """Check an expansion over support vectors or features, whichever the model has."""
-    machines_fit(model)
+    require_right_count(model)
     if getattr(model, "features_", None) is not None:
         require(hasattr(model, "coef_"), "coef", "is missing")
         require(model.coef_.shape[1] == _width(model.features_), "coef", "is of other features")
@@ -274,7 +276,7 @@ def boosters_fit(model: Any) -> None:
     """Check for one ensemble for each machine; if they share their votes, all have the same
     tests."""
     ensembles = model.ensembles_
-    require(len(ensembles) == machines_of(model), "ensembles", "are of other classes")
+    require(len(ensembles) == problem_count(model), "ensembles", "are of other classes")
     if not getattr(model, "_voted", False):
         return
     first = ensembles[0]
@@ -292,7 +294,7 @@ def _estimator(
     return Estimator(f"cotas.{home}.{place}", fields, relation=relation)
 
 
-_linear = partial(_estimator, "linear", machines_fit)
+_linear = partial(_estimator, "linear", require_right_count)
 _kernel = partial(_estimator, "kernel", kernels_fit)
 _expansion = partial(_estimator, "kernel", expansion_fits)
 _regression = partial(_estimator, "regression", targets_fit)
@@ -300,10 +302,10 @@ _boosting = partial(_estimator, "boosting", boosters_fit)
 
 # The members have what all models have.
 BLEND: dict[str, Field] = {
-    "names": Each(Text(), side="w").at("names_"),
-    "weights": Array("w", low=0).at("weights_"),
-    "estimators": Each(Known("Model"), side="w").at("estimators_"),
-    "claim": Each(Together((Text(), Number(0.0), Text())), side="w").at("_claim"),
+    "names": ListField(Text(), side="w").at("names_"),
+    "weights": ArrayField("w", low=0).at("weights_"),
+    "estimators": ListField(Known("Model"), side="w").at("estimators_"),
+    "claim": ListField(TupleField((Text(), Number(0.0), Text())), side="w").at("_claim"),
     "seal": Text().at("_seal"),
 }
 

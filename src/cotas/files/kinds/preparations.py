@@ -8,17 +8,17 @@ from cotas.files.dates import WAYS
 from cotas.files.kinds.certificates import FEATURE_MAP
 from cotas.files.schema import (
     LONGEST,
-    Array,
-    Each,
+    ArrayField,
     Estimator,
     Family,
     Flag,
+    IntegerField,
+    ListField,
     Names,
     Record,
     Sentence,
     Text,
-    Together,
-    Whole,
+    TupleField,
     require,
 )
 
@@ -54,19 +54,19 @@ COLUMNS = Estimator(
     "cotas.preparation.preparation.Preparation",
     {
         "layout": Text(("columns", "dense", "sparse")),
-        "n_features_in": Whole(1, LONGEST, letter="u"),
+        "n_features_in": IntegerField(1, LONGEST, letter="u"),
         "feature_names_in": Names("u").maybe(),
-        "number_names": Each(Text(), side="a"),
-        "means": Array("a"),
-        "scales": Array("a", low=0),
-        "indicated": Array("a", "bool"),
-        "category_names": Each(Text(), side="b"),
-        "categories": Each(Each(Text()), side="b"),
-        "pooled": Each(Flag(), side="b"),
-        "category_missing": Each(Flag(), side="b"),
-        "dates": Each(Together((Text(), Text(WAYS)))),
-        "decimal_commas": Each(Text()),
-        "dropped": Each(Together((Text(), Text()))),
+        "number_names": ListField(Text(), side="a"),
+        "means": ArrayField("a"),
+        "scales": ArrayField("a", low=0),
+        "indicated": ArrayField("a", "bool"),
+        "category_names": ListField(Text(), side="b"),
+        "categories": ListField(ListField(Text()), side="b"),
+        "pooled": ListField(Flag(), side="b"),
+        "category_missing": ListField(Flag(), side="b"),
+        "dates": ListField(TupleField((Text(), Text(WAYS)))),
+        "decimal_commas": ListField(Text()),
+        "dropped": ListField(TupleField((Text(), Text()))),
         "sparse_output": Flag(),
     },
     own=True,
@@ -83,7 +83,7 @@ def _rows_of_the_table(recipe: Any) -> None:
 
 CALIBRATION = Record(
     "cotas.preparation.calibration.Calibration",
-    {"slopes": Array("k"), "offsets": Array("k"), "folds": Whole(2)},
+    {"slopes": ArrayField("k"), "offsets": ArrayField("k"), "folds": IntegerField(2)},
 )
 
 PREPARATION = Family(
@@ -94,8 +94,8 @@ PREPARATION = Family(
             {
                 "columns": COLUMNS.at("preparation"),
                 "task": Text(("classification", "regression")),
-                "n_rows": Whole(0),
-                "rows": Array("r", "int32 int64", low=0).or_none(),
+                "n_rows": IntegerField(0),
+                "rows": ArrayField("r", "int32 int64", low=0).or_none(),
                 "chosen": Sentence(),
             },
             relation=_rows_of_the_table,
@@ -104,4 +104,4 @@ PREPARATION = Family(
     },
 )
 
-DATA = Record("cotas.files.fingerprint.Fingerprint", {"shape": Each(Whole(0), tuple)})
+DATA = Record("cotas.files.fingerprint.Fingerprint", {"shape": ListField(IntegerField(0), tuple)})

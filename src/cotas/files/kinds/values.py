@@ -12,20 +12,20 @@ import numpy as np
 from cotas.files.schema import (
     FLOATS,
     LONGEST,
-    Array,
-    Each,
-    Either,
+    ArrayField,
     Family,
     Field,
     Flag,
+    IntegerField,
     Known,
+    ListField,
     Mapped,
     Number,
     Plain,
     Record,
     Text,
-    Together,
-    Whole,
+    TupleField,
+    UnionField,
     require,
 )
 
@@ -51,7 +51,7 @@ KERNEL: Family = Family(
     {
         "linear": Record("cotas.kernel.functions.Linear"),
         "constant": Record("cotas.kernel.functions.Constant"),
-        "polynomial": Record("cotas.kernel.functions.Polynomial", {"degree": Whole(1)}),
+        "polynomial": Record("cotas.kernel.functions.Polynomial", {"degree": IntegerField(1)}),
         "cosine": Record("cotas.kernel.functions.Cosine"),
         "precomputed": Record("cotas.kernel.functions.Precomputed"),
         "rbf": Record("cotas.kernel.gaussian.RBF"),
@@ -59,11 +59,12 @@ KERNEL: Family = Family(
         "sum": Record("cotas.kernel.algebra.Sum"),
         "product": Record("cotas.kernel.algebra.Product"),
         "scaled": Record("cotas.kernel.algebra.Scaled", {"of": _PART}),
-        "power": Record("cotas.kernel.algebra.Power", {"of": _PART, "exponent": Whole(1)}),
+        "power": Record("cotas.kernel.algebra.Power", {"of": _PART, "exponent": IntegerField(1)}),
         "exponential": Record("cotas.kernel.algebra.ExponentialOf", {"of": _PART}),
         "normalized": Record("cotas.kernel.algebra.Normalized", {"of": _PART}),
         "on columns": Record(
-            "cotas.kernel.algebra.OnColumns", {"of": _PART, "columns": Each(Whole(0), tuple)}
+            "cotas.kernel.algebra.OnColumns",
+            {"of": _PART, "columns": ListField(IntegerField(0), tuple)},
         ),
     },
     ("Kernel", "KernelFunction"),
@@ -95,7 +96,7 @@ LEARNER = Family(
     "weak learner",
     {
         "stump": Record("cotas.boosting.weak_learners.Stump"),
-        "tree": Record("cotas.boosting.weak_learners.Tree", {"depth": Whole(1)}),
+        "tree": Record("cotas.boosting.weak_learners.Tree", {"depth": IntegerField(1)}),
         "linear": Record("cotas.boosting.weak_learners.LinearLearner"),
     },
 )
@@ -114,12 +115,12 @@ RISKS = (Record("cotas.problem.RegularizedRisk"), Record("cotas.problem.SoftmaxR
 def _tests(features: int | str) -> dict[str, Field]:
     """Return the arrays of t complete trees with v tests each, on so many features."""
     return {
-        "feature": Array("t v", "int32", low=-1, below=features),
-        "threshold": Array("t v", infinite=True),
-        "missing_left": Array("t v", "uint8", high=1),
-        "groups": Array(f"g {CODES}", "uint8", high=1),
-        "group": Array("t v", "int32", low=-1, below="g"),
-        "value": Array("t v+1"),
+        "feature": ArrayField("t v", "int32", low=-1, below=features),
+        "threshold": ArrayField("t v", infinite=True),
+        "missing_left": ArrayField("t v", "uint8", high=1),
+        "groups": ArrayField(f"g {CODES}", "uint8", high=1),
+        "group": ArrayField("t v", "int32", low=-1, below="g"),
+        "value": ArrayField("t v+1"),
     }
 
 
@@ -139,17 +140,17 @@ def _known_categories(trees: Any) -> None:
 
 
 TREES = Record(
-    "cotas.solvers.trees.Trees", {**_tests("d"), "gain": Array("t v")}, relation=_complete
+    "cotas.solvers.trees.Trees", {**_tests("d"), "gain": ArrayField("t v")}, relation=_complete
 )
 CATEGORIES = Record(
     "cotas.solvers.trees.Categories",
     {
-        "values": Array(f"c {CODES}", infinite=True),
-        "sizes": Array("c", "int32", low=0, below=CODES),
-        "place": Array("d", "int32", low=-1, below="c"),
+        "values": ArrayField(f"c {CODES}", infinite=True),
+        "sizes": ArrayField("c", "int32", low=0, below=CODES),
+        "place": ArrayField("d", "int32", low=-1, below="c"),
     },
 )
-LINE = Record("cotas.solvers.weak_learners.LinearScore", {"coef": Array("d")})
+LINE = Record("cotas.solvers.weak_learners.LinearScore", {"coef": ArrayField("d")})
 
 
 def _categories_fit(ensemble: Any) -> None:
@@ -171,45 +172,49 @@ def _count(functions: Any) -> int:
 
 ENSEMBLE = Record(
     "cotas.boosting.ensemble.Ensemble",
-    {"functions": Either((TREES, Each(LINE))), "steps": Array("r"), "shrinks": Array("r")},
+    {
+        "functions": UnionField((TREES, ListField(LINE))),
+        "steps": ArrayField("r"),
+        "shrinks": ArrayField("r"),
+    },
     relation=_categories_fit,
 )
 
 # The same for the checker, with arrays of its own.
 PLAIN_TREES = Record(
     "cotas.certificates.theorems.weak_learners.PlainTrees",
-    {**_tests(LONGEST), "categories": Mapped(Array("c"), numbered=True)},
+    {**_tests(LONGEST), "categories": Mapped(ArrayField("c"), numbered=True)},
     relation=_known_categories,
 )
 PLAIN_LINES = Record(
     "cotas.certificates.theorems.weak_learners.PlainLinear",
-    {"coef": Array("t d"), "intercept": Array("t")},
+    {"coef": ArrayField("t d"), "intercept": ArrayField("t")},
 )
 
 
 # ---- states of a run -----------------------------------------------------------------------------
 
-_COUNTS = Array("m", "int64", low=0)
+_COUNTS = ArrayField("m", "int64", low=0)
 RUN = Record(
     "cotas.solvers.run.Run",
     {
-        "positive": Array("m", "int16", low=0, below="k"),
-        "w": Array("m d"),
-        "b": Array("m"),
-        "scale": Array("m"),
+        "positive": ArrayField("m", "int16", low=0, below="k"),
+        "w": ArrayField("m d"),
+        "b": ArrayField("m"),
+        "scale": ArrayField("m"),
         "seen": _COUNTS,
         "mistakes": _COUNTS,
         "updates": _COUNTS,
-        "ledger": Array("m n", FLOATS, infinite=True, nan=True),
+        "ledger": ArrayField("m n", FLOATS, infinite=True, nan=True),
     },
 )
 AVERAGE = Record(
     "cotas.solvers.run.Average",
     {
-        "w": Array("m d"),
-        "b": Array("m"),
-        "weight": Array("m"),
-        "ledger": Array("m a", FLOATS, infinite=True, nan=True),
+        "w": ArrayField("m d"),
+        "b": ArrayField("m"),
+        "weight": ArrayField("m"),
+        "ledger": ArrayField("m a", FLOATS, infinite=True, nan=True),
     },
 )
 _RADIUS: dict[str, Field] = {"radius": Number(finite=False)}
@@ -238,51 +243,53 @@ HISTORY = Record(
     "cotas.linear.history.History",
     {
         "seen_before": _COUNTS,
-        "start": Array("m d+1").or_none(),
-        "set_aside_before": Array("m d+1").or_none(),
-        "signature": Either((Together(_SETTING), Together((*_SETTING, Plain())))),
-        "weights": Array("n").or_none(),
+        "start": ArrayField("m d+1").or_none(),
+        "set_aside_before": ArrayField("m d+1").or_none(),
+        "signature": UnionField((TupleField(_SETTING), TupleField((*_SETTING, Plain())))),
+        "weights": ArrayField("n").or_none(),
     },
     relation=_same_ledgers,
 )
-ENDING = Record("cotas.linear.dispatch.Ending", {"share": Array("n"), "theta": Array("d")})
+ENDING = Record(
+    "cotas.linear.dispatch.Ending", {"share": ArrayField("n"), "theta": ArrayField("d")}
+)
 _MOMENTS = Record(
     "cotas.solvers.moments.Moments",
     {
         "weight": Number(0.0),
-        "mean": Array("d"),
-        "target_mean": Array("q"),
-        "scatter": Array("d d"),
-        "cross": Array("d q"),
-        "target_scatter": Array("q"),
-        "centring_loss": Array("d"),
+        "mean": ArrayField("d"),
+        "target_mean": ArrayField("q"),
+        "scatter": ArrayField("d d"),
+        "cross": ArrayField("d q"),
+        "target_scatter": ArrayField("q"),
+        "centring_loss": ArrayField("d"),
     },
 )
 _STREAM = Record(
     "cotas.certificates.streamed.Stream",
     {
-        "batches": Whole(1),
-        "n_rows": Whole(1),
-        "weight": Together((Number(), Number())),
-        "centre": Array("c"),
-        "gram": Array("g g"),
-        "roundings": Whole(0),
-        "weights": Array("n").or_none(),
+        "batches": IntegerField(1),
+        "n_rows": IntegerField(1),
+        "weight": TupleField((Number(), Number())),
+        "centre": ArrayField("c"),
+        "gram": ArrayField("g g"),
+        "roundings": IntegerField(0),
+        "weights": ArrayField("n").or_none(),
     },
 )
 _DESCENT = Record(
     "cotas.solvers.stochastic_gradient.RunState",
-    {"w": Array("q d"), "b": Array("q"), "scale": Array("q")},
+    {"w": ArrayField("q d"), "b": ArrayField("q"), "scale": ArrayField("q")},
 )
-BATCHES = Either((Together((_MOMENTS, _STREAM)), Together((_DESCENT, Whole(0)))))
+BATCHES = UnionField((TupleField((_MOMENTS, _STREAM)), TupleField((_DESCENT, IntegerField(0)))))
 
 STAGEWISE_PATH = Record(
     "cotas.regression.stagewise.StagewisePath",
     {
-        "scale": Array("d"),
-        "x_mean": Array("d"),
-        "losses": Array("i", infinite=True, nan=True),
-        "lengths": Array("i", infinite=True, nan=True),
-        "nonzeros": Array("i", "int64 float64"),
+        "scale": ArrayField("d"),
+        "x_mean": ArrayField("d"),
+        "losses": ArrayField("i", infinite=True, nan=True),
+        "lengths": ArrayField("i", infinite=True, nan=True),
+        "nonzeros": ArrayField("i", "int64 float64"),
     },
 )

@@ -89,7 +89,7 @@ class Facts:
 
 
 def gather_facts(X: Matrix, y: AnyArray, positives: Sequence[Any], each: Each = map) -> Facts:
-    """Return one pass for the lengths of the rows and for the sketches."""
+    """Gather the lengths of the rows and the sketches in one pass."""
     X = as_rows(X)
     lengths = np.empty(X.shape[0])
 

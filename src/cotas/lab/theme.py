@@ -32,10 +32,10 @@ _NAMES = {"o": "circle", "s": "square", "^": "triangle", "D": "diamond", "v": "i
 BOKEH_MARKERS = tuple(_NAMES[marker] for marker in MARKERS)
 
 
-class Looks:
+class Theme:
     """Colours on one kind of paper.
 
-    >>> Looks(dark=False).mixed("#000000", 0.5)
+    >>> Theme(dark=False).mixed("#000000", 0.5)
     '#808080'
     """
 
@@ -128,13 +128,13 @@ def stack(*parts: Any, **options: Any) -> Any:
     return pn.Column(*shown, **{"sizing_mode": "stretch_width", "margin": 0, **options})
 
 
-def plane(looks: Looks, aspect: float, **options: Any) -> Any:
+def plane(theme: Theme, aspect: float, **options: Any) -> Any:
     """Return an empty picture of the plane, as those that are moved in have it."""
     plot = figure(
         x_range=Range1d(), y_range=Range1d(), sizing_mode="scale_width", aspect_ratio=aspect,
         min_height=300, name="plane", **{"tools": "", "toolbar_location": None, **options},
     )  # fmt: skip
-    looks.dress(plot)
+    theme.dress(plot)
     plot.grid.grid_line_color = None
     return plot
 
