@@ -275,3 +275,19 @@ def test_a_column_that_cannot_be_measured_is_not_left_out_of_what_is_within_reac
     fitted = LeastSquares().fit(layout(X), y).certificate_
     for found in (fitted, point.check(layout(X), y), point.check_from_products(layout(X), y)):
         assert not found.holds or found.lower == 0.0
+
+
+@pytest.mark.parametrize("power", [-40, -10, 0, 130])
+def test_a_penalty_that_underflows_is_not_left_out(power):
+    """The square of σ has few digits, or none, and λσ² may look as if it had all of them."""
+    random, sigma, lam = np.random.default_rng(3), 1.5 * 2.0**-537, 2.0**power
+    whole, theta = random.integers(-8, 9, size=(12, 2)).astype(float), np.array([1.0, -2.0])
+    y, weights = 1.5 * whole @ theta, np.full(12, 2.0**280)
+    best = exact_minimum(whole, y, lam, False, weights)
+    value = 0.5 * lam * np.sum((1.5 * theta) ** 2)
+    model = theta * 2.0**537, 0.0, lam, False
+    point = SquaredLossPoint(*model, weights=weights, penalty_scale=np.full(2, sigma))
+    X = whole * sigma
+    for found in (point.check(X, y), point.check_from_products(X, y)):
+        assert not found.holds or found.lower <= best * (1 + 1e-12)
+        assert not found.holds or found.upper >= value * (1 - 1e-12)

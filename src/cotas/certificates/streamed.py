@@ -20,7 +20,7 @@ from cotas.arrays import AnyArray, Each, FloatArray, Matrix
 from cotas.certificates.certificate import Certificate, no_certificate
 from cotas.certificates.core.bounds import Bounds, Objection
 from cotas.certificates.core.choices import SAMPLE, in_columns, shift_of, some_rows
-from cotas.certificates.core.curvature import WITHIN, SquaredFound, fall
+from cotas.certificates.core.curvature import WITHIN, SquaredFound, fall, penalties
 from cotas.certificates.core.hessian import Hessian, worth_storing
 from cotas.certificates.core.rounding import (
     SMALL,
@@ -204,9 +204,7 @@ class Stream:
         factor, loose = gamma(2 * (self.roundings + len(w)) + 16), high / low - 1.0
         roots = np.sqrt(np.maximum(np.diag(G), 0.0)) * (1 + factor) + SMALL
         scale = np.ones(d) if point.penalty_scale is None else point.penalty_scale
-        added, Gw = point.lam * scale * scale, G @ w
-        if ((added > 0) & (added < TINY)).any() or not np.isfinite(added).all():
-            raise Objection("parameters")  # λσ² has not all its digits
+        added, Gw = penalties(point.lam, scale), G @ w
         spread = above(float(np.abs(w) @ roots) + bias_off * float(roots[d]), len(w) + 4)
         value, off = total(w * Gw)
         doubt = up(off + above((factor * spread + 4 * bias_off * roots[d]) * spread, 6))

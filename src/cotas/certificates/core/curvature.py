@@ -74,6 +74,16 @@ class WeightedL2(L2):
         return above(ratio(super().radius(level), least))
 
 
+def penalties(lam: float, sigma: FloatArray) -> FloatArray:
+    """Compute λσⱼ², off by two roundings; refuses what does not have all its digits."""
+    once = lam * sigma
+    found = once * sigma
+    lost = (sigma > 0) & ((once < TINY) | (found < TINY)) if lam > 0 else False
+    if np.any(lost) or not np.isfinite(found).all():
+        raise Objection("parameters")
+    return np.asarray(found)
+
+
 class Fall(NamedTuple):
     """A bound of P − min P, and what of it is rounding."""
 
@@ -170,10 +180,7 @@ class SquaredRisk:
                 raise Objection("weights")
         self.rows, self.w, self.largest = rows, Weights.of(weights, rows.n), largest
         self.risk = Risk(Squared(), WeightedL2(lam, sigma), free_bias)
-        squares = np.ones(rows.d) if sigma is None else sigma * sigma
-        self.curved = lam * squares
-        if ((self.curved > 0) & (self.curved < TINY)).any() or not np.isfinite(self.curved).all():
-            raise Objection("parameters")  # λσ² has not all its digits
+        self.curved = penalties(lam, np.ones(rows.d) if sigma is None else sigma)
         self.added = self.curved / rows.unit / rows.unit
         self.loose = 8 * U + (self.w.high / self.w.low - 1.0)
         self._known: dict[tuple[bool, int], tuple[Hessian, float]] = {}
