@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 import cotas
 from cotas import LeastSquares, Ridge, schedules, stops
+from cotas.solvers.dual_equations import dual_equations
 from errors import refuses
 from problems import LAYOUTS, plane
 
@@ -129,6 +130,25 @@ def test_collinear_columns_give_the_smallest_solution_and_say_so():
     assert model.certificate_.holds
     assert model.certificate_.relative_gap < 1e-8
     assert f"within ρ = {model.certificate_.figures['ρ']:.6g}" in model.certificate_.statement
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 1e9])
+def test_more_columns_than_rows_far_from_zero_need_no_triangle(offset, weighted, dtype):
+    rng = np.random.default_rng(3)
+    X, y, s = rng.normal(size=(60, 200)), rng.normal(size=(60, 2)), np.ones(60)
+    X[:, ::7] += offset
+    X = X.astype(dtype)
+    s[::9] = 0.0 if weighted else 1.0
+    mean = np.average(X.astype(float), axis=0, weights=s), np.average(y, axis=0, weights=s)
+    found = dual_equations(X, y, s / s.sum(), mean, np.full(200, 1e-3))
+    # In the limit of the mean's own digits, the same as of rows that are centred beforehand.
+    Z = np.sqrt(s / s.sum())[:, None] * (X.astype(float) - mean[0])
+    t = np.sqrt(s / s.sum())[:, None] * (y - mean[1])
+    expected = Z.T @ np.linalg.solve(Z @ Z.T + 1e-3 * np.eye(60), t)
+    assert found is not None
+    assert np.allclose(found.theta.T, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_more_columns_than_rows():

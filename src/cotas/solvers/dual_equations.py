@@ -42,7 +42,8 @@ def dual_equations(
     scale = np.divide(1.0, penalty, where=penalty > 0, out=np.zeros_like(penalty))
     D = scale if ridge else np.ones_like(penalty)
     mean, target_mean = (np.zeros(X.shape[1]), 0.0) if centre is None else centre
-    system = _gram(X, D, mean, each)
+    rows = _Centred(X, mean, whole=D.min() == D.max())
+    system = _gram(rows, D, each)
     system *= roots
     system *= roots[:, None]
     size = float(np.trace(system)) / max(1, len(system)) or 1.0
@@ -61,52 +62,85 @@ def dual_equations(
     b = roots[:, None] * (Y - target_mean)
     alpha = cho_solve((lower, True), b)
     for _ in range(PASSES):
-        pulled = times_transposed(X, roots[:, None] * alpha) - np.outer(mean, roots @ alpha)
-        theta = D[:, None] * pulled
-        left = b - roots[:, None] * (times(X, theta) - mean @ theta)
-        step = cho_solve((lower, True), left - alpha * ridge)
+        theta = D[:, None] * rows.transposed_times(roots[:, None] * alpha)
+        left = b - roots[:, None] * rows.times(theta)
+        left -= alpha * ridge
+        if centre is not None:  # what the mean leaves along √s is no equation, but the bias
+            left -= roots[:, None] * (roots @ left / (roots @ roots))
+        step = cho_solve((lower, True), left)
         alpha += step
         if np.linalg.norm(step) <= ACCURATE * np.linalg.norm(alpha):
             return ClosedForm(theta.T.copy(), 1.0 / float(reciprocal))
     return None
 
 
-def _gram(X: Matrix, D: FloatArray, mean: FloatArray, each: Each) -> FloatArray:
-    """Compute (X − mean)D(X − mean)ᵀ, tile by tile; X is copied only in blocks that are changed.
+class _Centred:
+    """The rows less their mean: a rough centre is taken off the entries, the rest off products.
 
-    Rows near zero are centred afterwards, which then costs no digits.
+    Entries far from zero would lose in a product what they have in common, and all its digits. X
+    is copied only in blocks of columns that are changed.
     """
-    even = D.min() == D.max()
-    shift = None if sparse.issparse(X) else rough_centre(X)
-    rest = mean if shift is None else mean - shift
-    side = times(X, D * rest) - (0.0 if shift is None else shift @ (D * rest))
-    middle = float(rest @ (D * rest))
+
+    def __init__(self, X: Matrix, mean: FloatArray, whole: bool) -> None:
+        self.X = X
+        self.shift = None if sparse.issparse(X) else rough_centre(X)
+        self.rest = mean if self.shift is None else mean - self.shift
+        whole = whole and self.shift is None and X.dtype == np.float64
+        width = X.shape[1] if whole else WIDTH
+        self.spans = [slice(a, a + width) for a in range(0, X.shape[1], width)]
+
+    def block(self, rows: slice, columns: slice) -> FloatArray:
+        """Return some entries less the rough centre."""
+        found = self.X[rows, columns].astype(np.float64, copy=False)
+        return np.asarray(found if self.shift is None else found - self.shift[columns])
+
+    def times(self, theta: FloatArray) -> FloatArray:
+        """Compute the rows times the columns of theta."""
+        if self.shift is None:
+            return times(self.X, theta) - self.rest @ theta
+        every = slice(None)
+        found = sum(self.block(every, span) @ theta[span] for span in self.spans)
+        return np.asarray(found - self.rest @ theta)
+
+    def transposed_times(self, alpha: FloatArray) -> FloatArray:
+        """Compute the sums of the rows times their entries in the columns of alpha."""
+        apart = np.outer(self.rest, alpha.sum(axis=0))
+        if self.shift is None:
+            return times_transposed(self.X, alpha) - apart
+        every = slice(None)
+        return np.vstack([self.block(every, span).T @ alpha for span in self.spans]) - apart
+
+
+def _gram(rows: _Centred, D: FloatArray, each: Each) -> FloatArray:
+    """Compute ADAᵀ, tile by tile.
+
+    What is left of the mean is taken off afterwards, which then costs no digits.
+    """
+    even, X, rest = D.min() == D.max(), rows.X, rows.rest
     if sparse.issparse(X):
-        rows = X.astype(np.float64, copy=False)
-        K = (rows.multiply(D) @ rows.T).toarray()
+        entries = X.astype(np.float64, copy=False)
+        K = (entries.multiply(D) @ entries.T).toarray()
     else:
-        n, as_it_is = len(X), even and shift is None and X.dtype == np.float64
-        width = X.shape[1] if as_it_is else min(X.shape[1], WIDTH)
+        n = len(X)
         parts = [slice(a, min(a + TILE, n)) for a in range(0, n, TILE)]
         K = np.empty((n, n))
 
-        def block(rows: slice, columns: slice) -> FloatArray:
-            found = X[rows, columns].astype(np.float64, copy=False)
-            found = found if shift is None else found - shift[columns]
+        def block(part: slice, columns: slice) -> FloatArray:
+            found = rows.block(part, columns)
             return found if even else found * np.sqrt(D[columns])
 
         def fill(tile: tuple[slice, slice]) -> None:
             one, other = tile
             found = np.zeros((one.stop - one.start, other.stop - other.start))
-            for start in range(0, X.shape[1], width):
-                columns = slice(start, start + width)
+            for columns in rows.spans:
                 left = block(one, columns)
                 found += left @ (left if one == other else block(other, columns)).T
             K[one, other] = found * D[0] if even else found
             K[other, one] = K[one, other].T
 
         list(each(fill, [(one, other) for k, one in enumerate(parts) for other in parts[k:]]))
+    side = rows.times(D * rest) + rest @ (D * rest)
     K -= side
     K -= side[:, None]
-    K += middle
+    K += float(rest @ (D * rest))
     return np.asarray(K)
