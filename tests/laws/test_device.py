@@ -51,7 +51,7 @@ def on_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     def tensors(given: str, spec: object, values: int) -> object:
         return None if given == "cpu" else torch.device("cpu")
 
-    for module in ("cotas.kernel.svm", "cotas.kernel.base", "cotas.certificates.device"):
+    for module in ("cotas.kernel.training", "cotas.kernel.base", "cotas.certificates.device"):
         monkeypatch.setattr(f"{module}.device_for", tensors)
     monkeypatch.setattr(block_ascent, "WORKING_SETS", (64,))
     monkeypatch.setattr(block_ascent, "FEWEST_TO_SHRINK", 100)
@@ -184,11 +184,11 @@ def test_a_warm_start_begins_at_the_last_model() -> None:
     assert model.certificate_.holds
 
 
-@pytest.mark.parametrize("failing", ["round", "look"])
+@pytest.mark.parametrize("failing", ["round", "evaluate"])
 def test_a_device_that_fails_leaves_the_best_model_so_far(
     failing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    owner = {"round": block_ascent.Near, "look": block_ascent.BlockAscent}[failing]
+    owner = {"round": block_ascent.Near, "evaluate": block_ascent.BlockAscent}[failing]
     works, calls = getattr(owner, failing), []
 
     def breaks(self: object) -> object:
