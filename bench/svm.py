@@ -191,7 +191,7 @@ def gram(name: str) -> None:
             every = [np.arange(span.start, span.stop) for span in rows.spans]
             theta = np.ones(X.shape[1])
             yield interleaved({"gram": lambda: rows.gram(every)}, 7)["gram"]
-            yield interleaved({"scores": lambda: rows.look_along(theta, 0.0)}, 7)["scores"]
+            yield interleaved({"scores": lambda: rows.set_direction(theta, 0.0)}, 7)["scores"]
 
     print(f"\nOne pass over all the rows of {name}, as a Newton step makes it, in milliseconds:\n")
     print("| threads | Σ sᵢxᵢxᵢᵀ | Xθ |")
