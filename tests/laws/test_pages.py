@@ -13,7 +13,7 @@ import pytest
 
 import cotas
 from cotas.cli import big
-from cotas.cli import data as sizes
+from cotas.cli import data as cli_data
 from cotas.preparation import streamed
 from cotas.scale import pages as pages_module
 from cotas.scale import shuffling
@@ -171,7 +171,7 @@ def test_rows_that_are_set_aside_have_no_part_in_the_model(
     tmp_path, monkeypatch, kind, share, sample
 ):
     """Their cells are changed to what a preparation would notice, and the model is the same."""
-    monkeypatch.setattr(sizes, "free_memory", lambda: 1)
+    monkeypatch.setattr(cli_data, "free_memory", lambda: 1)
     monkeypatch.setattr(streamed, "SAMPLE_ROWS", sample)
     n = 1500
     a, noise = RNG.integers(1000, 5000, n), RNG.normal(size=n)

@@ -27,7 +27,7 @@ from cotas.certificates import Certificate, binding
 from cotas.certificates.block_points import BlockPoint
 from cotas.certificates.core.margins import LOSSES
 from cotas.certificates.presentation import OPTIMIZATION
-from cotas.cli import data as sizes
+from cotas.cli import data as cli_data
 from cotas.cli.command import UsageError
 from cotas.cli.models import task_of
 from cotas.files.claims import rows_of_a_group
@@ -937,7 +937,7 @@ def test_single_precision_takes_half_the_space_and_says_what_it_proves(tmp_path)
 @pytest.fixture
 def little_memory(monkeypatch):
     """A machine in which every table is too large."""
-    monkeypatch.setattr(sizes, "free_memory", lambda: 1)
+    monkeypatch.setattr(cli_data, "free_memory", lambda: 1)
 
 
 def test_a_table_that_does_not_fit_is_fitted_proved_and_used_all_the_same(tmp_path, little_memory):
@@ -972,7 +972,7 @@ def test_pages_say_what_is_said_of_a_table_in_memory(tmp_path, monkeypatch, mode
     table.write_csv(tmp_path / "rows.csv")
     call = ("fit", tmp_path / "rows.csv", "-t", "y", "-m", model)
     here = terminal(*call)
-    monkeypatch.setattr(sizes, "free_memory", lambda: 1)
+    monkeypatch.setattr(cli_data, "free_memory", lambda: 1)
     there = terminal(*call)
     assert (here.code, there.code) == (0, 0), there.err
     names = [[line.split("  ")[0] for line in said.out.splitlines()] for said in (here, there)]
@@ -1067,15 +1067,15 @@ def test_memory_too_little_for_a_row_group_is_refused(tmp_path, monkeypatch):
     table = pl.DataFrame({"a": np.zeros(1_500_000, np.int8)})
     table.write_parquet(path, row_group_size=500_000)
     assert rows_of_a_group(path) == 500_000
-    small = sizes.TooBig([path], 1e10, 10**9, piece=1e8)
+    small = cli_data.TooBig([path], 1e10, 10**9, piece=1e8)
     assert (small.least, small.threads) == (10**9, 1)
-    assert sizes.TooBig([path], 1e10, 2 * 10**9).threads == 30
-    assert sizes.TooBig([path], 1e10, 2 * 10**9, piece=1e9).least > 2 * 10**9
-    monkeypatch.setattr(sizes, "BASE", 10**12)  # no table fits
-    assert sizes.too_big(str(path), "1GB").threads == 4
+    assert cli_data.TooBig([path], 1e10, 2 * 10**9).threads == 30
+    assert cli_data.TooBig([path], 1e10, 2 * 10**9, piece=1e9).least > 2 * 10**9
+    monkeypatch.setattr(cli_data, "BASE", 10**12)  # no table fits
+    assert cli_data.too_big(str(path), "1GB").threads == 4
     monkeypatch.setattr("cotas.scale.decoding.row_group_bytes", lambda file: 1e9)
     with says(UsageError, piece="1.0", least="2.3"):
-        sizes.too_big(str(path), "1GB")
+        cli_data.too_big(str(path), "1GB")
     whole, broken = path.read_bytes(), tmp_path / "broken.parquet"
     for bad in (b"", b"PAR1", whole[:-1], whole[:-40] + whole[-8:], b"\xff" * 40 + whole[-8:]):
         broken.write_bytes(bad)

@@ -198,12 +198,19 @@ def _in_order(X: Any) -> Any:
 
 def _validated(
     estimator: Any, X: MatrixLike, y: Any, kinds: str, refuse_y: Callable[[Any, str], None],
-    reset: bool, finite: bool | str, **more: Any,
+    reset: bool, finite: bool | str, order: Literal["C"] | None = None, **more: Any,
 ) -> tuple[Matrix, Any]:  # fmt: skip
-    """Return what scikit-learn makes of X and y, after what would be lost on the way is refused."""
+    """Return what scikit-learn makes of X and y, after what would be lost on the way is refused.
+
+    It is not asked where it would hand both back as they are.
+    """
     refuse_source(estimator, X)
     X = _in_order(as_stored(X))
-    if reset and _is_plain_csr(X) and _is_plain_target(y, X.shape[0], kinds):
+    if (
+        reset
+        and (is_plain(X, finite=finite, layout=order) or _is_plain_csr(X))
+        and _is_plain_target(y, X.shape[0], kinds)
+    ):
         _note_plain(estimator, X)
         return X, y
     refuse_inexact(X, "X")
@@ -216,6 +223,7 @@ def _validated(
         dtype=[np.float64, np.float32],
         reset=reset,
         ensure_all_finite=finite or sparse.issparse(X),
+        order=order,
         **more,
     )
     return found
@@ -238,10 +246,7 @@ def read_examples(
     facts for the checker: that pass over X shows it too; see `refuse_infinite`. "allow-nan" lets
     missing values pass.
     """
-    if reset and is_plain(X, finite=finite, layout="C") and _is_plain_target(y, len(X), LABELS):
-        _note_plain(estimator, X)
-    else:
-        X, y = _validated(estimator, X, y, LABELS, refuse_masked, reset, finite, order="C")
+    X, y = _validated(estimator, X, y, LABELS, refuse_masked, reset, finite, order="C")
     if sparse.issparse(X):
         X = canonical(X.tocsr())  # rows are what all the algorithms here walk along
     if y.dtype.kind not in "biuU":  # whole numbers and strings are labels, whatever they are
@@ -382,11 +387,9 @@ def read_observations(
     With `finite=False` it is left open whether a dense X is finite, for callers who will see it
     in what they compute and then call `refuse_infinite`. "allow-nan" lets missing values pass.
     """
-    if reset and is_plain(X, finite=finite) and _is_plain_target(y, len(X), NUMBERS):
-        _note_plain(estimator, X)
-    else:
-        numbers = {"multi_output": True, "y_numeric": True}
-        X, y = _validated(estimator, X, y, NUMBERS, refuse_inexact, reset, finite, **numbers)
+    X, y = _validated(
+        estimator, X, y, NUMBERS, refuse_inexact, reset, finite, multi_output=True, y_numeric=True
+    )
     if sparse.issparse(X):
         X = canonical(X.asformat(layout))
     y = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)

@@ -21,7 +21,6 @@ from cotas.design import as_design
 from cotas.design.blocks import times
 from cotas.fitting.data import Examples, read_examples, refuse_infinite, refuse_source
 from cotas.fitting.from_source import bound_to, note_columns
-from cotas.fitting.parameters import check_validation
 from cotas.fitting.pursuit import NOTHING_CHANGED, Patience, deadline, finished, follow_epochs
 from cotas.fitting.validation import hold_out
 from cotas.linear.base import LinearClassifier
@@ -345,10 +344,6 @@ class OnlineClassifier(LinearClassifier):
         average.b[:] = (run.b - theta0) * run.seen
 
     # ---- how a fit goes ----------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_validation(self.validation_fraction)
 
     def _begin(self, examples: Examples) -> History:
         """Return a run from zero."""

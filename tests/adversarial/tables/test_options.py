@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import typer
 
-from cotas.cli import data as sizes
+from cotas.cli import data as cli_data
 from cotas.cli.app import COMMANDS, app
 from cotas.files.cells import MISSING
 from cotas.tables import read_table
@@ -289,7 +289,7 @@ def test_words_are_kept_in_tables_that_are_read_from_pages(tmp_path, monkeypatch
     path, model = tmp_path / "t.csv", tmp_path / "m.cotas"
     classes = np.where(x > 0, "None", "no")
     pl.DataFrame({"x": x, "z": rng.choice(["NA", "u"], 400), "y": classes}).write_csv(path)
-    monkeypatch.setattr(sizes, "COPIES", 10**6)
+    monkeypatch.setattr(cli_data, "COPIES", 10**6)
     kept = ("--not-missing", "None", "--not-missing", "NA")
     said = cotas("fit", path, "--memory", "2GB", "-o", model, "--json", *kept).document
     assert "pages" in said
